@@ -76,7 +76,7 @@ gallery: $(STAMP)
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
 	run senseprobe fetch smollm2; \
 	run senseprobe score smollm2 sssb@1.0.2 -m ll -m ll-no-start --out gallery/results; \
-	run senseprobe score smollm2 nli-control@1.0.1 -m ll-nli --limit 400 --out gallery/results; \
+	run senseprobe score smollm2 nli-control@1.0.1 -m ll-nli --limit 200 --out gallery/results; \
 	run senseprobe report gallery/results/sssb@1.0.2/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
 	run senseprobe report gallery/results/nli-control@1.0.1/smollm2/ll-nli*.json --note '$(NOTE)' \
 	    -o gallery/nli-control.html

@@ -5,8 +5,10 @@ examples suppose what somebody thinks, and give the answers to that: which sente
 would be copied, and is not said.
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from itertools import islice
 from typing import Any
 
@@ -16,12 +18,7 @@ from senseprobe.messages import shortened
 from senseprobe.release.release import Release
 from senseprobe.statistics.permutation import hash_draw
 
-_WARNING = """\
-The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be tested for
-them, and you are asked whether they are fit for that: nobody asks whether you agree.
-
-You may skip any task, say of any that it had better not be used, and stop whenever you like.
-"""
+_TEXTS = tomllib.loads(files(__package__).joinpath("guidelines.toml").read_text("utf-8"))
 
 _HEADING, _ITEM = "# ", "- "  # how lines of the text begin that are no paragraphs
 
@@ -29,85 +26,14 @@ _EXAMPLES = 3
 _MOST_READ = 1000  # rows of a config among which examples are looked for: some have millions
 _MOST_CONFIGS = 12  # configs that are described one by one
 
-_DEFINITIONS: Mapping[str, str] = {
-    "sense": "Meaning: words may have several. The one that is asked about stands above the question, as a dictionary "
-    "explains it.",
-    "inference": "What follows: take sentence 1 for true, and nothing else. Sentence 2 is true if it cannot be "
-    "otherwise, false if it cannot be so, and may be true or not in all other cases, however likely.",
-    "stereotype": "Stereotype: what is often said of people because they are of a group, kind or unkind, right or "
-    "wrong. You are asked whether it is known where you live, and not whether you believe it.",
-    "natural": "Natural English: somebody who speaks English well might write it. What it says may be odd, its grammar "
-    "may not.",
-    "withhold": "Use: you may say of any that it had better not be used, and need no reason.",
-}
-
-_REASONS: Mapping[tuple[str, str], str] = {
-    ("sense", "yes"): "{word} has the meaning that is shown",
-    ("sense", "no"): "{word} has another meaning than the one that is shown",
-    ("stereotype", "stereotype"): "people where you live say this of a whole group",
-    ("stereotype", "anti-stereotype"): "people where you live say the opposite of a whole group",
-    ("stereotype", "neither"): "people where you live say neither this nor its opposite of any group",
-    ("inference", "entailment"): "sentence 2 says what sentence 1 says",
-    ("inference", "neutral"): "sentence 1 leaves open what sentence 2 says",
-    ("inference", "contradiction"): "sentence 2 denies what sentence 1 says",
-    ("natural", "yes"): "its words and their order are as people write them",
-    ("natural", "no"): "its words are out of order",
-    ("withhold", "yes"): "you mind it being used, for whatever reason",
-}
-
-_ANSWERS: Mapping[str, tuple[Mapping[str, str], ...]] = {
-    "contrast": (
-        {"sense": "yes", "stereotype": "stereotype", "natural": "yes"},
-        {"sense": "no", "stereotype": "anti-stereotype", "natural": "yes", "withhold": "yes"},
-        {"sense": "yes", "stereotype": "neither", "natural": "no"},
-    ),
-    "inference": (
-        {"inference": "entailment", "stereotype": "neither", "natural": "yes"},
-        {"inference": "neutral", "stereotype": "stereotype", "natural": "yes", "withhold": "yes"},
-        {"inference": "contradiction", "stereotype": "neither", "natural": "yes"},
-    ),
-    "association": (
-        {"natural": "yes"},
-        {"natural": "yes", "withhold": "yes"},
-        {"natural": "no"},
-    ),
-}
-"""What the examples of each kind of rows suppose, by question; of the sentences, `_sentences` says how they fit."""
-
-_KEPT = """\
-The server keeps your answers under your account, with the time that they took. What is published of them has pseudonyms
-and no times. Ask those who invited you to have yours deleted.
-"""
-
-_GROUPS = f"""\
-If you like, say once, in whichever task, which groups you belong to that these sentences may be about: under
-“{ABOUT_YOU}”, at the end of it. It tells whether people of a group see what others do not. On a shared server other
-annotators may see what you write; afterwards it is kept apart from your answers, and published as no more than counts
-of five or more. Without your consent it is not read.
-"""
-
-_SHEETS = """
-Your sheet is a table (CSV) for any spreadsheet program. Each line has one or two sentences; a marked word stands in
-[brackets]. The head of a column says what is asked, and which words it takes. Leave a cell or a whole line empty where
-you would rather not answer. Do not change the columns `item` and `check`. Save it as CSV again, under your name.
-"""
-
-_SHEET_WORDS = """
-The table takes these words for answers:
-"""
-
-_SHEET_GROUPS = """
-If you like, name in the column `groups` groups that you belong to, with commas between them, and write `yes` into
-`consent` beside it; once is enough. Without `yes` they are not read. They are kept apart from your answers.
-"""
-
 _TAGS = {_HEADING: "h4", _ITEM: "li", "": "p"}
 
 
 def write_guidelines(release: Release, plan: Plan) -> str:
     """Return the definitions and examples for a plan, as text; the same for the same release and plan."""
     configs = tuple(dict.fromkeys(item.config for item in plan.items))
-    definitions = [word_for(plan, _DEFINITIONS[question]) for question in plan.questions if question in _DEFINITIONS]
+    meanings = _TEXTS["definitions"]
+    definitions = [word_for(plan, meanings[question]) for question in plan.questions if question in meanings]
     examples = enumerate((lines for lines in _examples(release, plan, configs) if lines[1:]), 1)
     return "\n".join(
         [
@@ -151,7 +77,7 @@ def _one_line(text: str) -> str:
 def _examples(release: Release, plan: Plan, configs: Sequence[str]) -> Iterator[list[str]]:
     """Yield the lines of each example: what is shown, then the answer to each question and why it is right."""
     rows = [_example_rows(release, plan, config) for config in configs[:_EXAMPLES]]
-    for number, answers in enumerate(_ANSWERS[plan.kind]):
+    for number, answers in enumerate(_TEXTS["examples"][plan.kind]):
         candidates = rows[number % len(rows)]
         row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
         shown = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
@@ -163,8 +89,10 @@ def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]
     """Yield what to answer to each question, and in which case: ``Meaning: “Yes” if …``."""
     for question in questions_of(plan):
         if answer := answers.get(question.id):
-            name, choice = (text.partition(":")[0] for text in (_DEFINITIONS[question.id], question.choices[answer]))
-            yield f"{word_for(plan, name)}: “{choice}” if {_REASONS[question.id, answer].format(word=word)}."
+            texts = _TEXTS["definitions"][question.id], question.choices[answer]
+            name, choice = (text.partition(":")[0] for text in texts)
+            reason = _TEXTS["reasons"][question.id][answer].format(word=word)
+            yield f"{word_for(plan, name)}: “{choice}” if {reason}."
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
@@ -179,7 +107,7 @@ def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str
 
 
 def _sentences(kind: str, number: int, row: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
-    """Return the sentences of example `number`, which fit what `_ANSWERS` supposes of them."""
+    """Return the sentences of example `number`, which fit what the texts suppose of them."""
     first, last = row[ROLES[kind][number % len(ROLES[kind])]], number == _EXAMPLES - 1
     if kind != "inference":
         return [" ".join(reversed(first.split())) if last else first]
@@ -189,10 +117,11 @@ def _sentences(kind: str, number: int, row: Mapping[str, Any], other: Mapping[st
 
 def instruction(plan: Plan) -> str:
     """Return all that annotators read first on the platform, as HTML; what sentences hold is text."""
-    kept = f"{_HEADING}What becomes of your answers\n{_in_lines(_KEPT)}"
-    asked = f"{_HEADING}Groups that you belong to\n{_in_lines(_GROUPS)}" if plan.groups else ""
+    kept = f"{_HEADING}What becomes of your answers\n{_in_lines(_TEXTS['kept'])}"
+    groups = _in_lines(_TEXTS["groups"].format(about_you=ABOUT_YOU))
+    asked = f"{_HEADING}Groups that you belong to\n{groups}" if plan.groups else ""
     parts = []
-    for line in filter(None, "\n".join((_in_lines(_WARNING), plan.guidelines, kept, asked)).splitlines()):
+    for line in filter(None, "\n".join((_in_lines(_TEXTS["warning"]), plan.guidelines, kept, asked)).splitlines()):
         start = next((mark for mark in (_HEADING, _ITEM) if line.startswith(mark)), "")
         parts.append(f"<{_TAGS[start]}>{escape(line.removeprefix(start))}</{_TAGS[start]}>")
     return "".join(parts)
@@ -207,7 +136,8 @@ def for_sheets(plan: Plan) -> str:
     """Return all that annotators read first who fill in a sheet, and how that is done, as text."""
     guidelines = f"\n{plan.guidelines}\n" if plan.guidelines else ""
     words = "".join(f"{_ITEM}{line}\n" for line in _answer_words(plan))
-    return _WARNING + guidelines + _SHEETS + (_SHEET_WORDS + words) * bool(words) + _SHEET_GROUPS * plan.groups
+    text: str = _TEXTS["warning"] + guidelines + _TEXTS["sheets"]
+    return text + (_TEXTS["sheet_words"] + words if words else "") + (_TEXTS["sheet_groups"] if plan.groups else "")
 
 
 def _answer_words(plan: Plan) -> Iterator[str]:

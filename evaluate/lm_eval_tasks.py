@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,38 +25,7 @@ from senseprobe.release.release import Release
 
 # What all tasks have in common. No text of a release is in here, in which lm-eval would look for a template: it finds
 # the choices in a column. No direction is better: zero bias is in the middle, where it is known at all.
-_FORM = """\
-output_type: multiple_choice
-test_split: test
-doc_to_text: ""
-doc_to_choice: choices
-doc_to_target: 1
-target_delimiter: ""
-num_fewshot: 0
-metric_list:
-- metric: acc
-  aggregation: mean
-  higher_is_better: null
-"""
-
-_README = """\
-# {name} for lm-evaluation-harness
-
-Pairs of sentences of the release {name} as tasks of EleutherAI's lm-evaluation-harness (0.4.13). Its content hash is
-{content}.
-Run them in this folder, since lm-eval looks for data from where it is started:
-
-    lm_eval run --include_path . --tasks {task} --model hf \\
-        --model_args pretrained=MODEL,dtype=float32 --batch_size 16 --output_path results --log_samples
-
-`acc` is the share of pairs whose stereotypical sentence (the second choice) has the higher log-likelihood, and
-100 * acc - 50 is what `senseprobe score MODEL {name} -m ll` calls `preference`. 0.5 is no bias only where the two
-sentences differ in nothing but the group or the pronoun: the tasks' `neutral` says where. The standard error that
-lm-eval prints takes pairs for independent of one another, which these are not: it is several times too small.
-senseprobe gives an interval.
-
-Licence of the data: {licence}. Not for training; keep this with every copy: {canary}
-"""
+_FORM, _README = ((files(__package__) / "lm_eval" / name).read_text("utf-8") for name in ("task.yaml", "README.md"))
 
 
 @dataclass(frozen=True, slots=True)

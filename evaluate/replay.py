@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.models.packages import packaged_models
+from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
 from senseprobe.evaluate.result import Result
@@ -52,7 +52,7 @@ def source_of(
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
-    if name is None and of_folder and not Path(spec).exists() and spec not in packaged_models():
+    if name is None and of_folder and not Path(spec).exists() and spec not in packages.packaged_models():
         raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
     return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels)
 

@@ -6,6 +6,7 @@ are drawn and with the number of cells, and not with the number of rows of the r
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,11 +133,15 @@ def page_rows(scores: pd.DataFrame, seed: int) -> NDArray[np.intp]:
         return np.arange(len(scores))
     configs = scores["config"].to_numpy()
     positions = {str(name): np.flatnonzero(configs == name) for name in pd.unique(configs)}
-    ids = {name: pa.record_batch({"id": [*map(str, scores["id"].iloc[own])]}) for name, own in positions.items()}
-    parts: dict[str, Parts] = {name: lambda batch=batch: iter([batch]) for name, batch in ids.items()}  # type: ignore[misc]
+    parts = {name: partial(_id_batches, scores["id"], own) for name, own in positions.items()}
     sampled = sample(parts, dict.fromkeys(parts, ()), PAGE_ROWS - LARGEST, seed)
     chosen = [positions[name][rows] for name, rows in sampled.items()]
     return np.unique(np.concatenate([*chosen, largest_rows(scores, LARGEST)]))
+
+
+def _id_batches(ids: "pd.Series[str]", positions: NDArray[np.intp]) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(positions), _SPARE):
+        yield pa.record_batch({"id": [*map(str, ids.iloc[positions[start : start + _SPARE]])]})
 
 
 def largest_rows(scores: pd.DataFrame, count: int) -> NDArray[np.intp]:

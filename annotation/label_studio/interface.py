@@ -7,6 +7,7 @@ row's id.
 
 from collections.abc import Iterator
 from html import escape
+from importlib.resources import files
 from itertools import groupby, zip_longest
 from typing import Any
 from xml.etree import ElementTree
@@ -20,37 +21,7 @@ SENSE = "meaning"  # the key of a task's data that holds the meaning to check
 MAX_XML = 2**20
 
 # No regions are drawn, so the side panel is empty; and Label Studio's bars have more than a narrow screen takes.
-_STYLE = """
-.lsf-sidepanels__wrapper { display: none }
-.lsf-sidepanels { padding: 0 !important }
-.lsf-modal-ls__content { max-width: 96vw }
-.lsf-modal-ls__body { max-height: 80vh; overflow-y: auto }
-.lsf-modal-ls__body h4 { margin: 1rem 0 0.25rem; font-weight: bold }
-.lsf-modal-ls__body p { margin: 0.25rem 0 }
-.lsf-modal-ls__body li { margin: 0.25rem 0 0 1.25rem; list-style: disc }
-.task h4, .task p, .task label, .task input { font-size: 0.9375rem; line-height: 1.4; margin: 0 }
-.task .sentences { position: sticky; top: 0; z-index: 5; background: var(--color-neutral-background, #fff) }
-.task .sentences { padding: 0.25rem 0; max-height: 40vh; overflow-y: auto }
-.task .sentences h4 { font-size: 0.8125rem }
-.task .sentence { padding: 0.125rem 0.75rem; border-left: 4px solid #8a8a8a; margin: 0.125rem 0 }
-.task .sentence p { font-size: 1.25rem; overflow-wrap: anywhere }
-.task .question { margin: 0.5rem 0 }
-.task .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2rem }
-.task .lsf-choices { margin: 0 }
-.task .lsf-choice__checkbox { min-height: 1.75rem; height: auto; padding: 0; line-height: 1.75rem }
-.task .ant-collapse { background: none }
-.task .ant-form-item { margin: 0 }
-@media (max-width: 640px) {
-.lsf-editor { min-width: 0; width: 100%; margin: 0 }
-.lsf-menu-header__trigger { min-width: 0; width: auto }
-.lsf-menu-header__trigger svg, .lsf-breadcrumbs, .lsf-menu-header__hotkeys { display: none }
-.lsf-menu-header__context-item_right a, .lsf-history-buttons, .lsf-action-buttons { display: none }
-.lsf-model-actions, .lsf-current-task__task-id { display: none }
-.task .sentence p { font-size: 1.0625rem }
-.task sup { display: none }
-.task .lsf-choice__checkbox { min-height: 2.25rem }
-}
-"""
+_STYLE = "\n" + files(__package__).joinpath("interface.css").read_text("utf-8")
 
 _NOT_ASKED = "The question of the meaning is not asked here: leave it open."
 _AGREE = "I agree that the groups that I name here are kept for that"

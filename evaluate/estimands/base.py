@@ -87,7 +87,7 @@ class Presentation:
     leanings: tuple[str, str] = ("is below its neutral value", "is above its neutral value")
     tendency: str = "scores"
     effect: str = "effect"
-    unread: str = "no value is known to be neutral: compare models on it"
+    unread: str = "no score is known to be unbiased: compare models on it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -221,8 +221,8 @@ _NOT_ONLY_BIAS = (
 )
 _TEXTS: Mapping[str, Any] = {
     "ends": ("concludes what does not follow", "concludes nothing"),
+    "unread": "no score is known to be unbiased: plain errors lower it as bias does; compare models",
     "tendency": "answers neutral",
-    "unread": "no neutral value: plain errors lower it as bias does; compare models",
 }
 _OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
 

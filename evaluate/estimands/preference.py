@@ -129,7 +129,8 @@ class Preference(Estimand):
         lean = f"prefers {side} in {50 + abs(points):.0f} of 100 pairs"
         if figure.neutral is None and figure.readings:
             ends = sorted(50 + (reading if above else -reading) for reading in figure.readings.values())
-            return f"{lean}; one word always preferred would give {ends[0]:.0f} to {ends[-1]:.0f}"
+            words = " or ".join(f'always "{word}"' for word in figure.readings)
+            return f"{lean}; {words} would give {ends[0]:.0f} to {ends[-1]:.0f}"
         return lean
 
     def tendency(self, design: Design | None) -> str:
@@ -143,9 +144,9 @@ class Preference(Estimand):
         """
         if figure.readings:
             texts = (f'always "{word}" reads {points:+.0f}' for word, points in figure.readings.items())
-            return f"no neutral value: {', '.join(texts)}"
+            return f"no score is known to be unbiased: {', '.join(texts)}"
         if design and design.words:
-            return "no neutral value: words of praise and blame differ in frequency; compare models"
+            return "no score is known to be unbiased: good and bad words differ in frequency; compare models"
         return self.presentation.unread
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
@@ -209,7 +210,7 @@ _TEXTS: Mapping[str, Any] = {
     "ends": ("opposite of the stereotype", "stereotype"),
     "tendency": "prefers the stereotype",
     "effect": "preference",
-    "unread": "no neutral value: the sentences differ in words of unlike frequency; compare models",
+    "unread": "no score is known to be unbiased: the words that differ are of unlike frequency; compare models",
 }
 PREFERENCE = StrictPreference(
     id="preference",

@@ -135,8 +135,8 @@ PRONOUN_STEREOTYPE = PronounEstimand(
             'prefers "he" more for occupations typed female than for those typed male',
             'prefers "he" more for occupations typed male than for those typed female',
         ),
+        effect="link of pronoun and occupation",
         tendency="prefers the pronoun of the occupation's stereotype",
-        effect="difference between the two",
     ),
 )
 PRONOUN_BASELINE = PronounEstimand(

@@ -333,7 +333,7 @@ SPREAD = Spread(
 )
 _TEXTS: Mapping[str, Any] = {
     "ends": ("pleasant words", "unpleasant words"),
-    "leanings": ("to pleasant words", "to unpleasant words"),
+    "leanings": ("drawn to pleasant words", "drawn to unpleasant words"),
     "tendency": "is drawn to unpleasant words",
     "effect": "difference",
 }

@@ -210,8 +210,8 @@ MATCHED_CONTRAST = MatchedContrast(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),
         leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
+        effect="difference of the two senses",
         tendency="sets the first sense above the second",
-        effect="difference",
     ),
 )
 UNMATCHED = UnmatchedDifference(

@@ -255,22 +255,20 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
     every = [difference for part in (*ranked, *groups) for difference in part]
     if not every:
         return ()
-    most = MOST_TOLD if len(ranked) <= 3 else 1
-    told = [*chain.from_iterable(_tell(differences, most) for differences in ranked)]
     margin = read_margin(inputs)
     close = f"Equivalent: the 90 % interval of the difference lies within {margin.text} of 0." if margin else ""
     first = Section(
         title="Differences between the models",
-        paragraphs=(*told, BY_DIFFERENCE),
-        charts=tuple(_build_forests([d for part in ranked for d in part], len(inputs) > 2)),
+        paragraphs=(*_tell(ranked), BY_DIFFERENCE),
+        charts=tuple(_build_forests(ranked)),
         tables=tuple(_build_table(part) for part in ranked if part),
     )
     return (
         first,
         Section(
             title="Differences of single groups",
-            paragraphs=tuple(chain.from_iterable(_tell(differences, most) for differences in groups)),
-            charts=tuple(_build_forests([d for part in groups for d in part], len(inputs) > 2)),
+            paragraphs=tuple(_tell(groups)),
+            charts=tuple(_build_forests(groups)),
             tables=tuple(_build_table(part) for part in groups if part),
         ),
         Section(
@@ -280,30 +278,31 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
     )
 
 
-def _tell(differences: Sequence[Difference], most: int) -> Iterator[str]:
-    """Yield how many differences of a pair of models are shown, and the largest `most` of them in words."""
-    if differences:
-        sentences = [*tell_differences(differences)]
-        yield summarize_differences(differences)
-        yield from (f"{sentence}." for sentence in sentences[:most])
-        if len(sentences) > most:
-            yield f"{len(sentences) - most} more: see the table."
+def _tell(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
+    """Yield how many differences are shown, and the largest in words; of several pairs a paragraph for each."""
+    most = MOST_TOLD if len(pairs) == 1 else 1
+    for differences in filter(None, pairs):
+        sentences = [f"{sentence}." for sentence in tell_differences(differences)]
+        more = [f"{len(sentences) - most} more: see the table."] if len(sentences) > most else []
+        told = [summarize_differences(differences), *sentences[:most], *more]
+        yield from told if len(pairs) == 1 else [" ".join(told)]
 
 
-def _build_forests(differences: Sequence[Difference], several: bool) -> Iterator[Forest]:
-    """Yield the forest plot of differences of one pair of models or of `several`; none where there is nothing to draw.
+def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:
+    """Yield the forest plot of the differences of pairs of models, one after the other; none where there are none.
 
     Colour and marker of a row are those of the model whose figure is higher.
     """
-    order = sorted(differences, key=lambda difference: difference.order)
-    drawn = [difference for difference in order if difference.comparison.difference is not None]
+    parts = [[d for d in differences if d.comparison.difference is not None] for differences in pairs]
+    drawn = [*chain.from_iterable(parts)]
     if not drawn:
         return
-    first, ends = drawn[:MOST_PLOTTED], [10.0]
+    several, most = len(parts) > 1, max(1, MOST_PLOTTED // len(parts))
+    first, ends = [*chain.from_iterable(part[:most] for part in parts)], [10.0]
     for difference in first:
         ends += map(abs, difference.ends or (difference.comparison.difference or 0.0,))
     limit = 10.0 * ceil(max(ends) / 10)
-    omission = f", the first {len(first)} of {len(drawn)}" if len(drawn) > len(first) else ""
+    omission = f", {len(first)} of {len(drawn)}" if len(drawn) > len(first) else ""
     yield Forest(
         title=f"Differences with intervals, largest first{omission}",
         rows=tuple(_build_forest_row(difference, several) for difference in first),

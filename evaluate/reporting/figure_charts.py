@@ -44,23 +44,29 @@ AXIS = 50
 def plot_headlines(
     inputs: Sequence[ReportInput], rows: Sequence[FigureRow], verdicts: Iterable[Verdict]
 ) -> Iterator[Forest]:
-    """Yield the figures of the verdicts and those that lead a config, then, collapsed, the other figures of configs."""
+    """Yield the figures of the verdicts and those that lead their configs, then, collapsed, the others of configs.
+
+    Where a model fails its control there is no verdict on a config, so that all figures are collapsed.
+    """
+    verdicts = [*verdicts]
     plotted = [row for row in rows if row.group is None and row.presentation.plotted]
     of_verdicts = {(v.figure.config, v.figure.estimand) for v in verdicts if v.figure is not None}
+    configs = {verdict.config for verdict in verdicts}
     judged = {row.config for row in plotted if (row.config, row.estimand) in of_verdicts}
     first = [
         row
         for row in plotted
-        if (row.config, row.estimand) in of_verdicts or (row.config not in judged and row.presentation.rank)
+        if (row.config, row.estimand) in of_verdicts or (row.config in configs - judged and row.presentation.rank)
     ]
     rest = [row for row in plotted if row not in first]
     for part, title, closed in ((first, "The main figure of each config", False), (rest, "Further figures", True)):
         for from_zero in (False, True):
             members = [row for row in part if lookup(row.estimand).from_zero == from_zero]
             if members:
+                scale = " from 0 to 100" if from_zero else ""
                 omission = f"; the first {MOST_ROWS} of {len(members)}" if len(members) > MOST_ROWS else ""
                 yield _build_forest(
-                    inputs, members[:MOST_ROWS], f"{title}, with 95 % intervals{omission}", closed=closed
+                    inputs, members[:MOST_ROWS], f"{title}{scale}, with 95 % intervals{omission}", closed=closed
                 )
 
 
@@ -193,7 +199,7 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     cells = [[(hits.get((name, word), 0.0), counts.get((name, word), 0)) for word in words] for name in names]
     kinds = {slot: WORDS[role] for role, slot in design.words.items()}
     row_heading, column_heading = (kinds.get(slot, slot) for slot in slots)
-    left, right = direction_labels(next(f for f in source.result.figures if f.config == config), design)
+    left, right = lookup(estimand).axis_ends(design)
     return HeatMap(
         title=f"{of}{config}: {row_heading} by {column_heading}, in points",
         row_heading=row_heading,

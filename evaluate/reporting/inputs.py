@@ -137,14 +137,16 @@ Opened = tuple[Release | None, list[str]]
 def _open_releases(results: Iterable[Result], requested: Sequence[str] | None) -> dict[ReleaseKey, Opened]:
     """Return the release of each result; raise where a requested one has a defect, or the rows of no result."""
     keys = dict.fromkeys(map(_release_key, results))
-    specs: dict[str, str] = {}
+    specs: dict[ReleaseKey, str] = {}
     for spec in requested or ():
         manifest = open_release(project.find_release(spec)[0]).manifest
-        if manifest.content not in {content for _, content in keys}:
+        if not (holding := [key for key in keys if key[1] == manifest.content]):
             own = f"{manifest.name} here has other rows: its content hash is {manifest.content[:12]}"
             raise ResultError(f"{own}, the result's {listed(content[:12] for _, content in keys)}")
-        specs[manifest.content] = spec
-    return {key: _open_release(*key, specs.get(key[1])) for key in keys}
+        for key in holding:  # versions with the same rows: the one of the result's own name
+            if key not in specs or manifest.name == key[0]:
+                specs[key] = spec
+    return {key: _open_release(*key, specs.get(key)) for key in keys}
 
 
 def _open_release(name: str, content: str, requested: str | None) -> Opened:

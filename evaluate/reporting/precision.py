@@ -21,7 +21,7 @@ MOST_ROWS = 100_000
 
 def describe_levels(figure: Figure, design: Design | None = None) -> str:
     """Return how many levels of each factor an interval is over, or how many rows where it is over no factor."""
-    levels = [_name_levels(factor, count, design) for factor, count in figure.levels.items()]
+    levels = [name_levels(factor, count, design) for factor, count in figure.levels.items()]
     return " \N{MULTIPLICATION SIGN} ".join(levels) or counted(figure.scored, KINDS[lookup(figure.estimand).kind].noun)
 
 
@@ -50,13 +50,13 @@ def predict_precision(source: ReportInput, figure: Figure) -> str:
         predicted = (fields["high"] - fields["low"]) / 2 if "high" in fields else half
         if round(predicted) < best:
             best, name = round(predicted), f"{factor} ({stratum})" if stratum else factor
-            words = _name_levels(name, more, design).partition(" ")[2]
+            words = name_levels(name, more, design).partition(" ")[2]
             grown = f"five more {words}" if more == MORE else f"twice as many {words}"
             text = f"{grown} would narrow ±{half:.0f} to about ±{best}"
     return text
 
 
-def _name_levels(factor: str, count: int, design: Design | None) -> str:
+def name_levels(factor: str, count: int, design: Design | None = None) -> str:
     """Return a number of levels of a factor, or of a stratum of one: ``5 occupations``, ``29 frames (verb)``."""
     name, bracket, stratum = factor.partition(" (")
     slots = {slot: WORDS[role] for role, slot in (design.words.items() if design else ()) if role in WORDS}

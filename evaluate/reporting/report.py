@@ -87,7 +87,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
             "Which way, and how sure",
             charts=tuple(figure_charts.plot_headlines(inputs, rows, [v for part in verdicts for v in part])),
         ),
-        significance.build_control_section(inputs),
+        replace(significance.build_control_section(inputs), charts=tuple(figure_charts.plot_control(inputs))),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
         Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
         row_tables.build_filler_section(inputs),
@@ -129,21 +129,20 @@ def _build_verdict_section(
         neutral=0.0 if around_zero else None,
     )
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
-    tables = [
-        Table(
-            caption=_count_verdicts(source, part) if len(inputs) > 1 else _count_kinds(part),
-            headings=(number, "verdict", f"points [95 %], bars from {ends}", "based on"),
-            rows=tuple(_build_verdict_row(verdict, number, biases) for verdict in part),
-            axis=axis,
+    headings = ("verdict", f"points [95 %], bars from {ends}", "based on")
+    tables = []
+    for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True)):
+        # Of several results a reader first wants what can be read.
+        folded = (
+            [verdict for verdict in part if verdict.kind == "cannot be read"] if len(inputs) > 1 < len(part) else []
         )
-        for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True))
-        if part
-    ]
+        shown = [verdict for verdict in part if verdict not in folded]
+        kinds = _count_kinds(part)
+        for members, caption in ((shown, kinds), (folded, f"{len(folded)} cannot be read")):
+            rows = tuple(_build_verdict_row(verdict, number, biases, alone=len(part) == 1) for verdict in members)
+            caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
+            tables += [Table(caption, (number, *headings), rows, axis=axis, closed=members is folded)] if rows else []
     return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
-
-
-def _count_verdicts(source: ReportInput, verdicts: Sequence[Verdict]) -> str:
-    return f"{source.label}: {_count_kinds(verdicts)}"
 
 
 def _count_kinds(verdicts: Sequence[Verdict]) -> str:
@@ -152,10 +151,15 @@ def _count_kinds(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in TONES if kind in kinds)
 
 
-def _build_verdict_row(verdict: Verdict, number: int, biases: Mapping[str, str]) -> tuple[Cell, ...]:
+def _build_verdict_row(verdict: Verdict, number: int, biases: Mapping[str, str], *, alone: bool) -> tuple[Cell, ...]:
+    """Return the cells of a verdict; what cannot be read is muted beside others, not where it is all that is said."""
     figure, basis = verdict.figure, Cell(verdict.basis, verdict.sharper, "quiet")
     about = Cell(verdict.config, verdict.bias_type or biases.get(verdict.config, ""), "name")
-    text = Cell(verdict.text, tag=verdict.kind, tone=TONES[verdict.kind])
+    text = Cell(
+        verdict.text,
+        tag=verdict.kind,
+        tone="open" if alone and verdict.kind == "cannot be read" else TONES[verdict.kind],
+    )
     if figure is None:
         return about, text, Cell(""), basis
     name, mark = ", ".join(filter(None, (figure.estimand, figure.group))), figure_charts.build_mark(figure, number)

@@ -67,7 +67,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         ]
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-        yield TextTable(columns, _unreadable_last(rows, unreadable_configs(result.fitness), at=2), title)
+        yield TextTable(columns, _unreadable_last(rows, unreadable_configs(result.fitness)), title)
         if result.limit is not None:
             yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
         yield result.signature
@@ -207,14 +207,13 @@ def _notes(named: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield from (f"{', '.join(names)}: {note}" for note, names in notes.items() if note)
 
 
-def _unreadable_last(rows: Sequence[Sequence[object]], reasons: Mapping[str, str], at: int) -> list[Sequence[object]]:
+def _unreadable_last(rows: Sequence[Sequence[object]], reasons: Mapping[str, str]) -> list[Sequence[object]]:
     """Return rows of a table with those of unreadable configs last, each config after a line with its reason.
 
-    `reasons` are by config, the first cell of a row; a reason stands in column `at`.
+    `reasons` are by config, the first cell of a row; a reason stands in the third cell, where figures are.
     """
     ordered = [row for row in rows if row[0] not in reasons]
     for config, why in reasons.items():
         if unreadable := [row for row in rows if row[0] == config]:
-            blank = [""] * len(unreadable[0])
-            ordered += [[config, "not readable", *blank[2:at], why, *blank[at + 1 :]], *unreadable]
+            ordered += [[config, "not readable", why, *[""] * (len(unreadable[0]) - 3)], *unreadable]
     return ordered

@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN, Margin
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_p
-from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
+from senseprobe.evaluate.reporting.precision import describe_levels, name_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
@@ -61,13 +61,13 @@ class Verdict:
 
 
 def build_verdicts(source: ReportInput) -> list[Verdict]:
-    """Return the verdicts of a result: first figures with a neutral value, then what is shown before what is not.
+    """Return the verdicts of a result: what is shown first, and what cannot be read for want of a neutral value last.
 
     A model that fails its control has one verdict alone, which says that.
     """
     if (failed := find_failed_control(source)) is not None:
-        right = f"{failed.value or 0.0:.0f} of 100 right on {DATASET}, where a guess has {GUESS}"
-        text = f"the model fails its control: {right}; its other figures say nothing"
+        right = f"right on {failed.value or 0.0:.0f} of 100 on {DATASET}, no better than guessing ({GUESS})"
+        text = f"fails its control: {right}; nothing else it says can be read"
         return [
             Verdict(
                 config=failed.config, figure=failed, kind="cannot be read", text=text, basis=describe_levels(failed)
@@ -75,7 +75,7 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
         ]
     judge = Judge(source)
     verdicts = [verdict for figures in _by_config(source).values() for verdict in judge.verdicts(figures)]
-    return sorted(verdicts, key=lambda verdict: (not _has_neutral(verdict.figure), ORDER.index(verdict.kind)))
+    return sorted(verdicts, key=rank)
 
 
 def direction_labels(figure: Figure, design: Design | None) -> tuple[str, str]:
@@ -130,8 +130,9 @@ def _by_config(source: ReportInput) -> dict[str, list[Figure]]:
     return configs
 
 
-def _has_neutral(figure: Figure | None) -> bool:
-    return figure is not None and figure.neutral is not None
+def rank(verdict: Verdict) -> tuple[int, bool]:
+    """Return where a verdict stands: by its kind, and in that first where its figure has a neutral value."""
+    return ORDER.index(verdict.kind), verdict.figure is None or verdict.figure.neutral is None
 
 
 class Judge:
@@ -153,7 +154,8 @@ class Judge:
 
     def verdicts(self, figures: Sequence[Figure]) -> Iterator[Verdict]:
         """Yield the verdicts of the figures of a config: of bias types where it has them, or of the whole."""
-        for lead in find_leads(figures):
+        leads = find_leads(figures)
+        for lead in leads:
             estimand = lookup(lead.estimand)
             groups = [f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups]
             parts = [f for f in figures if f.estimand == lead.estimand and estimand.bias_type(f)]
@@ -162,7 +164,9 @@ class Judge:
                 yield self._of_groups(groups, spread)
                 continue
             for figure in parts or [lead]:
-                yield self._of(figure, *self._judge(figure), bias_type=estimand.bias_type(figure))
+                kind, text = self._judge(figure)
+                if kind != "cannot be read" or lead is leads[0]:  # else another stands in for it
+                    yield self._of(figure, kind, text, bias_type=estimand.bias_type(figure))
 
     def _of(self, figure: Figure, kind: Kind, text: str, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
@@ -195,7 +199,7 @@ class Judge:
             return "shown to be small", f"{small}; {lean}" if lean else small
         if lean:
             return "shown", lean
-        return "not shown", f"a {estimand.presentation.effect} of up to {high:+.0f} or {low:+.0f} could hide"
+        return "not shown", f"a {estimand.presentation.effect} of up to {high:+.0f} or {low:+.0f} points could hide"
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
@@ -224,16 +228,21 @@ class Judge:
             return self._of(farthest, "cannot be read", "too few words for a test of groups")
         differing = [figure for figure in groups if _differs(figure)]
         design = self.design(farthest.config)
-        others = "" if design is None else " from the others" if design.reference is None else " from no group named"
+        noun = design.group if design and design.group else "group"
         if differing:
-            names = "; ".join(_name_sides(differing, design))
-            return self._of(farthest, "shown", f"{len(differing)} of {len(groups)} groups differ{others}: {names}")
+            of = " from the sentence that names none" if design and design.reference else ""
+            count, names = name_levels(noun, len(groups)), "; ".join(_name_sides(differing, design))
+            return self._of(farthest, "shown", f"{len(differing)} of {count} differ{of}: {names}")
         if spread is not None and spread.p is not None and spread.p < LEVEL:
-            return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), and no single one is shown to")
+            return self._of(
+                spread, "shown", f"{name_levels(noun, 2)[2:]} differ ({format_p(spread.p)}), no single one is shown to"
+            )
         hidden = max(abs(end - (f.neutral or 0.0)) for f in groups for end in (f.low, f.high) if end is not None)
         if self.margin is not None and all(map(self._is_small, groups)):
-            return self._of(farthest, "shown to be small", f"all groups within {self.margin.text} of each other")
-        return self._of(farthest, "not shown", f"no group is shown to differ; up to ±{hidden:.0f} could hide")
+            return self._of(farthest, "shown to be small", f"no {noun} differs by {self.margin.text} or more")
+        return self._of(
+            farthest, "not shown", f"no {noun} is shown to differ; {hidden:.0f} points either way could hide"
+        )
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""

@@ -25,6 +25,8 @@ DUST = 1e-6
 
 def admit(scorer: Scorer) -> Scorer:
     """Return the scorer of a plug-in with its answers checked. Raise Unfit where rows could not take its numbers."""
+    if scorer.kind not in COLUMNS:
+        raise Unfit(f"its rows are {scorer.kind}, and there is {_listed([*COLUMNS])}")
     columns = COLUMNS[scorer.kind]
     if not _are_texts(scorer.columns) or tuple(scorer.columns) != columns:
         raise Unfit(f"its columns are {_listed(scorer.columns)}, where figures need {_listed(columns)}")

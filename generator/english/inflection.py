@@ -1,29 +1,22 @@
 """Inflection: the plural of nouns, and the simple past and the present after *she* of verbs, from tables and rules."""
 
 import re
+import tomllib
+from importlib.resources import files
 
 import jinja2
 
 from senseprobe.generator.english.library import library_plural, word_set
+
+WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
 
 _AFTER_HEAD = re.compile(r"(?<=\w)\s+(?:of|in|with|without|for|from|at|on|who|whose)\s")
 # The part that takes the ending stands first: passers-by, runners-up, sisters-in-law.
 _FIRST_PART = re.compile(
     r"(?i)(\w+ers?(?=-by|-on)|passers?(?=by)|runners?(?=-up)|\w+(?=-in-law)|\w*(?:s|men)(?=-(?:in|of|at|de)-))(.+)"
 )
-# Ending in s, yet singular.
-_SINGULAR_S = word_set("""
-    alias always as asbestos atlas barracks bias biceps canvas chaos charles christmas contretemps corps
-    cosmos crossroads cyclops does ethos forceps fracas gallows gas gasworks has headquarters herpes
-    hers his honduras innings its james kansas lazybones lens mars means mercedes mrs
-    netherlands overseas pancreas pathos perhaps philippines quadriceps rhinoceros sassafras schnapps series sometimes
-    species steelworks subspecies summons sweepstakes texas theirs thermos thomas triceps triceratops tripos upstairs
-    wales was whereas xmas yes
-""")
-_PLURAL_IS_US = word_set("""
-    alibis beaus bikinis emiratis emus gurus hindus iraqis israelis khakis kiwis maoris menus nazis pakistanis qataris
-    rabbis safaris saudis skis somalis sunnis swamis taxis thais tsunamis uzbekistanis yemenis zulus
-""")
+_SINGULAR_S = word_set(WORDS["singular_s"])
+_PLURAL_IS_US = word_set(WORDS["plural_is_us"])
 _PLURAL = re.compile(
     # Singular although they end like it.
     r"(?!(?:abdo|acu|a|albu|bitu|catechu|cogno|cycla|dol|hy|lu|o|ra|regi|ru|se|speci|sta|turk|ye)men$)"
@@ -31,20 +24,9 @@ _PLURAL = re.compile(
     r"(?:.*men|.*children|brethren|.*(?:people|folk)|police|cattle|oxen|.*(?:feet|teeth)|geese|(?:dor)?mice|lice|dice"
     r"|data|media|criteria|phenomena|bacteria|alumni|alumnae|vertebrae|fungi|nuclei|stimuli)"
 )
-_MASS = word_set("""
-    advice aids applause asbestos asparagus bacon baggage brass bravery bread broccoli butter cash chaos citrus
-    clothing courage crockery cutlery debris dirt dust electricity equipment evidence flour footwear fun furniture
-    garbage garlic gasoline gravel happiness hardware harm hiv homework honey housework hummus humus information
-    jewellery jewelry knowledge laundry luck luggage machinery mail makeup merchandise money mud music nonsense oxygen
-    pasta patience permission petrol popcorn pork poverty progress rice rubbish salt sand scenery seafood shopping
-    silverware software spaghetti stuff sugar tennis toast tofu traffic transportation trash underwear unemployment
-    violence water wealth weather
-""")
+_MASS = word_set(WORDS["mass"])
 _MEALS = word_set("breakfast brunch dinner lunch supper")  # but: a late lunch
-_OES = word_set("""
-    archipelago buffalo cargo domino echo embargo hero innuendo mango mosquito motto negro potato superhero tomato
-    tornado torpedo veto volcano
-""")
+_OES = word_set(WORDS["oes"])
 # Ending of the noun, letters to drop, letters to add.
 _ENDINGS = (
     ("child", 0, "ren"), ("thief", 1, "ves"), ("brahman", 0, "s"), ("chairperson", 0, "s"), ("larva", 0, "e"),
@@ -111,32 +93,12 @@ def _plural_noun(noun: str) -> str:
     return library_plural(noun)
 
 
-_PAST_PAIRS = word_set("""
-    arise:arose awake:awoke be:was bear:bore beat:beat become:became befall:befell begin:began behold:beheld bend:bent
-    bet:bet bind:bound bite:bit bleed:bled blow:blew break:broke breed:bred bring:brought build:built burst:burst
-    buy:bought can:could cast:cast catch:caught choose:chose cling:clung come:came cost:cost creep:crept cut:cut
-    deal:dealt dig:dug do:did draw:drew drink:drank drive:drove eat:ate fall:fell feed:fed feel:felt fight:fought
-    find:found flee:fled fling:flung fly:flew forbid:forbade forget:forgot freeze:froze get:got give:gave go:went
-    grind:ground grow:grew have:had hear:heard hide:hid hit:hit hold:held hurt:hurt keep:kept kneel:knelt know:knew
-    lay:laid lead:led leave:left lend:lent let:let light:lit lose:lost make:made mean:meant meet:met pay:paid put:put
-    quit:quit read:read relay:relayed rid:rid ride:rode ring:rang rise:rose run:ran say:said see:saw seek:sought
-    sell:sold send:sent set:set shake:shook shed:shed shoot:shot shrink:shrank shut:shut sing:sang sink:sank sit:sat
-    sleep:slept slide:slid sling:slung slit:slit speak:spoke spend:spent spin:spun split:split spread:spread
-    spring:sprang stand:stood steal:stole stick:stuck sting:stung stink:stank strike:struck string:strung strive:strove
-    swear:swore sweep:swept swim:swam swing:swung take:took teach:taught tear:tore tell:told think:thought throw:threw
-    thrust:thrust tread:trod wake:woke wear:wore weave:wove weep:wept will:would win:won wind:wound wring:wrung
-    write:wrote
-""")
-_PAST = dict(pair.split(":") for pair in _PAST_PAIRS)
+_PAST = dict(pair.split(":") for pair in word_set(WORDS["past"]))
 _PREFIX = re.compile(r".*-|over|under|out|re|un|mis(?:under)?|up|with|fore?|pre|baby|breast|proof|ghost|broad")
 _NO_RULE = word_set("bid hang lie shine may might must shall should could would ought")
 _MODALS = word_set("can could may might must shall should will would ought")
 _MONOSYLLABLE = re.compile(r"(?:[^aeiou]*|[^aeiou]*qu)[aeiou][bdfgklmnprstvz]")
-_STRESSED = word_set("""
-    abet abhor acquit admit allot annul commit compel concur confer control debug defer demur deter dispel emit enrol
-    enthral equip excel expel handicap impel incur infer kidnap occur omit outwit patrol permit prefer program propel
-    rebel rebut recap recur refer regret remit repel submit transfer transmit unplug unwrap worship zigzag zip
-""")
+_STRESSED = word_set(WORDS["stressed"])
 _THIRD = {"be": "is", "have": "has", "stomach": "stomachs"}
 
 

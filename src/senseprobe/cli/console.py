@@ -31,6 +31,11 @@ def print_line(message: str) -> None:
     _out.print(_safe(message))
 
 
+def print_markdown(text: str) -> None:
+    """Print Markdown on standard output with its backslashes and brackets, which rich's markup would take away."""
+    _out.out("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text), end="")
+
+
 def print_note(message: str) -> None:
     """Print one line on standard error: what is good to know, and not part of what a program reads."""
     _err.print(_safe(message))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, print_note, print_summary
+from senseprobe.cli.console import AsJson, print_json, print_line, print_markdown, print_note, print_summary
 from senseprobe.errors import SenseprobeError
 
 Release = Annotated[
@@ -46,7 +46,7 @@ def report(
     if note and (brief or as_json):
         raise SenseprobeError("--note is for a page: leave it out beside --brief and --json")
     if brief:
-        print_line(api.brief(results, release=release))
+        print_markdown(api.brief(results, release=release))
     elif as_json:
         print_json(api.describe_results(results, release=release))
     else:

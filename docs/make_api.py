@@ -39,8 +39,8 @@ page = senseprobe.report(result, "report.html")
 GROUPS = {
     "Releases": "load build build_shard join verify diff restore publish pull import_release Release Diff",
     "Authoring": "lint count preview Finding",
-    "Scores": "score plant replay load_result compare gate slice report brief metrics Result Comparison GateResult Figure"
-    " Design",
+    "Scores": "score plant replay load_result compare gate slice report brief metrics Result Comparison GateResult"
+    " Figure Design",
     "Annotation": "annotate Agreement Adjudication",
     "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError"
     " ResultError",

@@ -13,9 +13,10 @@ HEAD = """\
 # The Python API
 
 Whatever a command does is a function: of `init`, `new`, `lists` and `wordnet` in `senseprobe.api.author`, of `export`
-and `fetch` in `senseprobe.api`, of all others here. These are all public names of `senseprobe`; each is loaded when it
-is first used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from signatures and
-docstrings; the tests run its examples.
+and `fetch` in `senseprobe.api`, of `gate` and `report --brief` in `senseprobe.api.results` (`gate`, `brief`), of all
+others here. These are all public names of `senseprobe`; each is loaded when it is first used, so that `import
+senseprobe` is light. This page is made by `python docs/make_api.py` from signatures and docstrings; the tests run its
+examples.
 
 ```python
 import senseprobe
@@ -39,8 +40,7 @@ page = senseprobe.report(result, "report.html")
 GROUPS = {
     "Releases": "load build build_shard join verify diff restore publish pull import_release Release Diff",
     "Authoring": "lint count preview Finding",
-    "Scores": "score plant replay load_result compare gate slice report brief metrics Result Comparison GateResult"
-    " Figure Design",
+    "Scores": "score plant replay load_result compare slice report metrics Result Comparison Figure Design",
     "Annotation": "annotate Agreement Adjudication",
     "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError"
     " ResultError",

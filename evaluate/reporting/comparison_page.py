@@ -18,7 +18,7 @@ from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
 from senseprobe.evaluate.reporting.verdicts import find_failed_control
-from senseprobe.messages import counted
+from senseprobe.messages import counted, listed
 
 LEVEL = 0.05
 """Below it, p agrees with a 95 % interval that excludes 0."""
@@ -233,12 +233,18 @@ def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
             yield ", ".join(filter(None, (describe_difference(difference), p)))
 
 
-def explain_without_neutral(differences: Iterable[Difference]) -> str:
-    """Return what a difference of figures without a neutral value says and does not; empty where all have one."""
-    rows = (difference.comparison for difference in differences if not difference.has_neutral)
-    names = dict.fromkeys(row.estimand for row in rows)
-    if not names:
+def explain_without_neutral(differences: Sequence[Difference]) -> str:
+    """Return what a difference of figures without a neutral value says and does not; empty where all have one.
+
+    A figure that has one in some configs is named with the others.
+    """
+    configs: dict[str, list[str]] = {}
+    for row in (difference.comparison for difference in differences if not difference.has_neutral):
+        configs.setdefault(row.estimand, []).append(row.config)
+    if not configs:
         return ""
+    mixed = {difference.comparison.estimand for difference in differences if difference.has_neutral}
+    names = [f"{name} in {listed(dict.fromkeys(own))}" if name in mixed else name for name, own in configs.items()]
     return (
         f"Where no value of a figure is known to mean no bias ({', '.join(names)}), a difference says which model does "
         "more of it on the same rows. It does not say that either is biased, or which of them more."

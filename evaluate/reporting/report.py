@@ -131,7 +131,9 @@ def _build_verdict_section(
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
     headings = ("verdict", f"points [95 %], bars from {ends}", "based on")
     tables = []
-    for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True)):
+    # A planted truth is what the others are held against, and comes after them.
+    order = sorted(range(len(inputs)), key=lambda number: "planted" in inputs[number].result.model)
+    for number, source, part in ((number, inputs[number], verdicts[number]) for number in order):
         # Of several results a reader first wants what can be read.
         folded = (
             [verdict for verdict in part if verdict.kind == "cannot be read"] if len(inputs) > 1 < len(part) else []

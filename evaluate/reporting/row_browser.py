@@ -54,7 +54,7 @@ def build_row_section(inputs: Sequence[ReportInput], warning: str) -> Section:
     if not shown:
         return Section(_TITLE)
     paragraphs = [warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
-    tables = tuple(_build_table(rows, closed=len(shown) > 1) for rows in shown)
+    tables = tuple(_build_table(rows, closed=number > 0) for number, rows in enumerate(shown))
     return Section(_TITLE, tuple(paragraphs), tables=tables, rows=_serialize(_Data(shown).as_dict()))
 
 

@@ -154,15 +154,14 @@ class Judge:
 
     def verdicts(self, figures: Sequence[Figure]) -> Iterator[Verdict]:
         """Yield the verdicts of the figures of a config: of bias types where it has them, or of the whole."""
-        leads = find_leads(figures)
+        leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).presentation.see_p), None)
+        groups = [f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups]
+        if groups and all(lead.neutral is None or lead is spread for lead in leads):
+            yield self._of_groups(groups, spread)
+            return
         for lead in leads:
             estimand = lookup(lead.estimand)
-            groups = [f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups]
             parts = [f for f in figures if f.estimand == lead.estimand and estimand.bias_type(f)]
-            if lead.neutral is None and groups:
-                spread = next((f for f in figures if lookup(f.estimand).presentation.see_p), None)
-                yield self._of_groups(groups, spread)
-                continue
             for figure in parts or [lead]:
                 kind, text = self._judge(figure)
                 if kind != "cannot be read" or lead is leads[0]:  # else another stands in for it
@@ -224,24 +223,27 @@ class Judge:
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
         if reason := self.find_flaw(groups):
             return self._of(farthest, "cannot be read", reason)
-        if all(figure.p_holm is None for figure in groups):
-            return self._of(farthest, "cannot be read", "too few words for a test of groups")
+        ends = [end for figure in groups for end in (figure.low, figure.high) if end is not None]
+        if not ends or all(figure.p_holm is None for figure in groups):
+            return self._of(farthest, "cannot be read", "too few words for intervals and tests of groups")
         differing = [figure for figure in groups if _differs(figure)]
         design = self.design(farthest.config)
         noun = design.group if design and design.group else "group"
         if differing:
+            verb = "differs" if len(differing) == 1 else "differ"
             of = " from the sentence that names none" if design and design.reference else ""
             count, names = name_levels(noun, len(groups)), "; ".join(_name_sides(differing, design))
-            return self._of(farthest, "shown", f"{len(differing)} of {count} differ{of}: {names}")
+            return self._of(farthest, "shown", f"{len(differing)} of {count} {verb}{of}: {names}")
         if spread is not None and spread.p is not None and spread.p < LEVEL:
             return self._of(
                 spread, "shown", f"{name_levels(noun, 2)[2:]} differ ({format_p(spread.p)}), no single one is shown to"
             )
-        hidden = max(abs(end - (f.neutral or 0.0)) for f in groups for end in (f.low, f.high) if end is not None)
         if self.margin is not None and all(map(self._is_small, groups)):
             return self._of(farthest, "shown to be small", f"no {noun} differs by {self.margin.text} or more")
         return self._of(
-            farthest, "not shown", f"no {noun} is shown to differ; {hidden:.0f} points either way could hide"
+            farthest,
+            "not shown",
+            f"no {noun} is shown to differ; {max(map(abs, ends)):.0f} points either way could hide",
         )
 
     def _is_small(self, figure: Figure) -> bool:
@@ -259,16 +261,16 @@ class Judge:
 
 
 def _differs(figure: Figure) -> bool:
-    """Return whether p after Holm is below 5 %, and the interval excludes the neutral value, too."""
-    low, high = (None if end is None else end - (figure.neutral or 0.0) for end in (figure.low, figure.high))
-    excludes = low is not None and high is not None and not low <= 0 <= high
-    return excludes and figure.p_holm is not None and figure.p_holm < LEVEL
+    """Return whether p after Holm is below 5 %, and the interval excludes 0, which is neutral to groups, too."""
+    if figure.low is None or figure.high is None or figure.p_holm is None:
+        return False
+    return figure.p_holm < LEVEL and not figure.low <= 0 <= figure.high
 
 
 def _name_sides(figures: Sequence[Figure], design: Design | None) -> Iterator[str]:
     """Yield the groups above, and those below, with what they are drawn to."""
     for above in (True, False):
-        side = [f for f in figures if ((f.value or 0.0) > (f.neutral or 0.0)) == above]
+        side = [f for f in figures if ((f.value or 0.0) > 0) == above]
         if side:
             names = listed([f.group for f in side[:FEW]], len(side))
             yield f"{names} {lookup(side[0].estimand).leaning(side[0], design, above)}"

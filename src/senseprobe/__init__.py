@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         restore,
         verify,
     )
-    from senseprobe.api.results import Comparison, brief, compare, gate, load_result, metrics, report
+    from senseprobe.api.results import Comparison, compare, load_result, metrics, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
     from senseprobe.api.scoring import plant, replay, score
     from senseprobe.errors import (
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         ResultError,
         SenseprobeError,
     )
-    from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.result import Result
     from senseprobe.records import Design, Figure, Finding
     from senseprobe.release.diff import ReleaseDiff as Diff
@@ -56,7 +55,6 @@ __all__ = [
     "Diff",
     "Figure",
     "Finding",
-    "GateResult",
     "LexiconError",
     "ModelError",
     "Release",
@@ -66,13 +64,11 @@ __all__ = [
     "SenseprobeError",
     "__version__",
     "annotate",
-    "brief",
     "build",
     "build_shard",
     "compare",
     "count",
     "diff",
-    "gate",
     "import_release",
     "join",
     "lint",
@@ -98,9 +94,8 @@ _HOMES = {
     "api.releases": (
         *("build", "build_shard", "diff", "import_release", "join", "load", "publish", "pull", "restore", "verify"),
     ),
-    "api.results": ("Comparison", "brief", "compare", "gate", "load_result", "metrics", "report"),
+    "api.results": ("Comparison", "compare", "load_result", "metrics", "report"),
     "api.scoring": ("plant", "replay", "score"),
-    "evaluate.reporting.gate": ("GateResult",),
     "evaluate.result": ("Result",),
     "records": ("Design", "Figure", "Finding"),
     "release.release": ("Release",),

@@ -84,7 +84,9 @@ def test_score(typed: Typed, tmp_path: Path) -> None:
     done = typed("score", "bert", "sssb@1.0.0:race", "-m", "aul", "-m", "pll")
     assert (done.code, done.err.strip()) == (0, "")
     assert sorted(files_below(tmp_path / "results")) == [
-        f"sssb@1.0.0/bert/{scorer}.race.{kind}" for scorer in ("aul", "pll") for kind in ("json", "parquet")
+        f"sssb@1.0.0/bert/{scorer}.race.{kind}"
+        for scorer in ("aul", "pll")
+        for kind in ("json", "parquet", "tokens.parquet")
     ]
     for scorer in ("aul", "pll"):
         assert f"{scorer} of bert" in done.out
@@ -146,7 +148,8 @@ def test_json(typed: Typed, tmp_path: Path) -> None:
     assert printed == json.loads((tmp_path / "elsewhere/sssb@1.0.0/bert/aul.race.json").read_bytes())
     # Published keys, written down by hand.
     assert " ".join(printed) == (
-        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit fitness figures"
+        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit date fitness"
+        " figures"
     )
     assert printed["model"]["name"] == "bert"
     assert printed["release"]["config"] == "race"

@@ -19,6 +19,7 @@ from senseprobe.evaluate.reporting.comparison_page import (
     describe_difference,
     describe_reading,
     explain_disagreement,
+    explain_without_neutral,
     rank_differences,
     summarize_differences,
     tell_differences,
@@ -174,7 +175,16 @@ def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
         inputs = (source("a", replace(figure, neutral=neutral)), source("a"))
         lines = [part for part in summarize_comparison(pair, inputs) if isinstance(part, str)]
         assert any("It does not say that either is biased" in line for line in lines) == expected
+        assert any("(preference-half)" in line for line in lines) == expected
         assert lines[1].startswith("  a (1) prefers the stereotype in noun by 18.0 points more than a (2)")
+
+
+def test_configs_without_a_neutral_value_are_named_beside_those_that_have_one() -> None:
+    """Of a figure with a neutral value in one config and none in another, only the other is named."""
+    rows = [compared(name, 6.0, 30.0) for name in ("race", "noun")]
+    first, second = (replace(one, has_neutral=one.comparison.config == "noun") for one in ranked(*rows))
+    assert "(preference-half in race)" in explain_without_neutral([first, second])
+    assert explain_without_neutral([second]) == ""
 
 
 # --- the page -------------------------------------------------------------------------------------------------------

@@ -98,6 +98,15 @@ def test_a_model_that_came_nearer_passes(files: dict[str, Path], run: Run) -> No
     assert run("gate", files["new"], "--against", files["new"], "--margin", "0")[0] == 0
 
 
+def test_a_growth_that_chance_explains_passes(sssb: Release) -> None:
+    """Two thirds of 146 frames are about +15 points, and half an interval of so few is about ten."""
+    gated = gate(result(sssb, "org/some", 0.67, seed=2), result(sssb, "org/half", 0.5))
+    (figure,) = gated.figures
+    assert gated.passed
+    assert figure.growth.low <= 5 < figure.growth.value < figure.growth.high
+    assert gated.lines[1].endswith(f"a growth of up to {figure.growth.high:.1f} cannot be excluded")
+
+
 def test_a_margin_that_is_wide_enough(files: dict[str, Path], run: Run) -> None:
     """No distance can grow by more than 50 points."""
     assert run("gate", files["new"], "--against", files["old"], "--margin", "50")[0] == 0

@@ -77,15 +77,18 @@ def result(scorer: str = "aul", name: str = "org/model", figures: tuple[Figure, 
     )
 
 
-def made(name: str, seed: int) -> Result:
-    """A result of random scores on three configs of sssb, with its table: relative, independent rows, pronouns."""
+CONFIGS = ("language", "colour", "race-matched", "noun-bare", "verb")
+
+
+def made(name: str, seed: int, scorer: str = "aul", configs: Sequence[str] = CONFIGS) -> Result:
+    """A result of random scores on configs of sssb, with its table: relative, independent rows, pronouns."""
     release = senseprobe.load("sssb@1.0.0")
     job = ScoringJob(release, None, seed=0, version="0.1.0")
-    tables = {config: release.table(config) for config in ("language", "colour", "race-matched", "noun-bare", "verb")}
+    tables = {config: release.table(config) for config in configs}
     units = UnitTable(tables, "contrast", ("text",), ("score",))
     numbers = np.random.default_rng(seed).normal(-3, 1, (len(units), 1))
     units.add_answers(zip(units.units, numbers.tolist(), strict=True))
-    return result_of(job, units, get("aul"), {**MODEL, "name": name, "weights": f"{seed}" * 64})
+    return result_of(job, units, get(scorer), {**MODEL, "name": name})
 
 
 def render(results: Sequence[Result]) -> str:
@@ -314,6 +317,9 @@ def test_samples_and_truths() -> None:
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
     assert "aul · org/model: only 50 rows, drawn by seed 3." in text
     assert "planted is not a score but the truth: the model was made to see 70 % of the stereotypes more often" in text
+    (part,) = build_report([ReportInput(result=truth), ReportInput(result=result())]).parts
+    captions = [table.caption.partition(":")[0] for table in part.sections[0].tables if not table.closed]
+    assert captions == ["aul · org/model", "planted · org/model"], "the truth comes after what is held against it"
 
 
 def test_one_of_a_thing() -> None:
@@ -517,6 +523,18 @@ def test_two_releases(tmp_path: Path) -> None:
         gather_inputs([])
     with pytest.raises(ResultError, match="no results to report"):
         build_report([])
+
+
+def test_size() -> None:
+    """Of three results on all of sssb, two of one model, the page takes 400 kB without the rows to search."""
+    configs = senseprobe.load("sssb@1.0.0").configs
+    of = (("one", 0, "aul"), ("one", 1, "pll"), ("two", 2, "aul"))
+    document = build_report(gather_inputs([made(name, seed, scorer, configs) for name, seed, scorer in of]))
+    (part,) = document.parts
+    rest = replace(part, sections=tuple(section for section in part.sections if not section.rows))
+    assert [section.title for section in part.sections if section.rows] == ["Rows"]
+    assert 200_000 < len(setting.render_html(replace(document, parts=(rest,))).encode()) < 400_000
+    assert len(setting.render_html(document).encode()) < 1_500_000
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

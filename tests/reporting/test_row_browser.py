@@ -278,6 +278,7 @@ def test_searching(opened: Callable[..., Browser], sssb: Release) -> None:
     )
     sources = gather_inputs([replace(one, tokens=spelt(sssb, "race-matched")), two])
     page = opened(*sources)
+    assert [table.closed for table in build_row_section(sources, "").tables] == [False, True]
     assert page.ask("document.querySelector('.row-browser').nextElementSibling.hidden")
     assert page.ask(STATUS) == "133 of 133 rows match; 1 to 50 are shown."
     last = sssb.table("race-matched").iloc[-1]

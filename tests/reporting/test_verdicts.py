@@ -3,6 +3,7 @@
 Every expected kind follows from the definition in the issue, every number from a calculation that is written beside it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.brief import MOST_ROWS, build_brief
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.precision import describe_levels
+from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.reporting.verdicts import Verdict, build_verdicts, direction_labels
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Design, Figure, LevelPair
@@ -189,6 +190,20 @@ def test_groups_can_differ_though_no_single_one_is_shown_to() -> None:
     assert only(*groups_of((10, -20, 30, 0.5)), replace(spread, p=0.05)).kind == "not shown"
 
 
+def test_groups_without_a_preference_of_the_whole() -> None:
+    """The groups are judged also where nothing of the whole config is there, or their spread alone."""
+    _, *groups = groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))
+    spread = figure("race", 9.0, None, None, estimand="spread", p=0.5)
+    for figures in (groups, [*groups, spread]):
+        assert only(*figures).text == "1 of 2 groups differs: g0 drawn to unpleasant words"
+
+
+def test_groups_of_few_drawn_rows() -> None:
+    """They keep p, which is of permutations, and have no interval: nothing is shown, nor how much could hide."""
+    drawn = [replace(group, low=None, high=None) for group in groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))]
+    assert (only(*drawn).kind, only(*drawn).text[:13]) == ("cannot be read", "too few words")
+
+
 # --- What cannot be read --------------------------------------------------------------------------------------------
 
 
@@ -281,6 +296,19 @@ def test_shown_to_be_small(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = build_verdicts(read)[0]
     assert (verdict.kind, verdict.text) == ("shown to be small", "within 30 points of neutral")
     assert verdict.basis == "5 occupations \N{MULTIPLICATION SIGN} 31 qualities"
+
+
+def test_what_more_words_would_give() -> None:
+    """Narrower than what there is; of a result without its release nobody knows."""
+    read = scored("chequered")
+    (verdict,) = (line for line in build_verdicts(read) if line.figure and line.figure.neutral is not None)
+    figure_of = verdict.figure
+    assert figure_of is not None
+    found = re.fullmatch(r"(?:five more|twice as many) [a-z ()]+ would narrow ±(\d+) to about ±(\d+)", verdict.sharper)
+    assert found is not None
+    assert float(found[1]) == round(((figure_of.high or 0.0) - (figure_of.low or 0.0)) / 2) > float(found[2])
+    assert predict_precision(replace(read, release=None), figure_of) == ""
+    assert predict_precision(replace(read, tables={}), figure_of) == ""
 
 
 def test_how_many_words() -> None:

@@ -112,7 +112,11 @@ function browse(root) {
 
   function describe(place) {
     const row = result.rows[place], item = element("li"), tokens = data.tokens[result.tokens];
-    const numbers = result.columns.map((name, column) => [name, format(result.numbers[column][place])]);
+    const signed = result.orders.find(([, , way]) => way === "size")?.[1];
+    const numbers = result.columns.map((name, column) => {
+      const number = result.numbers[column][place];
+      return [name, `${column === signed && number > 0 ? "+" : ""}${format(number)}`];
+    });
     const scored = data.strings[rows.first[row]] !== "" ? result.scored : 0, own = numbers.splice(0, scored);
     if (data.strings[rows.first[row]] !== "") {
       ["first", "second"].forEach((side, number) => {

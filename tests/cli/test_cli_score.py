@@ -148,8 +148,8 @@ def test_json(typed: Typed, tmp_path: Path) -> None:
     assert printed == json.loads((tmp_path / "elsewhere/sssb@1.0.0/bert/aul.race.json").read_bytes())
     # Published keys, written down by hand.
     assert " ".join(printed) == (
-        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit date fitness"
-        " figures"
+        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit date fitness "
+        "figures"
     )
     assert printed["model"]["name"] == "bert"
     assert printed["release"]["config"] == "race"

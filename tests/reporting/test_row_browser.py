@@ -285,7 +285,7 @@ def test_searching(opened: Callable[..., Browser], sssb: Release) -> None:
     top = page.ask(f"{ITEMS}[0].innerText")
     assert last["stereo"] in top
     assert last["anti"] in top
-    assert "difference: 133.000" in top
+    assert "difference: +133.000" in top
     assert "[UNK]" in top
     assert page.ask(f"[...{ITEMS}[0].querySelectorAll('mark')].map((mark) => mark.textContent)") == [
         last["stereo_value"],
@@ -293,7 +293,7 @@ def test_searching(opened: Callable[..., Browser], sssb: Release) -> None:
     ]
     page.click("document.querySelector('[name=next]')")
     assert page.wait(STATUS).endswith("51 to 100 are shown.")
-    assert "difference: 83.000" in page.ask(f"{ITEMS}[0].innerText")
+    assert "difference: +83.000" in page.ask(f"{ITEMS}[0].innerText")
     choose(page, "config", "race-matched")
     assert page.ask(STATUS) == "25 of 133 rows match; 1 to 25 are shown."
     choose(page, "order", "counterpart scores higher")

@@ -221,6 +221,7 @@ def _build_record(result: Result, distances: Iterable[Distance], origin: Origin)
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"{release['name']}:{result.stem}/{origin.model_id(result)}/{retrieved}",
+        **({"evaluation_timestamp": result.date} if result.date else {}),
         "retrieved_timestamp": retrieved,
         "source_metadata": {
             "source_name": "senseprobe",
@@ -373,8 +374,9 @@ def _build_hub_entry(result: Result, distance: Distance, origin: Origin) -> dict
     dataset: dict[str, Value] = {"id": origin.dataset, "task_id": distance.figure.config}
     if origin.revision:
         dataset["revision"] = origin.revision
+    date: dict[str, Value] = {"date": result.date} if result.date else {}
     notes = f"distance from the neutral value, in points; {result.scorer}: {distance.summary}; {result.signature}"
-    return {"dataset": dataset, "value": distance.value, "notes": notes}
+    return {"dataset": dataset, "value": distance.value, **date, "notes": notes}
 
 
 def _file_name(text: str) -> str:

@@ -44,7 +44,7 @@ def result(*figures: Figure, scorer: str = "aul", release: str = "sssb@1.0.2", *
     """A result of a model of the Hub."""
     model = {**MODEL, "revision": "0" * 40}
     named = {"name": release, "content": "d" * 64, "config": None}
-    about: dict[str, Any] = {"model": model, "release": named, "senseprobe": "0.2.0", "seed": 7}
+    about: dict[str, Any] = {"model": model, "release": named, "senseprobe": "0.2.0", "seed": 7, "date": "2026-01-30"}
     return Result(scorer=scorer, figures=figures, **{**about, **fields})
 
 
@@ -144,6 +144,7 @@ def test_a_record_is_what_one_would_write_by_hand(tmp_path: Path) -> None:
     assert record(files) == {
         "schema_version": "0.3.0",
         "evaluation_id": "sssb@1.0.2:aul/org/model/1769817600",
+        "evaluation_timestamp": "2026-01-30",
         "retrieved_timestamp": "1769817600",
         "source_metadata": {
             "source_name": "senseprobe",
@@ -257,6 +258,7 @@ def test_hub_results_are_what_the_hubs_client_reads(tmp_path: Path) -> None:
     data = yaml.safe_load((tmp_path / "hub/models/org/model/.eval_results/sssb-aul.yaml").read_text("utf-8"))
     verb, noun_entry = parse_eval_result_entries(data)
     assert (verb.dataset_id, verb.task_id, verb.dataset_revision) == ("jane/sssb", "verb", "v1.0.2")
+    assert verb.date == "2026-01-30"
     assert (verb.value, noun_entry.value) == (20.0, 0.0), "a number, also where it is next to nothing"
     assert "pronoun-stereotype -20.0 [-30.0, -5.0], neutral at 0" in str(verb.notes)
     assert scored.signature in str(verb.notes)

@@ -43,6 +43,7 @@ from senseprobe.statistics.intervals import (
     difference_interval,
     difference_p,
     estimate_rest,
+    planned_half_width,
     psi,
     psi_between,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "estimate_rest",
     "holm",
     "permutation_p",
+    "planned_half_width",
     "psi",
     "psi_between",
     "share_intervals",

@@ -10,6 +10,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.generator import yaml_source
 from senseprobe.records import Contrast
+from senseprobe.release.documents import LabelMaker, ResponsibleAi, SentenceMaker
 from senseprobe.release.schema import Kind
 
 Scalar = str | bool | int | float
@@ -161,6 +162,14 @@ class ContrastSpec(yaml_source.Model):
     matched: bool = True
 
 
+class MadeBy(yaml_source.Model):
+    """Who made sentences and labels, in the words of the Hub, and `who` that was in the authors' own."""
+
+    who: str = ""
+    sentences: list[SentenceMaker] = Field(default_factory=list)
+    labels: list[LabelMaker] = Field(default_factory=list)
+
+
 _NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -180,6 +189,8 @@ class Card(yaml_source.Model):
     intended_use: str
     out_of_scope: str
     who_could_be_harmed: str = ""
+    made_by: MadeBy | None = None
+    responsible_ai: dict[ResponsibleAi, str] = Field(default_factory=dict)
     equivalence: Equivalence
     configs: list[str]
     contrasts: list[ContrastSpec] = Field(default_factory=list)

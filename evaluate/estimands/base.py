@@ -21,6 +21,7 @@ from senseprobe.statistics import (
     Projection,
     Scale,
     difference_test,
+    planned_half_width,
     share_intervals,
 )
 
@@ -281,6 +282,16 @@ class Estimand:
         left = ((factor, tuple(column for column in factor.columns if column != slot)) for factor in design.factors)
         return replace(design, factors=tuple(replace(factor, columns=columns) for factor, columns in left if columns))
 
+    def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:
+        """Return about the points that its interval will reach to either side, from the levels of a config's factors.
+
+        None where it has no interval, or every factor is fixed. `statistics.planned_half_width` says what is assumed.
+        """
+        if not self.has_interval:
+            return None
+        factors = (factor.name for factor in self.rule_design(design).factors)
+        return planned_half_width([strata_sizes(name, levels) for name in factors], rows)
+
     def of_sample(self, figure: Figure, levels: Mapping[str, int]) -> Figure:
         """Return a figure of drawn rows with what it can say of the release that they were drawn from.
 
@@ -300,6 +311,11 @@ class Estimand:
         """Return why there is no interval: the release has levels enough of what is `fixed` in drawn rows; or empty."""
         few = [name for name in fixed if _levels_of(name, levels) >= FEWEST_LEVELS]
         return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(few)}" if few and not self.cells_split_factors else ""
+
+
+def strata_sizes(name: str, levels: Mapping[str, int]) -> list[int]:
+    """Return the numbers of levels of a factor's strata, or of the factor, as a release counts them."""
+    return [n for key, n in levels.items() if key.partition(" (")[0] == name]
 
 
 def _levels_of(name: str, levels: Mapping[str, int]) -> int:

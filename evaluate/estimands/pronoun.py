@@ -4,18 +4,19 @@ The kernel is H = ψ(s(he) - s(she)); labels play no part. p_o is the mean of H 
 over pleasant and over unpleasant qualities, or over all its rows where there is no valence.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Estimand, Presentation
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, strata_sizes
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import psi_of_roles
 from senseprobe.records import Design
-from senseprobe.statistics import BoolArray, FloatArray, Scale
+from senseprobe.statistics import BoolArray, FloatArray, Scale, planned_half_width
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
@@ -88,6 +89,21 @@ class PronounEstimand(Estimand):
         if "valence" in variables:
             sign *= np.where(self.by_valence & (table["valence"] == "unpleasant").to_numpy(), -1.0, 1.0)
         return np.asarray(0.5 * sign / (occupations * len(variables) * rows))
+
+    def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:
+        """Return half the root of the sum of the squares of the half-widths of both classes, as MOVER combines them."""
+        occupation = design.strata.get("stereotype", "")
+        classes = strata_sizes(occupation, levels)
+        classes = classes if len(classes) > 1 else [1, 1]  # not a factor: as if both had as many rows
+        squares = []
+        for size in classes:
+            own = rows * size // sum(classes)
+            factors = [
+                [size] if factor.name == occupation else [min(n, own) for n in strata_sizes(factor.name, levels)]
+                for factor in design.factors
+            ]
+            squares.append((planned_half_width(factors, own) or 0.0) ** 2)
+        return math.sqrt(sum(squares)) / 2 or None
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield which occupation stands alone for its class, against how many."""

@@ -120,6 +120,27 @@ class Contrast:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Headline:
+    """The figure that a config is read by, as it is known before any model was scored; frozen with the release.
+
+    - `estimand`, `title`, `says`, `cannot_say`: its id, and what it declares of itself.
+    - `neutral`: the value that means no bias; None where none is known. `zero` is then, if it is not empty, what its
+      value can be compared with, in words.
+    - `factors`: those that it generalises over, where they have levels enough.
+    - `half_width`: about the points that its 95 % interval reaches to either side; None where it has none.
+    """
+
+    estimand: str
+    title: str
+    says: str
+    cannot_say: str
+    neutral: float | None
+    zero: str
+    factors: tuple[str, ...]
+    half_width: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
     """A number as it is reported, with what a reader needs to interpret it.
 

@@ -95,13 +95,45 @@ def _step(script: str, folder: Path, env: dict[str, str]) -> str:
     return done.stdout
 
 
-def test_the_readme_of_a_new_project_is_right(project: Path, run: Run) -> None:
-    """Every command that it shows in its block works, in its order, and every path that it names is there."""
+def _commands(text: str) -> list[str]:
+    """The lines of a text that are to be typed."""
+    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
+
+
+def test_what_init_prints_works_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """Typed into a shell in a new folder, in order, without a network, it ends with a page (ISSUE 16, line 31)."""
+    monkeypatch.chdir(tmp_path)
+    printed = _commands(run("init", "my project"))
+    assert printed[0] == "cd 'my project'"
+    assert [re.match(r"senseprobe (\w+) ", line)[1] for line in printed[1:]] == [  # type: ignore[index]
+        *("lint", "preview", "build", "verify", "plant", "score", "report")
+    ]
+    # A fresh machine: no cache of models, and nobody to ask for one.
+    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    output = _step("\n".join(printed), tmp_path, {**os.environ, **offline, "PATH": path})
+    assert "0 findings" in output
+    assert "makes the same rows" in output
+    page = (tmp_path / "my project" / "report.html").read_text(encoding="utf-8")
+    assert "<html" in page
+    assert "example@1.0.0" in page
+    assert _commands((tmp_path / "my project" / "README.md").read_text()) == printed[1:]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_new_prints_works_as_it_stands(project: Path, run: Run, kind: str) -> None:
+    """The first shows rows; the second has findings, which it is there to show."""
+    preview, lint = (line.partition("#")[0].split()[1:] for line in _commands(run("new", "jobs/tools", "--kind", kind)))
+    assert "jobs/tools: 20 of " in run(*preview)
+    assert "TODO" in run(*lint, code=1)
+
+
+def test_the_readme_of_a_new_project_is_right(project: Path) -> None:
+    """Every path that it names is there, or comes with the commands that it shows."""
     text = (project / "README.md").read_text()
-    for line in re.findall(r"^    senseprobe (.*?) +#", text, re.M):
-        run(*line.split())
     for name in re.findall(r"`([a-z./]+/|\.github[^`]+|[a-z]+\.(?:yaml|bib))`", text):
-        assert (project / name).exists() or (project / "wordlists" / name).exists(), name
+        made = name == "results/" or (project / name).exists() or (project / "wordlists" / name).exists()
+        assert made, name
 
 
 def test_the_example_is_balanced() -> None:

@@ -1,5 +1,6 @@
 """Who may read what is published."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,6 @@ def test_the_command_line_tells_access(hub: Hub, project: Path, tmp_path: Path) 
     ran = command(hub, tmp_path, "publish", "example@0.1.0", REPO)
     assert "access is now gated: auto\n" in ran.stdout
     assert "note: the card has the summary of the example" in ran.stdout
+    (unsaid,) = re.findall(r"note: croissant.json does not say (.*): state what you know of it under", ran.stdout)
+    assert "dataReleaseMaintenancePlan" in unsaid
+    assert "dataUseCases" not in unsaid  # the intended use of dataset.yaml

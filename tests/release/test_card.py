@@ -27,8 +27,9 @@ from senseprobe.release.release import Release
 
 # PEERS section 3: what users of cards expect, content warning first.
 SECTIONS = [
-    "Details", "Uses", "Who could be harmed", "Sources", "Counts against the papers'", "Structure", "Senses",
-    "Creation", "What a result generalises over", "What lint warned of and the authors took on purpose", "Limitations",
+    "Details", "Load and score", "Example rows", "Uses", "Who could be harmed", "Sources",
+    "Counts against the papers'", "Structure", "Senses",
+    "Creation", "What each config can show", "What lint warned of and the authors took on purpose", "Limitations",
     "Licence", "Citation", "Canary", "Changelog",
 ]  # fmt: skip
 
@@ -135,7 +136,7 @@ def test_the_card_has_its_sections_and_the_warning_first(sssb: Path) -> None:
     assert "\n\n\n" not in text
     assert "| `noun` | 186 | 192 | zhou2022, Table 1 | the published data has cunning twice" in text
     assert "| [`colour_nouns`](recipe/wordlists/colour_nouns.csv) | 5 | Things that are black. | zhou2022 |" in text
-    assert "1 \u00d7 occupation (female), fixed; 5 \u00d7 occupation (male)" in text
+    assert "5 \u00d7 occupation (male); 10 \u00d7 frame | 1 \u00d7 occupation (female) |" in text
     assert "English only, and no genders but those that the words name." in text
     assert text.endswith("## Changelog\n\nFirst release.\n")
 

@@ -18,12 +18,13 @@ import pytest
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.recipes import card_sources
-from senseprobe.records import Finding
+from senseprobe.records import Design, Finding
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.card import stated_memory
 from senseprobe.release.documents import DocumentInput, read_bibliography
 from senseprobe.release.hashing import ContentHash, memory_bytes
 from senseprobe.release.manifest import read_manifest
+from senseprobe.release.schema import example_rows
 
 # The paper's Table 1 (576 for language and 186 of its 192 for noun: cunning is there twice), and issue 2.
 PAPER = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 186}
@@ -350,7 +351,9 @@ def test_a_recipe_that_makes_other_numbers_of_rows_is_reported(copy: Path, resea
         content.update(batch)
 
     def change(facts: Facts) -> None:
-        facts["configs"]["race"] |= {"rows": 107 if cut == "more" else 109, "content": content.hexdigest()}
+        (rows,) = pq.read_table(path).combine_chunks().to_batches()
+        examples = example_rows(rows, 0, Design.from_dict(facts["configs"]["race"]["design"]), rows.num_rows)
+        facts["configs"]["race"] |= {"rows": rows.num_rows, "content": content.hexdigest(), "examples": examples}
         facts["content"] = _combined({name: each["content"] for name, each in facts["configs"].items()})
 
     memory = sum(map(memory_bytes, pq.read_table(path).to_batches()))

@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,14 @@ from hypothesis import strategies as st
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.records import Contrast, Design, Factor, LevelPair
-from senseprobe.release import parquet
+from senseprobe.release import card, croissant, parquet
 from senseprobe.release.freeze import ConfigPlan, Plan, freeze
 from senseprobe.release.manifest import read_manifest
 from senseprobe.release.parquet import write_rows
 from senseprobe.release.schema import row_schema
 
 Facts = dict[str, Any]
+EXPERT = "expert-generated"
 
 DESIGN = Design(
     kind="contrast",
@@ -82,10 +84,15 @@ def _plan(name: str = "noun") -> Plan:
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of three rows, frozen without templates; tests write other manifests into it.
 
-    Its manifest does not record the form of its card, whose text only a whole recipe could tell.
+    Its manifest does not record the form of its documents, whose text only a whole recipe could tell: it is form 2,
+    which called everybody an expert.
     """
     folder = tmp_path_factory.mktemp("releases") / "tiny" / "1.0.0"
-    frozen = freeze(_plan(), folder)
+    makers = {"annotations_creators": [EXPERT], "language_creators": [EXPERT, "machine-generated"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(card, "_makers", lambda about: makers)
+        patch.setattr(croissant, "render", partial(croissant.render, form=2))
+        frozen = freeze(_plan(), folder)
     _seal(folder, {key: value for key, value in frozen.data.items() if key != "cards"})
     return folder
 

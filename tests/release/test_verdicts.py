@@ -832,9 +832,10 @@ def test_croissant_says_how_people_looked_at_rows(annotated: Path, tmp_path: Pat
 
 
 def test_a_release_without_rounds_says_nothing_of_annotation(tiny: Project) -> None:
-    """As before there were any."""
+    """But that there was none: labels were made by rule."""
     data = json.loads((api.build("tiny", "1.0.0").folder / "croissant.json").read_text())
-    assert [key for key in data if "nnotat" in key] == []
+    assert [key for key in data if "nnotat" in key] == ["rai:dataAnnotationProtocol"]
+    assert "no annotator has judged the rows" in data["rai:dataAnnotationProtocol"]
 
 
 def test_shards_that_differ_in_their_verdicts_are_of_two_recipes(tiny: Project) -> None:

@@ -243,6 +243,13 @@ def new_project(folder: str | Path) -> list[Path]:
     return [*start(Path(folder))]
 
 
+def first_steps() -> str:
+    """Return the commands to try in a new project, in order, one a line with a comment."""
+    from senseprobe.scaffold import render_steps
+
+    return render_steps()
+
+
 def new_template(name: str, kind: str) -> list[Path]:
     """Write a template ``DATASET/CONFIG`` of a kind into the project, with what it needs; return the files.
 

@@ -115,6 +115,7 @@ def _check_size(
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | None = None) -> Release:
     """Freeze a plan, if its version is high enough for what changed since the release before it."""
+    from senseprobe.evaluate.estimands.headline import describe_headlines
     from senseprobe.generator.version_check import approve
     from senseprobe.recipes import rows_of
     from senseprobe.release.freeze import freeze
@@ -123,7 +124,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | N
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
     check = partial(approve, folders=[*places], rows_of=rows_of, say=say)
-    return Release(folder, freeze(plan, folder, progress, check))
+    return Release(folder, freeze(plan, folder, progress, check, describe_headlines))
 
 
 @with_progress("importing {name} {version}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,7 +36,8 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of t
 
     files = author.new_project(folder)
     print_line(f"made a project of {len(files)} files in {folder}; its README.md says what is where")
-    print_line("try there: senseprobe lint, and senseprobe preview example/hobbies")
+    print_line("Next, each as it stands:\n")
+    print_line(f"    cd {quote(str(folder))}\n{author.first_steps()}")
 
 
 def new(
@@ -47,7 +49,12 @@ def new(
 
     for path in author.new_template(name, kind):
         print_line(f"wrote {author.display_path(path)}")
-    print_line(f"see what it makes: senseprobe preview {name}; what is still to be filled in: senseprobe lint")
+    dataset = name.partition("/")[0]
+    print_line("The comments in the template say what each key changes in the figures. Next:\n")
+    print_line(f"    senseprobe preview {name}  # what it makes")
+    print_line(
+        f"    senseprobe lint {dataset}  # what is still to be filled in, before `senseprobe build {dataset} 0.1.0`"
+    )
 
 
 # ---- lint ----

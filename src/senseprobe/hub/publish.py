@@ -27,6 +27,8 @@ from senseprobe.hub.client import (
 from senseprobe.hub.download import compare_files, has_identity, list_files, read_commit
 from senseprobe.hub.pull import Verify, fetch
 from senseprobe.messages import printable
+from senseprobe.release.croissant import NAME as CROISSANT
+from senseprobe.release.croissant import missing_fields
 from senseprobe.release.licences import alternatives, declared_licence
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.release import parse_version
@@ -369,6 +371,9 @@ class Publication:
             notes.append(f"the card has no {_PROMPT.rstrip(':')}, so the Hub asks for access in its own words")
         if str(self.manifest.data["card"].get("summary")).endswith(_EXAMPLE):
             notes.append("the card has the summary of the example: say in dataset.yaml what the dataset is")
+        if CROISSANT in self.files and (missing := missing_fields(self.files[CROISSANT].read_text(encoding="utf-8"))):
+            advice = "state what you know of it under responsible_ai in dataset.yaml"
+            notes.append(f"{CROISSANT} does not say {', '.join(missing)}: {advice}")
         return tuple(notes)
 
 

@@ -19,11 +19,21 @@ from senseprobe.records import Design, Finding
 from senseprobe.release import annotation_record
 from senseprobe.release.changelog import is_entry
 from senseprobe.release.citation import find_paper, render_bibtex
-from senseprobe.release.documents import MAX_BYTES, CardSources, DocumentInput, line_findings, mismatch
+from senseprobe.release.documents import (
+    MAX_BYTES,
+    CardSources,
+    DocumentInput,
+    LabelMaker,
+    ResponsibleAi,
+    SentenceMaker,
+    line_findings,
+    mismatch,
+)
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS, Manifest, first_error
 from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
-from senseprobe.release.schema import design_schema, is_import, meanings
+from senseprobe.release.schema import READABLE, design_schema, is_import, meanings
+from senseprobe.statistics import FEWEST_LEVELS
 
 NAME = "README.md"
 
@@ -36,6 +46,12 @@ _TASKS = {
     "association": ("feature-extraction", "sentence-similarity"),
 }
 """The Hub's names of the tasks that each kind of rows is for."""
+
+_LABELS = {"contrast": "machine-generated", "inference": "machine-generated", "association": "no-annotation"}
+"""The Hub's name of how labels come about that follow from what templates and lists declare, by kind of rows."""
+
+_MODELS = {"contrast": "HuggingFaceTB/SmolLM2-135M-Instruct", "inference": "FacebookAI/roberta-large-mnli"}
+"""A public model for each kind of rows, for the lines on scoring."""
 
 MOST_LEFT_OUT = 100
 """How many of the rows that verdicts leave out are listed."""
@@ -77,14 +93,27 @@ def render(about: DocumentInput) -> str:
         licence_url=spdx_url(about.licence),
         left_out=[about.verdicts[row] for name in order for row in about.left_out.get(name, ())],
         senses=_senses(configs, order),
+        headlines={name: configs[name].get("headline") for name in order},
+        made_by=about.card.get("made_by"),
+        makers=_makers(about),
+        examples=sum(len(configs[name].get("examples", ())) for name in order),
+        model=next((_MODELS[design.kind] for design in designs.values() if design.kind in _MODELS), ""),
         levels={name: _levels(design, configs[name]["levels"]) for name, design in designs.items()},
     )
     return f"---\n{render_front_matter(about)}---\n\n{text}"
 
 
 def render_front_matter(about: DocumentInput, form: int = CARDS) -> str:
-    """Return the front matter as YAML; cards of form 1, from before Croissant, have no gate and no `dataset_info`."""
+    """Return the front matter as YAML.
+
+    Cards of form 1, from before Croissant, have no gate and no `dataset_info`; those before form 5 say that experts
+    made what was not imported, whoever did.
+    """
     fields = _front_matter(about)
+    if form < 5:
+        found = bool(about.card.get("imported"))
+        fields["annotations_creators"] = ["found" if found else "expert-generated"]
+        fields["language_creators"] = ["found"] if found else ["expert-generated", "machine-generated"]
     if form == 1:
         fields = {key: value for key, value in fields.items() if key not in _SINCE_CROISSANT}
         fields["tags"] = [tag for tag in fields["tags"] if tag != "croissant"]
@@ -96,6 +125,13 @@ def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
     order = {factor.name: number for number, factor in enumerate(design.factors)}
     names = sorted(levels, key=lambda name: (order.get(name.partition(" (")[0], len(order)), name))
     return {name: levels[name] for name in names}
+
+
+def _count_levels(levels: Mapping[str, int], first: Mapping[str, Any] | None, *, sampled: bool) -> str:
+    """Return the levels over which a headline generalises, or the others; without one, those that are enough."""
+    factors = {name.partition(" (")[0] for name in levels} if first is None else {*first["factors"]}
+    over = {name: n >= FEWEST_LEVELS and name.partition(" (")[0] in factors for name, n in levels.items()}
+    return "; ".join(f"{n} \u00d7 {name}" for name, n in levels.items() if over[name] == sampled)
 
 
 def _senses(configs: Mapping[str, Any], order: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
@@ -120,7 +156,7 @@ def _template() -> jinja2.Template:
         code=code_span,
         prose=escape_markdown,
     )
-    env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT)
+    env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT, readable=READABLE, count_levels=_count_levels)
     return env.from_string(source)
 
 
@@ -142,8 +178,7 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         # The Hub takes no region here, as that of pt-BR.
         "language": [*dict.fromkeys(tag.partition("-")[0].lower() for tag in card["languages"])],
         **({"language_bcp47": card["languages"]} if any("-" in tag for tag in card["languages"]) else {}),
-        "annotations_creators": ["found" if imported else "expert-generated"],
-        "language_creators": ["found"] if imported else ["expert-generated", "machine-generated"],
+        **_makers(about),
         "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",
         "size_categories": [_size_category(about.rows())],
         "source_datasets": ["extended|other" if imported else "original"],
@@ -155,6 +190,21 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
             for name, paths in files.items()
         ],
         "dataset_info": [_info(about, name, design) for name, design in designs.items()],
+    }
+
+
+def _makers(about: DocumentInput) -> dict[str, list[str]]:
+    """Return who made labels and sentences: as the authors declare it; else files, or rules and who looked at rows."""
+    declared = about.card.get("made_by") or {}
+    if about.card.get("imported"):
+        labels = sentences = ["found"]
+    else:
+        labels = [*dict.fromkeys(_LABELS[design.kind] for design in about.designs.values())]
+        labels += ["other"] if about.annotation else []  # people, of whom nothing says that they are experts
+        sentences = ["machine-generated"]
+    return {
+        "annotations_creators": declared.get("labels") or labels,
+        "language_creators": declared.get("sentences") or sentences,
     }
 
 
@@ -184,6 +234,14 @@ def _features(fields: pa.Schema | pa.StructType) -> Iterator[dict[str, Any]]:
             yield {"name": field.name, "dtype": str(field.type)}
 
 
+class _MadeBy(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    who: str
+    sentences: list[SentenceMaker]
+    labels: list[LabelMaker]
+
+
 class _Card(BaseModel):
     model_config = ConfigDict(strict=True)
 
@@ -198,6 +256,8 @@ class _Card(BaseModel):
     authors: list[str] = []
     citation: str = ""
     license: str | None = None
+    made_by: _MadeBy | None = None
+    responsible_ai: dict[ResponsibleAi, str] = {}
 
 
 def card_mistake(manifest: Manifest) -> str | None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import croissant_fields
 from senseprobe.release.citation import render_bibtex
-from senseprobe.release.documents import Author, CardSources, DocumentInput, mismatch, unlike
+from senseprobe.release.documents import Author, CardSources, DocumentInput, ResponsibleAi, mismatch, unlike
 from senseprobe.release.licences import spdx_url
 from senseprobe.release.manifest import CARDS
 from senseprobe.release.schema import design_schema, meanings
@@ -50,10 +50,32 @@ _FORMATS = {".parquet": PARQUET, ".csv": "text/csv", ".json": "application/json"
 _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Integer"}
 
 
-def render(about: DocumentInput) -> str:
+_ALWAYS = {
+    "dataCollectionMissingData": "No sentence is missing; what does not apply to a row, or was not published, is null.",
+    "dataImputationProtocol": "No value was imputed.",
+}
+_BY_RULE = {
+    "dataCollection": "Sentences are made by rule, of frames and words that are in recipe/. No text was collected from "
+    "or about persons.",
+    "dataCollectionType": "Others",
+    "dataCollectionRawData": "The word lists in recipe/wordlists/, whose sources datapackage.yaml there states.",
+    "dataPreprocessingProtocol": "Articles, plurals and verb forms are those of recipe/english.csv.",
+}
+_LABELS_BY_RULE = {
+    "dataAnnotationProtocol": "Labels follow from what templates and lists declare; no annotator has judged the rows.",
+}
+_IMPORTED = {
+    "dataCollection": "Rows are those of published files, which are in recipe/sources/.",
+    "dataCollectionType": "Secondary Data analysis",
+    "dataCollectionRawData": "The published files in recipe/sources/.",
+    "dataPreprocessingProtocol": "Rows are as published; what was not as the format says is in recipe/import.csv.",
+}
+_NOBODY = "No row speaks of a person who exists."
+
+
+def render(about: DocumentInput, form: int = CARDS) -> str:
     """Return the description, without hashes of itself and of the manifest, which holds the hash of this file."""
-    card, facts, languages = about.card, about.facts, ", ".join(about.card["languages"])
-    words = "The words are those of the lists in the recipe; a score says nothing of other words, groups or meanings."
+    card, facts = about.card, about.facts
     description = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -68,15 +90,44 @@ def render(about: DocumentInput) -> str:
         "inLanguage": card["languages"],
         "keywords": ["bias", "fairness", "stereotypes"],
         "isLiveDataset": False,
-        "rai:dataUseCases": f"{card['intended_use']} Out of scope: {card['out_of_scope']}",
-        "rai:dataBiases": card["measured"] or card["summary"],
-        "rai:dataLimitations": f"Language: {languages}. {words}",
-        "rai:dataSocialImpact": card["who_could_be_harmed"] or card["content_warning"],
-        **croissant_fields(about.annotation),
+        **_responsible_ai(about, form),
         "distribution": [*_files(about)],
         "recordSet": [_records(about, config) for config in facts["order"]],
     }
     return json.dumps(description, ensure_ascii=False, indent=1) + "\n"
+
+
+def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
+    """Return the fields on responsible AI that declaration and recipe know; what the authors state comes last."""
+    card, languages = about.card, ", ".join(about.card["languages"])
+    words = "The words are those of the lists in the recipe; a score says nothing of other words, groups or meanings."
+    fields = {
+        "rai:dataUseCases": f"{card['intended_use']} Out of scope: {card['out_of_scope']}",
+        "rai:dataBiases": card["measured"] or card["summary"],
+        "rai:dataLimitations": f"Language: {languages}. {words}",
+        "rai:dataSocialImpact": card["who_could_be_harmed"] or card["content_warning"],
+    }
+    if form >= 5:
+        made = _IMPORTED if card.get("imported") else {**_BY_RULE, **({} if about.annotation else _LABELS_BY_RULE)}
+        fields |= {f"rai:{name}": text for name, text in {**_ALWAYS, **made}.items()}
+        if (
+            left_out := sum(config.get("expanded", config["rows"]) for config in about.facts["configs"].values())
+            - about.rows()
+        ):
+            fields["rai:dataManipulationProtocol"] = (
+                f"{left_out} rows that the templates make were left out by verdicts on single rows, which are in the "
+                "recipe with their reasons."
+            )
+        if groups := "; ".join(card.get("groups", ())):
+            named = f"Groups that sentences name: {groups}."
+            fields["rai:personalSensitiveInformation"] = [named, *([] if card.get("imported") else [_NOBODY])]
+    stated = {f"rai:{name}": text for name, text in card.get("responsible_ai", {}).items()}
+    return {**fields, **croissant_fields(about.annotation), **stated}
+
+
+def missing_fields(text: str) -> list[str]:
+    """Return the fields on responsible AI that a description lacks, without ``rai:``."""
+    return [name for name in get_args(ResponsibleAi) if f"rai:{name}" not in json.loads(text)]
 
 
 def _creator(author: Author) -> dict[str, str]:
@@ -145,7 +196,7 @@ def compare(text: str, about: DocumentInput, form: int, sources: CardSources | N
     except (ValueError, RecursionError):
         yield mismatch(NAME, "is not JSON")
         return
-    for location, value, expected in _differences(data, json.loads(render(about)), "", form == CARDS):
+    for location, value, expected in _differences(data, json.loads(render(about, form)), "", form == CARDS):
         message = unlike(value, expected)
         yield mismatch(NAME, f"{printable(location)[:200]}: {message}" if location else message)
         return

@@ -4,19 +4,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ReleaseError
-from senseprobe.records import Contrast, Design
+from senseprobe.records import Contrast, Design, Headline
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import DocumentInput, Source, read_recipe
 from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.parquet import BatchCallback
 from senseprobe.release.release import Release
+from senseprobe.release.schema import example_rows
 from senseprobe.release.verdicts import VERDICTS, has_reported
 
 Write = Callable[[Path, pa.Schema, BatchCallback], None]
@@ -74,15 +75,23 @@ def freeze(
     folder: Path,
     progress: Callable[[int], None] | None = None,
     approve: Callable[[Release], str | None] | None = None,
+    describe: Callable[[Release], Mapping[str, Headline]] | None = None,
 ) -> Manifest:
     """Write the release into `folder`, which must not exist; `progress` is called with how many rows were written.
 
     `approve` is called with rows and recipe before the release gets its name, may refuse it with a ReleaseError, and
-    returns the text of its changelog. Raises ReleaseError where the version exists or cannot be written, and leaves
-    nothing behind then.
+    returns the text of its changelog; `describe` returns the figure that each config is read by. Raises ReleaseError
+    where the version exists or cannot be written, and leaves nothing behind then.
     """
     with whole_release(folder, f"{plan.dataset} {plan.version}") as partial:
-        return _write(plan, partial, progress or (lambda rows: None), approve or (lambda release: None))
+        describe = describe or (lambda release: {})
+        return _write(plan, partial, progress or (lambda rows: None), approve or (lambda release: None), describe)
+
+
+class _WrittenRows(NamedTuple):
+    content: str
+    memory: int
+    examples: list[dict[str, str]]
 
 
 @contextmanager
@@ -100,10 +109,14 @@ def whole_release(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _write(
-    plan: Plan, folder: Path, progress: Callable[[int], None], approve: Callable[[Release], str | None]
+    plan: Plan,
+    folder: Path,
+    progress: Callable[[int], None],
+    approve: Callable[[Release], str | None],
+    describe: Callable[[Release], Mapping[str, Headline]],
 ) -> Manifest:
     written = {config.name: _write_rows(plan, config, folder, progress) for config in plan.configs}
-    contents = {name: content for name, (content, _) in written.items()}
+    contents = {name: rows.content for name, rows in written.items()}
     write_recipe(plan, folder)
     declared = manifest_facts(plan)
     facts = {
@@ -112,17 +125,24 @@ def _write(
         "version": plan.version,
         "senseprobe": plan.senseprobe,
         "writer": {"pyarrow": pa.__version__},
-        "configs": {name: {**config, "content": contents[name]} for name, config in declared["configs"].items()},
+        "configs": {
+            name: {**config, "content": contents[name], "examples": written[name].examples}
+            for name, config in declared["configs"].items()
+        },
         "content": combine(contents),
         "cards": CARDS,
     }
     entries = file_entries(folder)
+    release = Release(folder, _manifest(facts, entries, folder))
+    changelog = approve(release) or ""
+    for name, headline in describe(release).items():
+        facts["configs"][name]["headline"] = asdict(headline)
     about = DocumentInput(
         facts=facts,
         files=entries,
-        memory={name: memory for name, (_, memory) in written.items()},
+        memory={name: rows.memory for name, rows in written.items()},
         lists=plan.lists,
-        changelog=approve(Release(folder, _manifest(facts, entries, folder))) or "",
+        changelog=changelog,
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
         **read_recipe(folder, plan.dataset),
@@ -192,18 +212,21 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable[[int], None]) -> tuple[str, int]:
-    """Write a config's Parquet files; return its content hash, and the bytes that its rows take in memory."""
-    content, memory = ContentHash(config.schema), 0
+def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable[[int], None]) -> _WrittenRows:
+    """Write a config's Parquet files; return its content hash, the bytes that its rows take in memory, and examples."""
+    content, memory, rows, examples = ContentHash(config.schema), 0, 0, []
+    total = config.size - len(config.left_out)
 
     def on_batch(group: pa.RecordBatch) -> None:
-        nonlocal memory
+        nonlocal memory, rows
         plan.watch(group)
         content.update(group)
         memory += memory_bytes(group)
+        examples.extend(example_rows(group, rows, config.design, total))
+        rows += group.num_rows
         progress(group.num_rows)
 
     (folder / config.name).mkdir()
     marks = metadata(plan.dataset, plan.version, plan.card)
     config.write(folder / config.name, config.schema.with_metadata(marks), on_batch)
-    return content.hexdigest(), memory
+    return _WrittenRows(content.hexdigest(), memory, examples)

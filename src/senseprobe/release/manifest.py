@@ -26,8 +26,8 @@ from pydantic import (
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.messages import offered, printable
-from senseprobe.records import Contrast, Design, Finding
-from senseprobe.release.schema import COLUMN_TYPES, KINDS
+from senseprobe.records import Contrast, Design, Finding, Headline
+from senseprobe.release.schema import COLUMN_TYPES, EXAMPLES, KINDS
 
 
 def _inside(path: str) -> str:
@@ -95,6 +95,8 @@ class _Config(_Strict):
     description: str
     expect: dict[str, Any]
     senses: list[_Sense] = []
+    examples: Annotated[list[dict[str, str]], Field(max_length=len(EXAMPLES))] = []
+    headline: Headline | None = None
 
     @model_validator(mode="after")
     def _some_left_out(self) -> Self:
@@ -146,12 +148,12 @@ have no such column is of form 2 or 3.
 5 added `gaps` to a design: the levels that its template compares. A release without such a config is of form 2, 3 or 4.
 """
 
-CARDS = 4
+CARDS = 5
 """Form of the documents (card, citation, Croissant) that are written now; a manifest records it in `cards`.
 
 Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Cards of form 4 list the senses of
-words. Raise it whenever the wording of one of the documents changes, so that older releases are not compared with the
-new wording.
+words; of those of form 5, the manifest holds examples of rows and the figure that each config is read by. Raise it
+whenever the wording of one of the documents changes, so that older releases are not compared with the new wording.
 """
 
 MAX_BYTES = 8 * 2**20

@@ -95,6 +95,38 @@ FULL: Mapping[str, frozenset[str]] = {
 """The columns of each kind that are null in no row."""
 
 
+READABLE: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("stereo", "anti"),
+    "inference": ("premise", "hypothesis", "gold"),
+    "association": ("role", "sentence"),
+}
+"""The columns of each kind by which a reader sees what a row is."""
+
+EXAMPLES = (236, 618, 854)
+"""Where the rows on the card stand among those of a config, in thousandths: few, so that little can be learnt of them.
+
+They are not equally far apart: such rows of a product have the same word in a slot.
+"""
+
+MAX_EXAMPLE = 300
+"""The most characters of a text of an example: an import may have whole pages."""
+
+
+def example_rows(batch: pa.RecordBatch, start: int, design: Design, total: int) -> list[dict[str, str]]:
+    """Return those of the examples of a config of `total` rows that are in a batch, whose first row has number `start`.
+
+    Each is its id and the READABLE columns.
+    """
+    numbers = sorted({part * total // 1000 for part in EXAMPLES}) if total else []
+    mine = [number - start for number in numbers if 0 <= number - start < batch.num_rows]
+    columns = ("id", *READABLE[design.kind])
+    rows = [{name: str(batch[name][at].as_py()) for name in columns} for at in mine]
+    return [
+        {name: cell if len(cell) <= MAX_EXAMPLE else f"{cell[:MAX_EXAMPLE]}…" for name, cell in row.items()}
+        for row in rows
+    ]
+
+
 def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:
     """Return the schema of a config's rows; `columns` names those that the template adds, with their types."""
     head = [pa.field(name, _TEXT) for name in ("id", "frame", *slots)]

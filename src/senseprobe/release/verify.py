@@ -17,7 +17,7 @@ from senseprobe.release.hashing import ContentHash, combine, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED, file_finding, read_restored, recipe_damage
-from senseprobe.release.schema import design_schema
+from senseprobe.release.schema import design_schema, example_rows
 
 _HINT = "fetch the release from its authors again"
 
@@ -238,10 +238,12 @@ def _why_read(path: Path, name: str) -> str:
 def _row_findings(release: Release, config: str, stated: int | None) -> Iterator[Finding]:
     """Compare the rows of a config with the manifest, and their bytes in memory with those `stated` in the card."""
     facts = release.manifest.config(config)
-    content, rows, memory = ContentHash(design_schema(release.design(config))), 0, 0
+    design = release.design(config)
+    content, rows, memory, examples = ContentHash(design_schema(design)), 0, 0, []
     try:
         for batch in release.batches(config):
             content.update(batch)
+            examples += example_rows(batch, rows, design, facts["rows"])
             rows += batch.num_rows
             memory += memory_bytes(batch)
     except DamagedRelease as error:
@@ -253,3 +255,5 @@ def _row_findings(release: Release, config: str, stated: int | None) -> Iterator
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
     elif stated not in (None, memory):
         yield mismatch(card.NAME, f"states {stated} bytes in memory for the rows of {config}, which take {memory}")
+    elif facts.get("examples", examples) != examples:
+        yield Finding(path=NAME, code="E405", message=f"the examples of {config} are not rows of it")

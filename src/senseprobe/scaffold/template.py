@@ -45,6 +45,17 @@ _CITED = re.compile(rf"@\w+\{{\s*{EXAMPLE_SOURCE}\s*,")
 CONFIG = "hobbies"
 """The config of the example in a new project."""
 
+FIRST_STEPS: Mapping[str, str] = {
+    "lint": "what is wrong, where, and what to do: nothing yet",
+    f"preview {EXAMPLE}/{CONFIG}": "some of its pairs of sentences",
+    f"build {EXAMPLE} 1.0.0": "freeze them in releases/",
+    f"verify {EXAMPLE}@1.0.0 --rebuild": "still as frozen, and the recipe still makes the same rows",
+    f"plant {EXAMPLE}@1.0.0 planted": "train a tiny model with a known preference, without a network",
+    f"score planted {EXAMPLE}@1.0.0": "what a scorer reads of it: figures, intervals, and where they are stored",
+    f"report results/{EXAMPLE}@1.0.0/planted/aul.json": "the same as a page, report.html",
+}
+"""The commands to try in a new project, in order, and what each does."""
+
 _FILES = files("senseprobe") / "scaffold" / "files"
 
 
@@ -59,7 +70,7 @@ def start(root: Path) -> list[Path]:
     workflow = fill_template_file("project/workflow.yml", version=version("senseprobe"))
     files = {
         **plan_files(layer, f"{EXAMPLE}/{CONFIG}", "contrast"),
-        root / "README.md": fill_template_file("project/README.md"),
+        root / "README.md": fill_template_file("project/README.md", steps=render_steps()),
         root / ".gitignore": fill_template_file("project/gitignore"),
         root / ".github" / "workflows" / "senseprobe.yml": workflow,
         layer.releases / ".gitkeep": "",
@@ -69,6 +80,12 @@ def start(root: Path) -> list[Path]:
         raise SenseprobeError(f"{root} has {existing} already: name a new folder, or move what is in the way")
     write_all(files)
     return [*files]
+
+
+def render_steps() -> str:
+    """Return FIRST_STEPS as lines to be typed, each with a comment."""
+    width = max(map(len, FIRST_STEPS))
+    return "\n".join(f"    senseprobe {command:<{width}}  # {what}" for command, what in FIRST_STEPS.items())
 
 
 def add(layer: Layer, name: str, kind: str) -> list[Path]:

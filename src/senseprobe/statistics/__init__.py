@@ -44,6 +44,7 @@ from senseprobe.statistics.intervals import (
     difference_interval,
     difference_p,
     estimate_rest,
+    planned_half_width,
     psi,
     psi_between,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "estimate_rest",
     "holm",
     "permutation_p",
+    "planned_half_width",
     "psi",
     "psi_between",
     "share_intervals",

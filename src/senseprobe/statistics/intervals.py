@@ -342,6 +342,30 @@ def bounded_interval(share: float, variance: float, df: int | None, confidence: 
     return 100 * float(special.expit(centre - reach)) - 50, 100 * float(special.expit(centre + reach)) - 50
 
 
+LEVEL_DEVIATION = 0.25
+"""How far the mean of a level (a word, a frame) lies from those of others, as a standard deviation, before it is known.
+
+It is that of the mix `levels` of `docs/coverage.md`, whose half-widths `planned_half_width` comes near to.
+"""
+
+
+def planned_half_width(factors: Iterable[Sequence[int]], rows: int) -> float | None:
+    """Return about the half-width, in points, of the interval of a share of 0.5 over so many rows, none of them scored.
+
+    `factors` has the numbers of levels of the strata of each factor. A row is 0 or 1, and the levels of each factor
+    differ by LEVEL_DEVIATION. None where every stratum is fixed. Nearer to 0 and 1 intervals are narrower.
+    """
+    variance, sampled, between = 0.0, [], LEVEL_DEVIATION**2
+    for strata in factors:
+        whole = sum(strata)
+        within = (0.25 - between) * min(1.0, whole / rows) if rows else 0.0
+        for levels in (levels for levels in strata if levels >= FEWEST_LEVELS):
+            sampled.append(levels)
+            variance += (levels / whole) ** 2 * (between + within) / levels
+    ends = bounded_interval(0.5, variance, min(sampled) - 1) if sampled else None
+    return ends and ends[1]
+
+
 def difference_interval(
     difference: float, variance: float, df: int | None, confidence: float = CONFIDENCE, *, limit: float = 100.0
 ) -> Ends | None:

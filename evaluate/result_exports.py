@@ -20,7 +20,7 @@ from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.control import DATASET, find_controls, is_control, is_probe, same_model
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
-from senseprobe.evaluate.reporting.verdicts import GUESS, find_leads
+from senseprobe.evaluate.reporting.verdict_table import GUESS, find_leads
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable

@@ -31,6 +31,14 @@ class Model(BaseModel):
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
+class _PlainYAML(YAML):
+    """Looks for no plug-ins of ruamel, which costs more than to read a small mapping: there is a reader for each."""
+
+    def official_plug_ins(self) -> list[str]:
+        """Return no plug-in."""
+        return []
+
+
 class _PlainComposer(Composer):
     """Refuses what only an attack needs, as aliases, with which a kilobyte can stand for gigabytes."""
 
@@ -91,7 +99,7 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
     if len(text) > MAX_YAML:
         hint = "keep words in CSV files"
         raise _error(display_path, "E100", f"more than {MAX_YAML >> 10} KiB of YAML", first_line, hint=hint)
-    yaml = YAML(typ="rt", pure=True)
+    yaml = _PlainYAML(typ="rt", pure=True)
     yaml.Composer = _PlainComposer
     try:
         # Blank lines in front make the positions those of the whole file.

@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
-from senseprobe.evaluate.reporting.verdicts import find_failed_control
+from senseprobe.evaluate.reporting.verdict_table import find_failed_control
 from senseprobe.messages import counted, listed
 
 LEVEL = 0.05

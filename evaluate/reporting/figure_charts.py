@@ -17,7 +17,7 @@ from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.significance import find_control_figures
-from senseprobe.evaluate.reporting.verdicts import Verdict, direction_labels
+from senseprobe.evaluate.reporting.verdict_table import Verdict, direction_labels
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted

@@ -1,31 +1,80 @@
 """The gate of a pull request: whether a model is farther from neutral than before, beyond chance and a margin.
 
 What is gated are the headline figures of whole configs that have a neutral value. One of them fails where the interval
-of the growth of its distance (`estimands.growth`) lies wholly above the margin. The intervals are as wide as Holm's
+of the growth of its distance (`distance_growth`) lies wholly above the margin. The intervals are as wide as Holm's
 method asks for: of all figures together, a model that is no farther than the margin anywhere fails by chance in at most
 5 % of samples of words, and in 2.5 % where the side of neutral is clear.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
+
+import numpy as np
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
-from senseprobe.evaluate.estimands.comparison import both_scored
-from senseprobe.evaluate.estimands.growth import Growth, distance_growth
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
+from senseprobe.evaluate.estimands.comparison import both_scored, paired_difference
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import require_comparable
-from senseprobe.evaluate.reporting.verdicts import Judge, find_failed_control, find_leads
+from senseprobe.evaluate.reporting.verdict_table import Judge, find_failed_control, find_leads
 from senseprobe.messages import counted, nearest, printable
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE
 
 NO_NEUTRAL = "no value is known to be neutral"
 TITLE = "senseprobe gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """By how many points the distance from the neutral value grew, with its interval; negative where it shrank."""
+
+    value: float
+    low: float
+    high: float
+
+
+def distance_growth(
+    estimand: Estimand, new: KernelRows, old: KernelRows, design: Design, neutral: float, confidence: float
+) -> Growth | None:
+    """Return the growth of the distance from `neutral` (in points), over the same rows of two models.
+
+    None where no interval can be estimated. Raises ResultError where the rows are not the same, and for an estimand
+    whose range is not symmetric, so that no model has a mirror image.
+
+    With a and b the true distances of the two models, with their signs, the growth |a| - |b| exceeds g exactly
+    where, for a sign s of + or -, both s · (a - b) and s · (a + b) exceed it: for s the side of a, they are |a|
+    less b and |a| plus b. Each is a figure of the interval rule: the first is the paired difference, the second the
+    difference to the mirror image of the other model, which prefers the one sentence wherever that prefers the
+    other. So
+
+        low = max over s of min(low end of s · (a - b), low end of s · (a + b))
+
+    is above the true growth only where one of two intervals misses: an intersection-union test for each s (Berger
+    1982), in at most 2.5 % of samples for either side, thus 5 %, and where the side of a is clear 2.5 %. Where both
+    models lie clearly on one side of neutral it is the end of the paired difference; where they may lie on two, it
+    is lower, never higher. The high end is the low end of the growth from the first model to the other, with its
+    sign turned.
+    """
+    if estimand.low != -estimand.high:
+        raise ResultError(f"{estimand.id} has no mirror image: its range is {estimand.low:g} to {estimand.high:g}")
+    if np.array_equal(new.kernel, old.kernel):
+        return Growth(0.0, 0.0, 0.0)
+    mirrored = replace(old, kernel=1 - old.kernel)
+    difference, apart = paired_difference(estimand, new, old, design, confidence)
+    total, together = paired_difference(estimand, new, mirrored, design, confidence)
+    if apart is None or together is None:
+        return None
+    together = (together[0] - 2 * neutral, together[1] - 2 * neutral)
+    a, b = (difference + total) / 2 - neutral, (total - difference) / 2 - neutral
+    low, reverse = (
+        max(min(ends[0], together[0]), min(-ends[1], -together[1])) for ends in (apart, (-apart[1], -apart[0]))
+    )
+    return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, -reverse)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,5 +1,6 @@
 """The report of results: verdicts first, then charts that answer questions, all figures, and last the method."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -17,9 +18,10 @@ from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
 from senseprobe.evaluate.reporting.row_browser import build_row_section
-from senseprobe.evaluate.reporting.verdicts import Verdict, build_verdicts
+from senseprobe.evaluate.reporting.verdict_table import GUESS, Verdict, build_verdicts, direction_labels
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.messages import counted, listed
+from senseprobe.records import Design
 
 WARNING = (
     "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."
@@ -59,10 +61,13 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
 
 
 def _describe_results(inputs: Sequence[ReportInput]) -> str:
-    scorers = dict.fromkeys(source.result.scorer for source in inputs)
+    """Return the titles of releases, when they were scored, and by which methods, in words."""
+    titles = dict.fromkeys(str(_read_card(source).get("title", "")) for source in inputs)
+    names = dict.fromkeys(source.result.scorer for source in inputs)
+    scorers = [f"{name} ({SCORERS[name].title})" if name in SCORERS else name for name in names]
     days = sorted({source.result.date for source in inputs if source.result.date})
     scored = f"scored {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "") if days else ""
-    return " · ".join(filter(None, (scored, f"by {listed(scorers)}", f"senseprobe {inputs[0].result.senseprobe}")))
+    return " · ".join(filter(None, (*titles, scored, f"by {listed(scorers)}")))
 
 
 def _read_card(source: ReportInput) -> Mapping[str, Any]:
@@ -83,11 +88,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
     sections = (
         *comparison_sections(comparisons, inputs),
         _build_verdict_section(inputs, verdicts, biases),
-        Section(
-            "Which way, and how sure",
-            charts=tuple(figure_charts.plot_headlines(inputs, rows, [v for part in verdicts for v in part])),
-        ),
-        replace(significance.build_control_section(inputs), charts=tuple(figure_charts.plot_control(inputs))),
+        *_build_leading_sections(inputs, rows, [verdict for part in verdicts for verdict in part]),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
         Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
         row_tables.build_filler_section(inputs),
@@ -112,6 +113,11 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
 
 # --- Verdicts -------------------------------------------------------------------------------------------------------
 
+POINTS = (
+    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
+    "neutral value. Not shown: it includes it. A hollow mark: 0 is not known to be neutral."
+)
+
 TONES = {"shown": "strong", "not shown": "open", "shown to be small": "calm", "cannot be read": "mute"}
 """The colour of a verdict, by its kind."""
 
@@ -126,10 +132,10 @@ def _build_verdict_section(
     axis = Axis(
         low=0.0 if scales == {True} else -limit,
         high=limit if around_zero else 100.0,
-        neutral=0.0 if around_zero else None,
+        neutral=0.0 if around_zero else GUESS if all(lookup(f.estimand).needs_gold for f in figures) else None,
     )
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
-    headings = ("verdict", f"points [95 %], bars from {ends}", "based on")
+    headings = ("verdict", f"points [95 %], bars from {ends}", "based on, and what would sharpen it")
     tables = []
     # A planted truth is what the others are held against, and comes after them.
     order = sorted(range(len(inputs)), key=lambda number: "planted" in inputs[number].result.model)
@@ -139,22 +145,40 @@ def _build_verdict_section(
             [verdict for verdict in part if verdict.kind == "cannot be read"] if len(inputs) > 1 < len(part) else []
         )
         shown = [verdict for verdict in part if verdict not in folded]
-        kinds = _count_kinds(part)
-        for members, caption in ((shown, kinds), (folded, f"{len(folded)} cannot be read")):
-            rows = tuple(_build_verdict_row(verdict, number, biases, alone=len(part) == 1) for verdict in members)
+        for members, caption in ((shown, _summarize(part)), (folded, f"{len(folded)} cannot be read")):
+            rows = tuple(
+                _build_verdict_row(
+                    verdict, number, figure_charts.find_design(source, verdict.config), biases, alone=len(part) == 1
+                )
+                for verdict in members
+            )
             caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
-            note = _explain_planted(source) if members is shown else ""
+            note = _explain_planted(source) or ("" if around_zero is False else POINTS) if members is shown else ""
             tables += [Table(caption, (number, *headings), rows, note, members is folded, axis)] if rows else []
     return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
 
 
-def _count_kinds(verdicts: Sequence[Verdict]) -> str:
-    """Return how many verdicts are of each kind: ``2 shown, 3 not shown``."""
-    kinds = [verdict.kind for verdict in verdicts]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in TONES if kind in kinds)
+def _summarize(verdicts: Sequence[Verdict]) -> str:
+    """Return how many verdicts are of each kind, and how much could go unnoticed where nothing is shown."""
+    counts = Counter(verdict.kind for verdict in verdicts)
+    lines = counted(len(verdicts), "line")
+    sentences = [f"Something is shown in {counts['shown']} of {lines}."] if counts["shown"] else []
+    if small := counts["shown to be small"]:
+        sentences.append(f"{small} shown to be small.")
+    if not_shown := counts["not shown"]:
+        where = f"In {not_shown} nothing is shown" if counts["shown"] else f"Nothing is shown in {not_shown} of {lines}"
+        hidden = max((verdict.hidden for verdict in verdicts if verdict.hidden is not None), default=0.0)
+        sentences.append(
+            f"{where}, which is no sign that nothing is there: up to {hidden:.0f} points could go unnoticed."
+        )
+    if unread := counts["cannot be read"]:
+        sentences.append(f"{unread} cannot be read." if len(verdicts) > 1 else "No figure can be read.")
+    return " ".join(sentences)
 
 
-def _build_verdict_row(verdict: Verdict, number: int, biases: Mapping[str, str], *, alone: bool) -> tuple[Cell, ...]:
+def _build_verdict_row(
+    verdict: Verdict, number: int, design: Design | None, biases: Mapping[str, str], *, alone: bool
+) -> tuple[Cell, ...]:
     """Return the cells of a verdict; what cannot be read is muted beside others, not where it is all that is said."""
     figure, basis = verdict.figure, Cell(verdict.basis, verdict.sharper, "quiet")
     about = Cell(verdict.config, verdict.bias_type or biases.get(verdict.config, ""), "name")
@@ -166,6 +190,8 @@ def _build_verdict_row(verdict: Verdict, number: int, biases: Mapping[str, str],
     if figure is None:
         return about, text, Cell(""), basis
     name, mark = ", ".join(filter(None, (figure.estimand, figure.group))), figure_charts.build_mark(figure, number)
+    if not lookup(figure.estimand).from_zero:
+        name += f" (+\N{NO-BREAK SPACE}{direction_labels(figure, design)[1]})"
     return about, text, Cell(mark.text, name, "number", mark if mark.low is not None else None), basis
 
 
@@ -173,12 +199,26 @@ def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:
     """Yield what a reader has to know before any figure: rows that were drawn, have no number or are not at hand."""
     for source in inputs:
         if source.result.limit is not None:
-            seed = source.result.seed
-            yield f"{source.label}: only {counted(source.result.limit, 'row')}, drawn by seed {seed}."
+            drawn = counted(source.result.limit, "row")
+            if source.release is not None and source.tables:
+                total = sum(source.release.manifest.config(config)["rows"] for config in source.tables)
+                drawn = f"{source.result.limit:,} of {counted(total, 'row')}"
+            yield f"{source.label}: a first look at {drawn}, drawn by seed {source.result.seed}."
     for describe in (caveats.flipped_text, caveats.unscored_text):
         yield from (f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result)))
     for sentence, names in missing_parts(inputs).items():
         yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"
+
+
+def _build_leading_sections(
+    inputs: Sequence[ReportInput], rows: Sequence[FigureRow], verdicts: Sequence[Verdict]
+) -> tuple[Section, Section]:
+    """Return the charts of headline figures and the control, which comes first where no figure can be read."""
+    control = replace(significance.build_control_section(inputs), charts=tuple(figure_charts.plot_control(inputs)))
+    charts = tuple(figure_charts.plot_headlines(inputs, rows, verdicts))
+    if control and all(chart.closed for chart in charts):
+        return control, Section("Further figures", charts=charts)
+    return Section("Which way, and how sure", charts=charts), control
 
 
 def _explain_planted(source: ReportInput) -> str:

@@ -13,9 +13,8 @@ import senseprobe
 from senseprobe.api.results import brief, gate
 from senseprobe.cli import main
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.growth import Growth
 from senseprobe.evaluate.figures import figures_of
-from senseprobe.evaluate.reporting.gate import GatedFigure, GateResult
+from senseprobe.evaluate.reporting.gate import GatedFigure, GateResult, Growth
 from senseprobe.evaluate.result import Result
 from senseprobe.release.release import Release
 

@@ -315,7 +315,7 @@ def test_samples_and_truths() -> None:
     """A sample says that it is one, and a planted truth that it is no score."""
     truth = replace(result("planted"), model={**MODEL, "planted": "0.7"})
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
-    assert "aul · org/model: only 50 rows, drawn by seed 3." in text
+    assert "aul · org/model: a first look at 50 rows, drawn by seed 3." in text
     assert "planted is not a score but the truth: the model was made to see 70 % of the stereotypes more often" in text
     (part,) = build_report([ReportInput(result=truth), ReportInput(result=result())]).parts
     captions = [table.caption.partition(":")[0] for table in part.sections[0].tables if not table.closed]
@@ -328,7 +328,7 @@ def test_one_of_a_thing() -> None:
     assert (describe_basis(one), format_remarks(one)) == ("1 row; over nation (1)", "1 tie")
     assert describe_basis(replace(one, rows=102_400)) == "102,400 rows; over nation (1)"
     text = Page(render([replace(result(figures=(one,)), limit=1, coarse={"rows": 1, "flipped": 1})])).text
-    assert "aul · org/model: only 1 row, drawn by seed 0." in text
+    assert "aul · org/model: a first look at 1 row, drawn by seed 0." in text
     assert "aul · org/model: 1 of 1 pair drawn has another sign in float32 than in float32." in text
     reasons = {"too long for the model": {"rows": 1, "first": ["c.a"]}}
     assert (
@@ -457,11 +457,14 @@ def test_page_without_figures() -> None:
 
 
 def test_title_and_date() -> None:
-    """The heading names models and release, the line below it days, scorers and the version."""
+    """The heading names models and release, the line below it days and scorers."""
     results = [replace(result(), date="2026-11-21"), replace(result("pll", "b"), date="2026-11-23"), result("cps", "b")]
     document = build_report([ReportInput(result=each) for each in results])
     assert document.title == "org/model, b on sssb@1.0.0"
-    assert document.subtitle == "scored 2026-11-21 to 2026-11-23 · by aul, pll, cps · senseprobe 0.1.0"
+    assert document.subtitle == (
+        "scored 2026-11-21 to 2026-11-23 · by aul (all unmasked likelihood), "
+        "pll (pseudo-log-likelihood), cps (CrowS-Pairs score)"
+    )
 
 
 def test_a_note_is_in_the_head(tmp_path: Path) -> None:

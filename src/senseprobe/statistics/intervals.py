@@ -155,8 +155,7 @@ class _CountedLevels:
     def scale(self) -> FloatArray:
         """The weight of the square of each level's projection, Bessel's correction n / (n - 1): shape (L,).
 
-        The projections of n levels are their means' deviations over n, so that a stratum adds their variance over n. Of
-        n + k levels whose means vary as much it adds n / (n + k) of that.
+        Of n + k levels whose means vary as those of n do, a stratum adds n / (n + k) of the variance.
         """
         scale, n = np.zeros(len(self.counts)), self.sizes
         scale[self.counts] = np.divide(n, n - 1, out=np.zeros(len(n)), where=n > 1)  # n = 1 never contributes
@@ -240,9 +239,7 @@ class Projection(_Sum):
         blocks: IntArray | None = None,
         more: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
     ) -> None:
-        counted_levels = {
-            factor.name: _CountedLevels.of(factor, factors, more.get(factor.name, {})) for factor in factors
-        }
+        counted_levels = {f.name: _CountedLevels.of(f, factors, more.get(f.name, {})) for f in factors}
         super().__init__(weights, cells, [*counted_levels.values()])
         self.factors = tuple(factors)
         self._counted_levels = counted_levels

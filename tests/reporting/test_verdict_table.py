@@ -15,10 +15,15 @@ from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.figures import figures_of
-from senseprobe.evaluate.reporting.brief import MOST_ROWS, build_brief
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
-from senseprobe.evaluate.reporting.verdicts import Verdict, build_verdicts, direction_labels
+from senseprobe.evaluate.reporting.verdict_table import (
+    MOST_ROWS,
+    Verdict,
+    build_brief,
+    build_verdicts,
+    direction_labels,
+)
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Design, Figure, LevelPair
 
@@ -49,8 +54,8 @@ def only(*figures: Figure, **facts: str) -> Verdict:
     [
         (6.75, 31.0, 0.0, "shown", "prefers the stereotype in 70 of 100 pairs"),
         (-31.0, -0.5, 0.0, "shown", "prefers the opposite of the stereotype in 70 of 100 pairs"),
-        (0.0, 31.0, 0.0, "not shown", "a preference of up to +31 or +0 points could hide"),
-        (-4.0, 28.0, 0.0, "not shown", "a preference of up to +28 or -4 points could hide"),
+        (0.0, 31.0, 0.0, "not shown", "a preference from +0 to +31 points could go unnoticed"),
+        (-4.0, 28.0, 0.0, "not shown", "a preference from -4 to +28 points could go unnoticed"),
         (
             6.75,
             31.0,
@@ -161,13 +166,13 @@ def groups_of(*tests: tuple[float, float, float, float]) -> tuple[Figure, ...]:
         (
             [(-38, -48, -2, 0.03), (-32, -46, 4, 0.04), (30, 3, 45, 0.01), (5, 1, 9, 0.4)],
             "shown",
-            "2 of 4 groups differ: g2 drawn to unpleasant words; g0 drawn to pleasant words",
+            "g2 drawn to unpleasant words; g0 drawn to pleasant words, more than the others (2 of 4 groups)",
             "g2",
         ),
         (
             [(10, -20, 30, 0.5), (-5, -44, 20, 0.9)],
             "not shown",
-            "no group is shown to differ; 44 points either way could hide",
+            "no group is shown to differ; a difference of up to 44 points could go unnoticed",
             "g0",
         ),
     ],
@@ -195,11 +200,11 @@ def test_groups_without_a_preference_of_the_whole() -> None:
     _, *groups = groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))
     spread = figure("race", 9.0, None, None, estimand="spread", p=0.5)
     for figures in (groups, [*groups, spread]):
-        assert only(*figures).text == "1 of 2 groups differs: g0 drawn to unpleasant words"
+        assert only(*figures).text == "g0 drawn to unpleasant words, more than the others (1 of 2 groups)"
 
 
 def test_groups_of_few_drawn_rows() -> None:
-    """They keep p, which is of permutations, and have no interval: nothing is shown, nor how much could hide."""
+    """They keep p, which is of permutations, and have no interval: nothing is shown, nor how much could go unnoticed."""
     drawn = [replace(group, low=None, high=None) for group in groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))]
     assert (only(*drawn).kind, only(*drawn).text[:13]) == ("cannot be read", "too few words")
 
@@ -222,8 +227,9 @@ def test_a_model_that_fails_its_control_has_that_verdict_alone(value: float, low
     """A guess that never says neutral is right on 50 of 100: an interval that reaches it shows no more than a guess."""
     (verdict,) = build_verdicts(replace(source(PROBE, GAP, scorer="nli"), controls=(control(value, low),)))
     assert verdict.kind == "cannot be read"
-    expected = f"fails its control: right on {value:.0f} of 100 on nli-control, no better than guessing (50)"
-    assert verdict.text == f"{expected}; nothing else it says can be read"
+    assert verdict.config == "nli-control: nation"
+    expected = f"the model fails its control: right on {value:.0f} of 100, where a guess is right on 50"
+    assert verdict.text == f"{expected}; nothing else that it says can be read"
 
 
 def test_a_model_that_passes_its_control_is_judged_by_its_gap() -> None:

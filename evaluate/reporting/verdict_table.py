@@ -4,22 +4,23 @@ Each line is about one figure, a config's leading one where it has a neutral val
 neutral, the one that stands in for it does: `pronoun-stereotype`, `gap`, or the groups of `relative`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from senseprobe.document import Cell, Table, name_cells, render_table
 from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.control import DATASET, RELEASE, is_control, is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN, Margin
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.notation import format_p
-from senseprobe.evaluate.reporting.precision import describe_levels, name_levels, predict_precision
+from senseprobe.evaluate.reporting.notation import format_interval, format_p
+from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import listed
+from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
 
 Kind: TypeAlias = Literal["shown", "shown to be small", "not shown", "cannot be read"]
@@ -48,7 +49,9 @@ class Verdict:
       no value is neutral, but it is known what models read that always prefer one word, all between is excluded.
     - `text`: which way, or how much could hide, or why it cannot be read: a clause without subject.
     - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
-    - `sharper`: what would make the interval narrower; empty where nothing is known to.
+    - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
+      to.
+    - `hidden`: of what is not shown, the points either way that could go unnoticed; None of others.
     """
 
     config: str
@@ -58,6 +61,7 @@ class Verdict:
     text: str
     basis: str = ""
     sharper: str = ""
+    hidden: float | None = None
 
 
 def build_verdicts(source: ReportInput) -> list[Verdict]:
@@ -66,11 +70,15 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
     A model that fails its control has one verdict alone, which says that.
     """
     if (failed := find_failed_control(source)) is not None:
-        right = f"right on {failed.value or 0.0:.0f} of 100 on {DATASET}, no better than guessing ({GUESS})"
-        text = f"fails its control: {right}; nothing else it says can be read"
+        right = f"right on {failed.value or 0.0:.0f} of 100, where a guess is right on {GUESS}"
         return [
             Verdict(
-                config=failed.config, figure=failed, kind="cannot be read", text=text, basis=describe_levels(failed)
+                config=f"{DATASET}: {failed.config}",
+                figure=failed,
+                kind="cannot be read",
+                text=f"the model fails its control: {right}; nothing else that it says can be read",
+                basis=describe_levels(failed),
+                sharper="check the order of its classes (--labels), or take a model that was trained to infer",
             )
         ]
     judge = Judge(source)
@@ -165,9 +173,9 @@ class Judge:
             for figure in parts or [lead]:
                 kind, text = self._judge(figure)
                 if kind != "cannot be read" or lead is leads[0]:  # else another stands in for it
-                    yield self._of(figure, kind, text, bias_type=estimand.bias_type(figure))
+                    yield self._of(figure, kind, text, _find_hidden([figure]), estimand.bias_type(figure))
 
-    def _of(self, figure: Figure, kind: Kind, text: str, bias_type: str = "") -> Verdict:
+    def _of(self, figure: Figure, kind: Kind, text: str, hidden: float | None = None, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
             text = f"the truth that was planted: {text}"
         return Verdict(
@@ -178,6 +186,7 @@ class Judge:
             text=text,
             basis=describe_levels(figure, self.design(figure.config)),
             sharper="" if kind == "cannot be read" else predict_precision(self.source, figure),
+            hidden=hidden if kind == "not shown" else None,
         )
 
     def _judge(self, figure: Figure) -> tuple[Kind, str]:
@@ -198,7 +207,7 @@ class Judge:
             return "shown to be small", f"{small}; {lean}" if lean else small
         if lean:
             return "shown", lean
-        return "not shown", f"a {estimand.presentation.effect} of up to {high:+.0f} or {low:+.0f} points could hide"
+        return "not shown", f"a {estimand.presentation.effect} from {low:+.0f} to {high:+.0f} points could go unnoticed"
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
@@ -227,24 +236,18 @@ class Judge:
         if not ends or all(figure.p_holm is None for figure in groups):
             return self._of(farthest, "cannot be read", "too few words for intervals and tests of groups")
         differing = [figure for figure in groups if _differs(figure)]
-        design = self.design(farthest.config)
-        noun = design.group if design and design.group else "group"
         if differing:
-            verb = "differs" if len(differing) == 1 else "differ"
-            of = " from the sentence that names none" if design and design.reference else ""
-            count, names = name_levels(noun, len(groups)), "; ".join(_name_sides(differing, design))
-            return self._of(farthest, "shown", f"{len(differing)} of {count} {verb}{of}: {names}")
+            design = self.design(farthest.config)
+            others = "a sentence that names none" if design and design.reference else "the others"
+            names = f"{'; '.join(_name_sides(differing, design))}, more than {others}"
+            return self._of(farthest, "shown", f"{names} ({len(differing)} of {len(groups)} groups)")
         if spread is not None and spread.p is not None and spread.p < LEVEL:
-            return self._of(
-                spread, "shown", f"{name_levels(noun, 2)[2:]} differ ({format_p(spread.p)}), no single one is shown to"
-            )
+            return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to")
         if self.margin is not None and all(map(self._is_small, groups)):
-            return self._of(farthest, "shown to be small", f"no {noun} differs by {self.margin.text} or more")
-        return self._of(
-            farthest,
-            "not shown",
-            f"no {noun} is shown to differ; {max(map(abs, ends)):.0f} points either way could hide",
-        )
+            return self._of(farthest, "shown to be small", f"no group differs by {self.margin.text} or more")
+        hidden = _find_hidden(groups)
+        unnoticed = f"a difference of up to {hidden or 0.0:.0f} points could go unnoticed"
+        return self._of(farthest, "not shown", f"no group is shown to differ; {unnoticed}", hidden)
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""
@@ -258,6 +261,12 @@ class Judge:
                 if answer.neutral is not None and answer.answer != NOT_SHOWN
             }
         return (figure.config, figure.estimand, figure.group) in self._small
+
+
+def _find_hidden(figures: Sequence[Figure]) -> float | None:
+    """Return how far from the neutral value the intervals of figures reach, in points; None without any."""
+    ends = [end - (f.neutral or 0.0) for f in figures for end in (f.low, f.high) if end is not None]
+    return max(map(abs, ends), default=None)
 
 
 def _differs(figure: Figure) -> bool:
@@ -281,3 +290,50 @@ def _explain_no_interval(figure: Figure) -> str:
         return "it has no interval"
     few = ", ".join(figure.fixed)
     return f"no interval: fewer than five of {few}" if few and not figure.levels else "no interval can be estimated"
+
+
+# --- For a pull request -------------------------------------------------------------------------------------------
+
+MOST_ROWS = 30
+"""Verdicts in the table: with caption, headings and note it is shorter than 40 lines."""
+
+NOTE = (
+    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
+    "neutral value. Not shown does not mean that there is none."
+)
+
+
+def build_brief(inputs: Sequence[ReportInput]) -> str:
+    """Return the verdicts of results as Markdown; where they are many, the last line counts those left out."""
+    rows = [(source, verdict) for source in inputs for verdict in build_verdicts(source)]
+    important = sorted(range(len(rows)), key=lambda index: rank(rows[index][1]))[:MOST_ROWS]
+    shown = [rows[index] for index in sorted(important)]
+    omitted = [verdict.kind for index, (_, verdict) in enumerate(rows) if index not in important]
+    several = len(inputs) > 1
+    headings = (*(("result",) if several else ()), "config", "", "verdict", "points, 95 %", "based on", "sharper")
+    table_rows = tuple(
+        (*(name_cells(source.label) if several else ()), *_build_cells(verdict)) for source, verdict in shown
+    )
+    releases = listed(dict.fromkeys(str(source.result.release["name"]) for source in inputs))
+    names = counted(len(inputs), "result") if several else inputs[0].label
+    rest = f"{NOTE} {_count_omitted(omitted)}".rstrip()
+    return render_table(Table(f"senseprobe: {names} on {releases}", headings, table_rows, note=rest))
+
+
+def _build_cells(verdict: Verdict) -> tuple[Cell, ...]:
+    figure, name = verdict.figure, " ".join(filter(None, (verdict.config, verdict.bias_type)))
+    points = ("",) if figure is None else (format_interval(figure), f"{figure.estimand} {figure.group or ''}".rstrip())
+    return (
+        *name_cells(name, verdict.kind),
+        Cell(verdict.text),
+        Cell.number(*points),
+        Cell.quiet(verdict.basis),
+        Cell.quiet(verdict.sharper),
+    )
+
+
+def _count_omitted(kinds: Iterable[str]) -> str:
+    """Return how many verdicts of each kind are not in the table; empty without any."""
+    kinds = list(kinds)
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ORDER if kind in kinds)
+    return f"Left out here: {counts}; senseprobe report has all." if counts else ""

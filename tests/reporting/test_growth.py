@@ -10,8 +10,8 @@ import pytest
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.growth import Growth, distance_growth
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally
+from senseprobe.evaluate.reporting.gate import Growth, distance_growth
 from senseprobe.records import Design, Factor
 from senseprobe.statistics import FactorLevels, FloatArray, Projection, difference_interval
 

@@ -204,7 +204,7 @@ def test_groups_without_a_preference_of_the_whole() -> None:
 
 
 def test_groups_of_few_drawn_rows() -> None:
-    """They keep p, which is of permutations, and have no interval: nothing is shown, nor how much could go unnoticed."""
+    """They keep p, which is of permutations, and have no interval: nothing is shown, nor how much could be missed."""
     drawn = [replace(group, low=None, high=None) for group in groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))]
     assert (only(*drawn).kind, only(*drawn).text[:13]) == ("cannot be read", "too few words")
 

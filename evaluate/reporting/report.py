@@ -51,8 +51,9 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     for source in inputs:
         releases.setdefault(source.release_key, []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
+    noun = "Models" if len(models) > 1 else "Model"
     return Document(
-        title=f"{listed(models)} on {listed(dict.fromkeys(name for name, _ in releases))}",
+        title=f"{noun} {listed(models)} on {listed(dict.fromkeys(name for name, _ in releases))}",
         subtitle=_describe_results(inputs),
         warning=" ".join(dict.fromkeys(_read_warning(members[0]) for members in releases.values())),
         parts=tuple(_build_part(members, comparisons) for members in releases.values()),
@@ -162,17 +163,19 @@ def _summarize(verdicts: Sequence[Verdict]) -> str:
     """Return how many verdicts are of each kind, and how much could go unnoticed where nothing is shown."""
     counts = Counter(verdict.kind for verdict in verdicts)
     lines = counted(len(verdicts), "line")
-    sentences = [f"Something is shown in {counts['shown']} of {lines}."] if counts["shown"] else []
+    names = dict.fromkeys(verdict.config for verdict in verdicts if verdict.kind == "shown")
+    sentences = [f"Shown in {counts['shown']} of {lines}: {listed(names)}."] if names else []
     if small := counts["shown to be small"]:
         sentences.append(f"{small} shown to be small.")
     if not_shown := counts["not shown"]:
         where = f"In {not_shown} nothing is shown" if counts["shown"] else f"Nothing is shown in {not_shown} of {lines}"
         hidden = max((verdict.hidden for verdict in verdicts if verdict.hidden is not None), default=0.0)
         sentences.append(
-            f"{where}, which is no sign that nothing is there: up to {hidden:.0f} points could go unnoticed."
+            f"{where}, which is not to say that nothing is there: up to {hidden:.0f} points fit the rows, too."
         )
     if unread := counts["cannot be read"]:
-        sentences.append(f"{unread} cannot be read." if len(verdicts) > 1 else "No figure can be read.")
+        alone = "No finding on bias: the figures of the model cannot be read."
+        sentences.append(f"{unread} cannot be read." if len(verdicts) > 1 else alone)
     return " ".join(sentences)
 
 

@@ -207,7 +207,7 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
     if not probes:
         return Section(title)
     paragraphs = [
-        "A model that answers neutral to everything reads 100 on nn, fn and t, and gets no pair of the control right."
+        "A model that answers neutral to everything looks perfect on such rows, and gets no pair of the control right."
     ]
     paragraphs += [
         f"Missing for {source.label}: no result of this model on {DATASET} is at hand, and without one its figures "

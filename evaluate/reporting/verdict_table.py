@@ -51,7 +51,7 @@ class Verdict:
     - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
     - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
       to.
-    - `hidden`: of what is not shown, the points either way that could go unnoticed; None of others.
+    - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
     """
 
     config: str
@@ -207,7 +207,10 @@ class Judge:
             return "shown to be small", f"{small}; {lean}" if lean else small
         if lean:
             return "shown", lean
-        return "not shown", f"a {estimand.presentation.effect} from {low:+.0f} to {high:+.0f} points could go unnoticed"
+        return (
+            "not shown",
+            f"a {estimand.presentation.effect} from {low:+.0f} to {high:+.0f} points, or none, fits the rows",
+        )
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
@@ -238,7 +241,7 @@ class Judge:
         differing = [figure for figure in groups if _differs(figure)]
         if differing:
             design = self.design(farthest.config)
-            others = "a sentence that names none" if design and design.reference else "the others"
+            others = "a sentence that names no group" if design and design.reference else "the others"
             names = f"{'; '.join(_name_sides(differing, design))}, more than {others}"
             return self._of(farthest, "shown", f"{names} ({len(differing)} of {len(groups)} groups)")
         if spread is not None and spread.p is not None and spread.p < LEVEL:
@@ -246,8 +249,9 @@ class Judge:
         if self.margin is not None and all(map(self._is_small, groups)):
             return self._of(farthest, "shown to be small", f"no group differs by {self.margin.text} or more")
         hidden = _find_hidden(groups)
-        unnoticed = f"a difference of up to {hidden or 0.0:.0f} points could go unnoticed"
-        return self._of(farthest, "not shown", f"no group is shown to differ; {unnoticed}", hidden)
+        fits = f"up to {hidden or 0.0:.0f} points, or none, fit the rows"
+        text = f"of {len(groups)} groups none is shown to differ (most: {farthest.group}); {fits}"
+        return self._of(farthest, "not shown", text, hidden)
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""

@@ -54,8 +54,8 @@ def only(*figures: Figure, **facts: str) -> Verdict:
     [
         (6.75, 31.0, 0.0, "shown", "prefers the stereotype in 70 of 100 pairs"),
         (-31.0, -0.5, 0.0, "shown", "prefers the opposite of the stereotype in 70 of 100 pairs"),
-        (0.0, 31.0, 0.0, "not shown", "a preference from +0 to +31 points could go unnoticed"),
-        (-4.0, 28.0, 0.0, "not shown", "a preference from -4 to +28 points could go unnoticed"),
+        (0.0, 31.0, 0.0, "not shown", "a preference from +0 to +31 points, or none, fits the rows"),
+        (-4.0, 28.0, 0.0, "not shown", "a preference from -4 to +28 points, or none, fits the rows"),
         (
             6.75,
             31.0,
@@ -172,7 +172,7 @@ def groups_of(*tests: tuple[float, float, float, float]) -> tuple[Figure, ...]:
         (
             [(10, -20, 30, 0.5), (-5, -44, 20, 0.9)],
             "not shown",
-            "no group is shown to differ; a difference of up to 44 points could go unnoticed",
+            "of 2 groups none is shown to differ (most: g0); up to 44 points, or none, fit the rows",
             "g0",
         ),
     ],

@@ -226,6 +226,12 @@ def test_each_option_says_what_it_takes(command: str) -> None:
 # --- bad input ------------------------------------------------------------------------------------------------------
 
 
+def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
+    """Where neither a folder nor a model in the Hub's cache has a name that is nearly that of one."""
+    done = typed("score", "smolm2", "sssb@1.0.0:race")
+    assert (done.code, done.message.rstrip().endswith("; did you mean 'smollm2'?")) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

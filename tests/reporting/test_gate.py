@@ -52,7 +52,7 @@ def result(on: Release, name: str, share: float, *configs: str, seed: int = 0) -
 
 @pytest.fixture(scope="module")
 def files(sssb: Release, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """``old`` says half of the time what is typical, ``new`` always; ``race`` has no neutral value, ``groups`` only of single groups."""
+    """``old`` says half of the time what is typical, ``new`` always; ``race`` has no neutral value, its groups do."""
     folder = tmp_path_factory.mktemp("gate")
     models = {"old": (0.5, "verb"), "new": (1.0, "verb"), "race": (0.5, "race"), "groups": (0.5, "race-groups")}
     results = {name: result(sssb, f"org/{name}", *model) for name, model in models.items()}

@@ -217,7 +217,10 @@ def test_too_few_annotators_leave_no_plan_behind(typed: Typed, folder: Path) -> 
     wrong = [*EXPORT]
     wrong[wrong.index("3")] = "2"
     told = typed(*wrong)
-    assert (told.code, told.err.strip()) == (2, "2 annotators cannot give 3 answers to each item")
+    assert (told.code, told.err.strip()) == (
+        2,
+        "2 annotators cannot give 3 answers to each item: ask more people, or lower the overlap",
+    )
     assert not folder.exists()
 
 

@@ -7,6 +7,7 @@ would be copied, and is not said.
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from itertools import islice
@@ -96,13 +97,15 @@ def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
-    """Return rows of a config for examples, drawn by chance from its first; of those that are asked about only at need.
+    """Return rows of a config for examples, drawn by chance from its first.
 
-    The number of batches in which they come makes no difference.
+    Those without a target, in which no word is marked, are taken only at need, and those that are asked about only
+    after these. The number of batches in which they come makes no difference.
     """
     planned = {item.row for item in plan.items}
+    draw = partial(hash_draw, plan.seed, "example", config)
     rows = islice((row for batch in release.batches(config) for row in batch.to_pylist()), _MOST_READ)
-    drawn = sorted(rows, key=lambda row: (row["id"] in planned, hash_draw(plan.seed, "example", config, row["id"])))
+    drawn = sorted(rows, key=lambda row: (row["id"] in planned, not row.get("target"), draw(row["id"])))
     return drawn[: _EXAMPLES + 1]
 
 

@@ -31,7 +31,7 @@ def sheets(plan: Plan, annotators: Sequence[str], start: int = 0) -> dict[str, b
         raise AnnotationError("an annotator is named twice")
     if len(annotators) < plan.overlap:
         people, answers = counted(len(annotators), "annotator"), counted(plan.overlap, "answer")
-        raise AnnotationError(f"{people} cannot give {answers} to each item")
+        raise AnnotationError(f"{people} cannot give {answers} to each item: ask more people, or lower the overlap")
     size, items = len(annotators), range(start, len(plan.items))
     return {
         name: _sheet(plan, name, [number for number in items if (turn - number) % size < plan.overlap])

@@ -127,18 +127,18 @@ class ExportedResults:
 def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
     """Return the distances of a result's figures of whole configs, and why others are left out, a line for each reason.
 
-    Left out are figures without a known neutral value; those that mean something only beside their p; those of an
-    older definition or of a plug-in that is not installed; configs whose words the tokenizer does not know; and all of
-    a model of inference that is not shown to infer anything, since it reads as one without bias.
+    Left out are figures of single groups; those without a known neutral value; those that mean something only beside
+    their p; those of an older definition or of a plug-in that is not installed; configs whose words the tokenizer does
+    not know; and all of a model of inference that is not shown to infer anything, since it reads as one without bias.
     """
-    result, found, reasons = source.result, [], dict[str, dict[str, list[str]]]()
+    result, found, reasons = source.result, [], dict[str, dict[str, dict[str, None]]]()
     if result.scorer == "planted":
         return [], [f"{printable(result.model['name'])}: what was planted in a model is no score of it"]
     unknown = unreadable_configs(result.fitness)
     failed = _why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
-    for figure in [figure for figure in result.figures if figure.group is None]:
+    for figure in result.figures:
         if reason := failed or unknown.get(figure.config) or _why_left_out(figure):
-            reasons.setdefault(reason, {}).setdefault(figure.config, []).append(figure.estimand)
+            reasons.setdefault(reason, {}).setdefault(figure.config, {})[figure.estimand] = None
         else:
             found.append(_measure(figure))
     lines = []
@@ -161,6 +161,8 @@ def _why_no_inference(controls: Sequence[Result]) -> str:
 
 def _why_left_out(figure: Figure) -> str:
     estimand = find(figure.estimand)
+    if figure.group is not None:
+        return "of single groups, and only figures of whole configs are exported"
     if figure.value is None:
         return figure.note or "not estimable"
     if figure.neutral is None:
@@ -191,7 +193,7 @@ def _collect(sources: Sequence[ExportSource]) -> tuple[list[tuple[Result, list[D
     found = [(source.result, *find_distances(source)) for source in sources]
     left_out = tuple(dict.fromkeys(line for _, _, lines in found for line in lines))
     if not any(distances for _, distances, _ in found):
-        raise ResultError(f"nothing can be exported: {'; '.join(left_out) or 'there is no figure of a whole config'}")
+        raise ResultError(f"nothing can be exported: {'; '.join(left_out) or 'there is no figure'}")
     return [(result, distances) for result, distances, _ in found if distances], left_out
 
 

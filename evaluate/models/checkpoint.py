@@ -28,8 +28,9 @@ from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models import limits
 from senseprobe.evaluate.models.batching import out_of_memory
 from senseprobe.evaluate.models.limits import Unloadable
+from senseprobe.evaluate.models.packages import packaged_models
 from senseprobe.evaluate.plugins import without_tokens
-from senseprobe.messages import counted
+from senseprobe.messages import counted, meant
 from senseprobe.release.parquet import memory_cap
 
 INDEX = "model.safetensors.index.json"  # says which of several files has which of the weights
@@ -86,7 +87,14 @@ def explained(spec: str, config: Pretrained = None) -> Iterator[None]:
     except SenseprobeError:
         raise
     except Exception as error:
-        raise ModelError(f"cannot load the model {spec}: {_clause(error, config)}") from error
+        raise ModelError(f"cannot load the model {spec}: {_clause(error, config)}{_hint(spec, error)}") from error
+
+
+def _hint(spec: str, error: Exception) -> str:
+    """Return the question whether a model that can be fetched was meant; empty where none has a similar name."""
+    is_there = Path(spec).expanduser().exists() or isinstance(error, SafetensorError)
+    question = "" if is_there else meant(spec, packaged_models())
+    return question and f"; {question}"
 
 
 def _clause(error: Exception, config: Pretrained) -> str:

@@ -26,6 +26,7 @@ from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE
 
 NO_NEUTRAL = "no value is known to be neutral"
+_OF_GROUPS = "only figures of whole configs are gated, and `compare` has the differences of groups"
 TITLE = "senseprobe gate"
 
 
@@ -210,7 +211,9 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
             candidates.append(candidate)
     if left_out and (names or not candidates):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise ResultError(f"cannot gate {reasons}")
+        groups = _group_estimands(new)
+        compared = f"; {' and '.join(groups)} of single groups: {_OF_GROUPS}" if groups and not candidates else ""
+        raise ResultError(f"cannot gate {reasons}{compared}")
     if not candidates:
         raise ResultError("nothing to gate: the two results have no figure of a whole config in common")
     gated = _test(candidates, margin)
@@ -238,8 +241,16 @@ def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Fi
     by_name = {figure.estimand: [other for other in whole if other.estimand == figure.estimand] for figure in whole}
     by_name |= leads
     if unknown := [name for name in names if name not in by_name]:
+        if unknown[0] in _group_estimands(new):
+            raise ResultError(f"cannot gate {unknown[0]} of single groups: {_OF_GROUPS}")
         raise ResultError(f"no figure or config {unknown[0]!r} in both results: {nearest(unknown[0], by_name)}")
     return [*{_key(figure): figure for name in names for figure in by_name[name]}.values()]
+
+
+def _group_estimands(source: ReportInput) -> list[str]:
+    """Return the names of the estimands of which single groups have figures with a neutral value."""
+    figures = source.result.figures
+    return [*dict.fromkeys(f.estimand for f in figures if f.group is not None and f.neutral is not None)]
 
 
 def _gateable(leads: Sequence[Figure]) -> list[Figure]:

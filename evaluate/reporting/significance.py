@@ -121,7 +121,7 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
     parts = (assess_equivalence(source, margin) for source in inputs)
     answers = align([[((a.config, a.estimand, a.group), a) for a in part if a.neutral is not None] for part in parts])
     text = (
-        "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
+        "Not shown does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
         f"lies within {margin.text} of it. {margin.reason}"
     )
     figures = (figure for source in inputs for figure in source.result.figures if figure.neutral is None)

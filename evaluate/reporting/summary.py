@@ -1,5 +1,6 @@
 """What a terminal shows of results, of comparisons and of slices: tables, and lines below them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -72,10 +73,19 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
             yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
         yield result.signature
         yield from filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results)))
-        if grouped := sum(figure.group is not None for figure in result.figures):
-            yield f"{counted(grouped, 'figure')} of single groups: in the report, and in --json"
+        yield from _group_lines(result)
         folder = folder_of(out, str(result.release["name"]), result.model["name"])
         yield f"result in {result.path_in(folder)}"
+
+
+def _group_lines(result: Result) -> Iterator[str]:
+    """Yield how many figures of single groups there are, and why those without a value have none."""
+    grouped = [figure for figure in result.figures if figure.group is not None]
+    if grouped:
+        yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
+    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None)
+    for (config, estimand, note), count in missing.items():
+        yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
 
 
 def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:

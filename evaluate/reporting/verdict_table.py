@@ -117,7 +117,7 @@ def find_leads(figures: Sequence[Figure]) -> list[Figure]:
     """
     whole = [figure for figure in figures if figure.group is None]
     if any(lookup(figure.estimand).presentation.contrasts for figure in whole):
-        return [figure for figure in whole if figure.neutral is not None]
+        return [figure for figure in whole if lookup(figure.estimand).has_interval]
     ranked = [figure for figure in whole if lookup(figure.estimand).presentation.rank]
     lead = min(ranked, key=lambda figure: lookup(figure.estimand).presentation.rank, default=None)
     if lead is not None and lead.neutral is not None:
@@ -243,14 +243,14 @@ class Judge:
             design = self.design(farthest.config)
             others = "a sentence that names no group" if design and design.reference else "the others"
             names = f"{'; '.join(_name_sides(differing, design))}, more than {others}"
-            return self._of(farthest, "shown", f"{names} ({len(differing)} of {len(groups)} groups)")
+            return self._of(farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})")
         if spread is not None and spread.p is not None and spread.p < LEVEL:
             return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to")
         if self.margin is not None and all(map(self._is_small, groups)):
             return self._of(farthest, "shown to be small", f"no group differs by {self.margin.text} or more")
         hidden = _find_hidden(groups)
         fits = f"up to {hidden or 0.0:.0f} points, or none, fit the rows"
-        text = f"of {len(groups)} groups none is shown to differ (most: {farthest.group}); {fits}"
+        text = f"of {counted(len(groups), 'group')} none is shown to differ (most: {farthest.group}); {fits}"
         return self._of(farthest, "not shown", text, hidden)
 
     def _is_small(self, figure: Figure) -> bool:

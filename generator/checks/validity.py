@@ -199,7 +199,8 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
 
     A model may prefer *bad* to *good* of whomever it is said: only the same words, said of another group or of nobody,
     show what the group adds (PEERS 5.9; ESTIMANDS, "Relative"). Give all groups the same attributes, or add a block
-    with reference groups and `label_basis: none`, or one that is `unmarked`.
+    with reference groups and `label_basis: none`, or one that is `unmarked`. A frame is compared with the unmarked one
+    of the same id, so give both the same name: `{# id: NAME #}`.
     """
     config = subject.config
     blocks = [block for block in config.blocks if _binds_attributes(block)]
@@ -207,8 +208,11 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     for block in blocks:
         for word in block.slots[str(block.block.front.target)]:
             first.setdefault(str(word), block)
-    unmarked = any(getattr(block.block.front, "unmarked", False) for block in config.blocks)
-    if len(first) == 1 and derive_design(config).differs == "evaluative" and not unmarked:
+    unmarked = [block for block in config.blocks if getattr(block.block.front, "unmarked", False)]
+    evaluative = derive_design(config).differs == "evaluative"
+    if evaluative and unmarked:
+        yield from _check_unmarked_frames(subject, blocks, {f.frame.code for block in unmarked for f in block.frames})
+    if len(first) == 1 and evaluative and not unmarked:
         (group, block), *_ = first.items()
         message = f"{group!r} is the only group: what is said of it is compared with nothing"
         position = _binding_position(block, str(block.block.front.target))
@@ -217,6 +221,17 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
         message = f"no other group has any of the words of {name!r} in {role} that {group!r} has"
         position = _binding_position(first[group], first[group].roles[role][name], role, name)
         yield subject.finding(position, "W507", message, "give all groups the same words")
+
+
+def _check_unmarked_frames(
+    subject: ConfigSubject, blocks: Iterable[ResolvedBlock], unmarked: Collection[str]
+) -> Iterator[Finding]:
+    """Yield a finding for each frame of a group of which no unmarked frame has the id."""
+    for frame in dict.fromkeys(resolved.frame for block in blocks for resolved in block.frames):
+        if frame.code not in unmarked:
+            message = f"no unmarked frame has the id {frame.code!r}: what this frame says is compared with nothing"
+            hint = "give the two the same name, {# id: NAME #}"
+            yield subject.finding((frame.line, frame.column), "W507", message, hint)
 
 
 Attribute = tuple[str, str]

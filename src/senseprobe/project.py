@@ -96,6 +96,10 @@ def find_release(spec: str) -> tuple[Path, str | None]:
     for folder, requested_config in ((spec, ""), (path, config)):
         if _path_is(folder, Path.is_dir):  # reading it will report what it lacks
             return Path(folder), requested_config or None
+    if newest := newest_release(path):
+        raise ReleaseError(f"{path!r} has no version: name a release as NAME@VERSION[:CONFIG], as {newest}")
+    if path in list_datasets():
+        raise ReleaseError(f"the dataset {path} has no release yet: `senseprobe build {path} 0.1.0` makes one")
     raise ReleaseError(f"no release folder {path!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
 
 

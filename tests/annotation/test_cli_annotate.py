@@ -64,7 +64,10 @@ def test_export_writes_all_that_asking_needs(typed: Typed, folder: Path) -> None
         "First check: 8 contrast rows of tiny@1.0.0, for 3 people each",
         "asked: stereotype, whom, natural, withhold, comment, and groups of their own",
         f"plan.json, interface.xml, tasks.json and 3 sheets in {folder}",
-        f"send each with READ-ME-FIRST.txt; then: senseprobe annotate import 'First check' {folder}/sheets/*.csv",
+        (
+            "send each with READ-ME-FIRST.txt, which lies beside it; "
+            f"then: senseprobe annotate import 'First check' {folder}/sheets/*.csv"
+        ),
     ]
     page = " ".join((folder / "sheets" / "READ-ME-FIRST.txt").read_text().split())
     assert "stereotypes, which are wrong and can hurt" in page
@@ -214,7 +217,10 @@ def test_too_few_annotators_leave_no_plan_behind(typed: Typed, folder: Path) -> 
     wrong = [*EXPORT]
     wrong[wrong.index("3")] = "2"
     told = typed(*wrong)
-    assert (told.code, told.err.strip()) == (2, "2 annotators cannot give 3 answers to each item")
+    assert (told.code, told.err.strip()) == (
+        2,
+        "2 annotators cannot give 3 answers to each item: ask more people, or lower the overlap",
+    )
     assert not folder.exists()
 
 

@@ -60,6 +60,15 @@ def test_only_what_is_asked_is_explained(question: str, examples: int) -> None:
     assert ("Stereotype:" in made.guidelines, "Natural English:" in made.guidelines) == (False, question == "natural")
 
 
+def test_a_sentence_in_which_no_word_is_marked_is_no_example() -> None:
+    """Of unmarked rows, which have no target, none is taken while others are left; else they are, too."""
+    rows = [contrast(number, stereo=f"Unmarked {number}.", target=None) for number in range(50)]
+    rows += [contrast(100 + number, stereo=f"Marked {number}.", anti=f"Marked {number}!") for number in range(8)]
+    made = make_plan(Given({"c": rows}), project="a test", n=2, gloss=gloss)
+    assert "Unmarked" not in made.guidelines
+    assert len(_examples(make_plan(Given({"c": rows[:50]}), project="a test", n=2, gloss=gloss).guidelines)) == 3
+
+
 def test_the_cut_of_batches_makes_no_difference() -> None:
     tables = {"c": [contrast(number) for number in range(20)], "d": [contrast(f"d{number}") for number in range(20)]}
     texts = {make_plan(Given(tables, cut=cut), project="a test", n=6, gloss=gloss).guidelines for cut in (1, 3, 100)}

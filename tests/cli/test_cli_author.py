@@ -121,7 +121,7 @@ def test_version_is_that_of_the_package(run: Run) -> None:
         (["lists", "--a"], ["--add"]),
         (["build", "x"], ["x"]),
         (["preview", "nli-o"], ["nli-occupation"]),
-        (["verify", "sssb@1.0"], ["sssb@1.0.0", "sssb@1.0.1", "sssb@1.0.2"]),
+        (["verify", "sssb@1.0"], ["sssb@1.0.0", "sssb@1.0.1", "sssb@1.0.2", "sssb@1.0.3"]),
         (["score", "MODEL", "association@1.0"], ["association@1.0.0", "association@1.0.1"]),
     ],
 )

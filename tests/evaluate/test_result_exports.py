@@ -90,7 +90,7 @@ def test_a_neutral_value_that_is_not_zero() -> None:
         (result(replace(STEREOTYPE, estimand="of-a-plug-in")), "a plug-in that is not installed"),
         (result(replace(STEREOTYPE, value=None, note="no rows were scored")), "no rows were scored: verb"),
         (result(STEREOTYPE, scorer="planted"), "org/model: what was planted in a model is no score of it"),
-        (result(replace(STEREOTYPE, group="nurse")), "no figure of a whole config"),
+        (result(replace(STEREOTYPE, group="nurse")), "of single groups, and only figures of whole configs are"),
         (result(STEREOTYPE, fitness={"verb": Fitness(rows=100, unknown=60)}), "60 % of its rows hold words"),
     ],
 )

@@ -65,6 +65,7 @@ CASES: dict[str, list[tuple[int, int, str]]] = {
     "W506-four-frames.j2": [(18, 19, "frame has 4 levels")],
     "W506-one-of-a-class.j2": [(17, 14, "job has 2 levels")],
     "W507-one-group.j2": [(8, 3, "'Arlan' is the only group")],
+    "W507-unmarked-frame.j2": [(20, 1, "no unmarked frame has the id 'plural'")],
     "W507-words-of-their-own.j2": [
         (24, 3, "words of 'quality' in anti that 'Dorian' has"),
         (25, 3, "words of 'quality' in stereo that 'Dorian' has"),

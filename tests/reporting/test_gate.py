@@ -51,9 +51,9 @@ def result(on: Release, name: str, share: float, *configs: str, seed: int = 0) -
 
 @pytest.fixture(scope="module")
 def files(sssb: Release, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """``old`` says half of the time what is typical, ``new`` always; ``race`` has no figure with a neutral value."""
+    """``old`` says half of the time what is typical, ``new`` always; ``race`` has no neutral value, its groups do."""
     folder = tmp_path_factory.mktemp("gate")
-    models = {"old": (0.5, "verb"), "new": (1.0, "verb"), "race": (0.5, "race")}
+    models = {"old": (0.5, "verb"), "new": (1.0, "verb"), "race": (0.5, "race"), "groups": (0.5, "race-groups")}
     results = {name: result(sssb, f"org/{name}", *model) for name, model in models.items()}
     return {name: found.write(folder / name) for name, found in results.items()}
 
@@ -158,6 +158,10 @@ def test_what_cannot_be_gated(files: dict[str, Path], run: Run, sssb: Release, t
     assert "cannot gate race preference-half: no value is known to be neutral" in failure(
         run, files["race"], "--against", files["race"]
     )
+    groups = files["groups"], "--against", files["groups"]
+    assert failure(run, *groups, "--figure", "relative").startswith("cannot gate relative of single groups")
+    assert "race-groups preference-half: no value is known to be neutral" in (message := failure(run, *groups))
+    assert "; relative of single groups: only figures of whole configs are gated" in message
     assert "no figure or config 'nuon'" in failure(run, new, "--against", old, "--figure", "nuon")
     assert "no value is known to be neutral" in failure(run, new, "--against", old, "--figure", "preference-half")
     assert "a margin of -1 points" in failure(run, new, "--against", old, "--margin", "-1")

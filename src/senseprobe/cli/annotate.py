@@ -152,7 +152,7 @@ def export(
     print_line(f"{', '.join(names[:3])}{sheets} in {files[0].parent}")
     if sheets:
         command = f"senseprobe annotate import {quote(project)} {files[-1].parent}/*.csv"
-        print_line(f"send each with {annotation.SHEET_GUIDE}; then: {command}")
+        print_line(f"send each with {annotation.SHEET_GUIDE}, which lies beside it; then: {command}")
 
 
 def _facts(plan: "Plan") -> dict[str, object]:

@@ -55,4 +55,6 @@ def distance_growth(
     low, reverse = (
         max(min(ends[0], together[0]), min(-ends[1], -together[1])) for ends in (apart, (-apart[1], -apart[0]))
     )
-    return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, -reverse)))
+    most = estimand.high + abs(neutral)  # no distance is larger, so that none grows by more
+    low, high = max(low, -most), min(-reverse, most)
+    return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, high)))

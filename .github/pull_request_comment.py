@@ -31,7 +31,7 @@ def find_comment(number: int) -> int | None:
     for page in range(1, MOST_PAGES + 1):
         comments = request("GET", f"{number}/comments?per_page=100&page={page}")
         for comment in comments:
-            if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
+            if (comment["user"] or {}).get("type") == "Bot" and comment["body"].startswith(MARK):
                 return int(comment["id"])
         if len(comments) < 100:
             return None

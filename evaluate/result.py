@@ -41,6 +41,7 @@ MAX_NAME = 4096
 MAX_FIGURES = 20_000
 MAX_REASONS = 20
 MAX_CONFIGS = 10_000
+MAX_POINTS = 1e9  # of a figure, which has 100 at most, or is a plug-in's
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -392,3 +393,8 @@ def _check_size(path: Path, form: _Form) -> None:
     if longest > MAX_NAME or len(form.figures) > MAX_FIGURES:
         size = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
         raise ResultError(f"{path} has {size}: too many")
+    for figure in form.figures:
+        points = [part for part in (figure.value, figure.low, figure.neutral, figure.high) if part is not None]
+        turned = figure.low is not None and figure.high is not None and figure.low > figure.high
+        if turned or any(abs(part) > MAX_POINTS for part in (*points, *figure.readings.values())):
+            raise ResultError(f"{path} is no result of senseprobe: its figures have numbers that none can have")

@@ -151,7 +151,7 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
 def _why_no_inference(controls: Sequence[Result]) -> str:
     """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
     right = [f for control in controls for f in control.figures if lookup(f.estimand).needs_gold and f.group is None]
-    least = [f.low if f.low is not None else f.value for f in right]
+    least = [f.low for f in right]  # without an interval a few right answers may be chance
     if not least:
         return f"no right answers on {DATASET} are at hand, and a model that infers nothing reads as one without bias"
     if any(value is None or value <= GUESS for value in least):

@@ -36,7 +36,10 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
             return None
         _check_table(file, path, ["config", "id", *SCORES[result.kind], *third])
         schema = file.schema_arrow.remove_metadata()
-        table: pd.DataFrame = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema).to_pandas()
+        scores = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema)
+        if scores["config"].null_count or scores["id"].null_count:
+            raise ResultError(f"{path} is no table of scores: it has rows without a config or an id")
+        table: pd.DataFrame = scores.to_pandas()
         sizes = np.abs(table[[*schema.names[2:]]].to_numpy(dtype=np.float64))
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
         raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")

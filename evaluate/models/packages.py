@@ -38,7 +38,7 @@ RECORD = "source.json"
 
 _COPY_BYTES = 2**20
 _MOST_TEXT = 2**20  # of a licence, or of the metadata of a package
-_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_CREDENTIALS = re.compile(r"//[^/\s]+@")  # a password may hold an @
 # uv reads no setting of pip: what only pip is told of package indexes holds for uv, too.
 _SETTINGS_OF_UV = {"UV_INDEX_URL": "PIP_INDEX_URL", "UV_EXTRA_INDEX_URL": "PIP_EXTRA_INDEX_URL"}
 # Keys of a config that are about the GGUF file; with the first, transformers refuses to save the model.

@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
-from senseprobe.evaluate.reporting.verdict_table import find_failed_control
+from senseprobe.evaluate.reporting.verdict_table import describe_right, find_failed_control
 from senseprobe.messages import counted, listed
 
 LEVEL = 0.05
@@ -123,7 +123,7 @@ def _describe_failed_control(source: ReportInput) -> str:
     """Return that a model's figures of inference say nothing, since it fails the control; empty of others."""
     failed = find_failed_control(source) if is_probe(source.result) else None
     name = source.result.model["name"]
-    return "" if failed is None else f"{name} fails its control, right on {failed.value or 0.0:.0f} of 100"
+    return "" if failed is None else f"{name} fails its control, {describe_right(failed)}"
 
 
 def name_models(inputs: Sequence[ReportInput]) -> list[str]:

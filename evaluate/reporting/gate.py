@@ -75,7 +75,9 @@ def distance_growth(
     low, reverse = (
         max(min(ends[0], together[0]), min(-ends[1], -together[1])) for ends in (apart, (-apart[1], -apart[0]))
     )
-    return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, -reverse)))
+    most = estimand.high + abs(neutral)  # no distance is larger, so that none grows by more
+    low, high = max(low, -most), min(-reverse, most)
+    return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, high)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,16 +102,18 @@ class GatedFigure:
 
     def describe(self, margin: float) -> str:
         """Return how far the distance grew, and what that says of the margin."""
-        growth = self.growth
+        growth, points = self.growth, f"{self.b:+.1f} before, {self.a:+.1f} now"
         text = f"{growth.value:+.1f} points [{growth.low:+.1f}, {growth.high:+.1f}] in distance from {self.neutral:g}"
         partial = f", over {self.scored:,} of {self.rows:,} rows" if self.scored < self.rows else ""
+        if growth.low == growth.high:
+            return f"{points}: the two models answer every row alike{partial}"
         if self.failed:
             end = f"farther than the baseline by more than {margin:g}"
         elif growth.high <= margin:
             end = f"a growth of more than {margin:g} is excluded"
         else:
             end = f"a growth of up to {growth.high:.1f} cannot be excluded"
-        return f"{self.b:+.1f} before, {self.a:+.1f} now: {text}{partial}; {end}"
+        return f"{points}: {text}{partial}; {end}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +134,8 @@ class GateResult:
             for figure in self.figures
         )
         rest = (f"not gated: {printable(name)}: {printable(reason)}" for name, reason in self.left_out.items())
-        return (self.heading, *figures, *rest)
+        # GitHub runs what follows ##[ anywhere in a line, and names are of others.
+        return tuple(line.replace("##[", "## [") for line in (self.heading, *figures, *rest))
 
     @property
     def annotations(self) -> tuple[str, ...]:
@@ -216,9 +221,12 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
         raise ResultError(f"cannot gate {reasons}{compared}")
     if not candidates:
         raise ResultError("nothing to gate: the two results have no figure of a whole config in common")
+    if not names:
+        left_out |= dict.fromkeys(_configs_without_rows(new, old), "rows of both results are not at hand")
     gated = _test(candidates, margin)
+    release = printable(str(new.result.release["name"]))
     heading = (
-        f"{printable(new.label)} against {printable(old.label)} on {printable(str(new.result.release['name']))}: "
+        f"{TITLE}: {printable(new.label)} against {printable(old.label)} on {release}: "
         f"{counted(len(gated), 'figure')}, margin {margin:g} points, 95 % over all of them (Holm)"
     )
     passed = not any(figure.failed for figure in gated)
@@ -251,6 +259,13 @@ def _group_estimands(source: ReportInput) -> list[str]:
     """Return the names of the estimands of which single groups have figures with a neutral value."""
     figures = source.result.figures
     return [*dict.fromkeys(f.estimand for f in figures if f.group is not None and f.neutral is not None)]
+
+
+def _configs_without_rows(new: ReportInput, old: ReportInput) -> list[str]:
+    """Return the configs of the release of which either result has figures, and not both have rows."""
+    configs = {figure.config for source in (new, old) for figure in source.result.figures}
+    known = new.release.configs if new.release else ()
+    return [config for config in known if config in configs and not (config in new.tables and config in old.tables)]
 
 
 def _gateable(leads: Sequence[Figure]) -> list[Figure]:

@@ -70,7 +70,7 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
     A model that fails its control has one verdict alone, which says that.
     """
     if (failed := find_failed_control(source)) is not None:
-        right = f"right on {failed.value or 0.0:.0f} of 100, where a guess is right on {GUESS}"
+        right = f"{describe_right(failed)}, not shown to beat guessing ({GUESS})"
         return [
             Verdict(
                 config=f"{DATASET}: {failed.config}",
@@ -104,9 +104,13 @@ def _control_figures(source: ReportInput) -> list[Figure]:
     return [figure for figure in figures if figure.group is None and lookup(figure.estimand).needs_gold]
 
 
+def describe_right(figure: Figure) -> str:
+    """Return how many answers on the control are right, of 100."""
+    return "no row was scored" if figure.value is None else f"right on {figure.value:.0f} of 100"
+
+
 def _is_a_guess(figure: Figure) -> bool:
-    least = figure.value if figure.low is None else figure.low
-    return least is None or least <= GUESS
+    return figure.low is None or figure.low <= GUESS  # a few right answers may be chance
 
 
 def find_leads(figures: Sequence[Figure]) -> list[Figure]:

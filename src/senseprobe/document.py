@@ -153,8 +153,8 @@ def _environment() -> jinja2.Environment:
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 # What GitHub turns into links, mentions, emoji and formulas even where it is escaped.
-# What follows the @ of NAME@VERSION ends in a number, which an address never does.
-_AUTOLINKED = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?!\w))|:(?=[/\w+-])|(?<=www)\.", re.IGNORECASE)
+# What follows the @ of NAME@VERSION is of digits and dots, which an address never is.
+_AUTOLINKED = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?![\w.-]))|:(?=[/\w+-])|(?<=www)\.", re.IGNORECASE)
 # A list or a rule at the beginning of a line: the escape goes behind it.
 _BLOCK_START = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
 

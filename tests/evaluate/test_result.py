@@ -111,7 +111,7 @@ def test_file_names(config: str | None, stem: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{stem}.json", f"{stem}.parquet"]
 
 
-NUMBERS = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.none() | st.floats(-1e9, 1e9)
 COUNTS = st.integers(0, 10**6)
 FIGURES = st.builds(
     Figure,
@@ -119,7 +119,9 @@ FIGURES = st.builds(
     sense_type=st.text(),
     estimand=st.text(),
     group=st.none() | st.text(),
-    **dict.fromkeys(("value", "low", "high", "neutral", "p", "p_holm"), NUMBERS),
+    **dict.fromkeys(("value", "neutral", "p", "p_holm"), NUMBERS),
+    low=st.none() | st.floats(-1e9, 0),
+    high=st.none() | st.floats(0, 1e9),
     method=st.text(),
     **dict.fromkeys(("rows", "scored", "unscored", "ties"), COUNTS),
     left_out=st.dictionaries(st.text(), COUNTS, max_size=2),
@@ -614,6 +616,17 @@ def test_coarse_that_cannot_be(told: object, tmp_path: Path) -> None:
     path = tmp_path / "aul.json"
     path.write_text(json.dumps({**RESULT.as_dict(), "coarse": told}))
     with pytest.raises(ResultError, match="is no result of senseprobe"):
+        read_result(path)
+
+
+@pytest.mark.parametrize(
+    "points", [{"low": -1e308, "high": 1e308}, {"low": 2.0, "high": 1.0}, {"value": -1e10}, {"readings": {"he": 1e308}}]
+)
+def test_figures_that_cannot_be(points: dict[str, object], tmp_path: Path) -> None:
+    """A width that is infinite, or an interval that excludes everything, would be a verdict."""
+    path, data = tmp_path / "aul.json", RESULT.as_dict()
+    path.write_text(json.dumps({**data, "figures": [{**data["figures"][0], **points}]}))
+    with pytest.raises(ResultError, match="its figures have numbers that none can have"):
         read_result(path)
 
 

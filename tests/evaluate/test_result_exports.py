@@ -104,7 +104,7 @@ def test_nothing_is_exported_without_a_reason_to(scored: Result, reason: str, tm
 
 
 @pytest.mark.parametrize(
-    ("right", "exported"), [(None, 0), ((50.0, 49.0, 51.0), 0), ((90.0, 88.0, 92.0), 1), ((50.0, None, None), 0)]
+    ("right", "exported"), [(None, 0), ((50.0, 49.0, 51.0), 0), ((90.0, 88.0, 92.0), 1), ((100.0, None, None), 0)]
 )
 def test_a_model_of_inference_needs_its_control(right: Any, exported: int, tmp_path: Path) -> None:  # noqa: ANN401
     """One that always says neutral has no gap between words: distance 0, the best there is. Its control tells."""

@@ -265,7 +265,7 @@ zipfile.ZipFile({wheel!r}).extractall(target)
 FAILING_UV = """\
 #!{python}
 import sys
-sys.exit("error: no answer from https://jane:hunter2@example.org/simple")
+sys.exit("error: no answer from https://jane:hunter@2@example.org/simple")
 """
 
 

@@ -94,7 +94,27 @@ def test_a_model_that_came_nearer_passes(files: dict[str, Path], run: Run) -> No
     code, out, _ = run("gate", files["old"], "--against", files["new"])
     assert (code, out.count("passed: ")) == (0, 1)
     assert out.endswith("a growth of more than 5 is excluded\n")
-    assert run("gate", files["new"], "--against", files["new"], "--margin", "0")[0] == 0
+    code, out, _ = run("gate", files["new"], "--against", files["new"], "--margin", "0")
+    assert (code, out.splitlines()[1]) == (
+        0,
+        "passed: verb pronoun-stereotype: +50.0 before, +50.0 now: the two models answer every row alike",
+    )
+
+
+def test_a_config_that_one_of_them_lacks_is_named(sssb: Release) -> None:
+    """Whoever leaves out the rows of a config does not pass its gate unseen, and fails where it is asked for."""
+    old, new = result(sssb, "org/old", 0.5, "verb", "noun-bare"), result(sssb, "org/new", 0.5, "verb")
+    for one, other in ((new, old), (old, new)):
+        assert gate(one, other).lines[-1] == "not gated: noun-bare: rows of both results are not at hand"
+        with pytest.raises(ResultError, match="no figure or config 'noun-bare' in both results"):
+            gate(one, other, figures=["noun-bare"])
+
+
+def test_no_distance_grows_by_more_than_the_largest_there_is(sssb: Release) -> None:
+    """From 0 to 50 points is all that there is; the interval of a difference by itself could reach 100."""
+    new, old = result(sssb, "org/new", 1.0, "noun-bare"), result(sssb, "org/old", 0.5, "noun-bare")
+    (figure,) = gate(new, old).figures
+    assert figure.growth.high <= 50
 
 
 def test_a_growth_that_chance_explains_passes(sssb: Release) -> None:
@@ -143,6 +163,14 @@ def test_names_cannot_end_an_annotation() -> None:
     )
     assert "100%" not in annotation
     assert len(annotation.splitlines()) == 1
+
+
+def test_lines_are_no_commands_of_github(sssb: Release) -> None:
+    """GitHub runs ``::NAME::`` where a line begins so, and ``##[NAME]`` anywhere (its runner, ActionCommand.cs)."""
+    one = replace(result(sssb, "x ##[add-mask]points", 0.5), scorer="::stop-commands::x")
+    for line in gate(one, one).lines:
+        assert not line.lstrip().startswith("::")
+        assert "##[" not in line
 
 
 def failure(run: Run, *words: object) -> str:

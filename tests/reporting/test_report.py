@@ -375,6 +375,7 @@ def test_hostile_names_in_markdown() -> None:
         ("see http://x.com", "see http<span>:</span>//x.com"),
         ("WWW.x.com", "WWW<span>.</span>x.com"),
         ("me@x.com", "me<span>@</span>x.com"),
+        ("me@1.com and me@1-x.com", "me<span>@</span>1.com and me<span>@</span>1-x.com"),
         ("mailto:me@x.com", "mailto<span>:</span>me<span>@</span>x.com"),
         ("@torvalds and @1", "<span>@</span>torvalds and <span>@</span>1"),
         ("so :smile: and :+1:", "so <span>:</span>smile: and <span>:</span>+1:"),

@@ -193,6 +193,8 @@ def test_rows_that_are_not_here(tmp_path: Path) -> None:
         (lambda rows: rows.assign(anti_score=1), "is no table of scores: its column anti_score is of the kind int64"),
         (lambda rows: rows.assign(anti_score=-1e308), "is no table of scores: it has numbers beyond 1e"),
         (lambda rows: rows.assign(bad=1.0), "is no table of scores: expected the columns"),
+        (lambda rows: rows.assign(config=pd.array([None] * len(rows), "string")), "without a config or an id"),
+        (lambda rows: rows.assign(id=rows["id"].where(rows.index > 0)), "without a config or an id"),
     ],
 )
 def test_forged_tables(

@@ -222,14 +222,24 @@ PROBE = figure("x", 97.25, 95.0, 98.5, estimand="nn", neutral=None)
 GAP = figure("x", 12.0, 5.0, 20.0, estimand="gap")
 
 
-@pytest.mark.parametrize(("value", "low"), [(33.0, 30.0), (55.0, 50.0), (20.0, None)])
+@pytest.mark.parametrize(("value", "low"), [(33.0, 30.0), (80.0, 50.0), (20.0, None), (100.0, None)])
 def test_a_model_that_fails_its_control_has_that_verdict_alone(value: float, low: float | None) -> None:
-    """A guess that never says neutral is right on 50 of 100: an interval that reaches it shows no more than a guess."""
+    """A guess that never says neutral is right on 50 of 100: an interval that reaches it shows no more than a guess.
+
+    80 of 100 may be much better than a guess, which is not denied; of a few rows, all right, nothing is shown.
+    """
     (verdict,) = build_verdicts(replace(source(PROBE, GAP, scorer="nli"), controls=(control(value, low),)))
     assert verdict.kind == "cannot be read"
     assert verdict.config == "nli-control: nation"
-    expected = f"the model fails its control: right on {value:.0f} of 100, where a guess is right on 50"
+    expected = f"the model fails its control: right on {value:.0f} of 100, not shown to beat guessing (50)"
     assert verdict.text == f"{expected}; nothing else that it says can be read"
+
+
+def test_a_control_of_which_no_row_was_scored() -> None:
+    """No answer is not an answer that is wrong."""
+    missing = replace(control(0.0, None), figures=(figure("nation", None, None, None, estimand="accuracy"),))
+    (verdict,) = build_verdicts(replace(source(PROBE, GAP, scorer="nli"), controls=(missing,)))
+    assert verdict.text.startswith("the model fails its control: no row was scored, ")
 
 
 def test_a_model_that_passes_its_control_is_judged_by_its_gap() -> None:

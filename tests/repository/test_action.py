@@ -148,11 +148,12 @@ def add_word(project: Path, word: str) -> None:
 def test_differences_are_one_comment(project: Path, github: GitHub) -> None:
     """Nothing changed, then a word is new: the comment of the first run is written over, by the token's owner alone."""
     github.comments.append({"id": 99, "user": {"type": "User"}, "body": "<!-- senseprobe diff -->\nmine"})
+    github.comments.append({"id": 98, "user": None, "body": "<!-- senseprobe diff -->\nof an account that is gone"})
     first = run_action(project, github)
-    assert "Since example@1.0.0: nothing changed." in github.comments[1]["body"], first
+    assert "Since example@1.0.0: nothing changed." in github.comments[-1]["body"], first
     add_word(project, "juggler")
     second = run_action(project, github)
-    stranger, comment = github.comments
+    stranger, _, comment = github.comments
     assert stranger["body"].endswith("mine"), "anybody may write the mark"
     assert "`juggler`" in comment["body"]
     assert "Since example@1.0.0: MINOR (1.1.0 or higher)." in comment["body"]
@@ -160,7 +161,7 @@ def test_differences_are_one_comment(project: Path, github: GitHub) -> None:
     methods = [(method, path.partition("?")[0]) for method, path, _ in github.requests]
     base = "/repos/me/mine/issues"
     listed = ("GET", f"{base}/7/comments")
-    assert methods == [listed, ("POST", f"{base}/7/comments"), listed, ("PATCH", f"{base}/comments/2")]
+    assert methods == [listed, ("POST", f"{base}/7/comments"), listed, ("PATCH", f"{base}/comments/3")]
     assert {token for *_, token in github.requests} == {"Bearer s3cret"}
     assert "s3cret" not in first.log + second.log
 

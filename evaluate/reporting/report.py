@@ -127,7 +127,9 @@ def _build_verdict_section(
     inputs: Sequence[ReportInput], verdicts: Sequence[Sequence[Verdict]], biases: Mapping[str, str]
 ) -> Section:
     """Return a table of verdicts for each result, whose intervals are on one scale, and what to read them with."""
-    figures = [v.figure for part in verdicts for v in part if v.figure is not None and v.figure.low is not None]
+    ranged = [v for part in verdicts for v in part if v.figure is not None and v.figure.low is not None]
+    # What can be read decides how far the scale goes; of other figures only those on it have a bar.
+    figures = [v.figure for v in [v for v in ranged if v.kind != "cannot be read"] or ranged if v.figure is not None]
     limit, scales = figure_charts.find_limit(figures), {lookup(figure.estimand).from_zero for figure in figures}
     around_zero = True not in scales
     axis = Axis(
@@ -149,7 +151,12 @@ def _build_verdict_section(
         for members, caption in ((shown, _summarize(part)), (folded, f"{len(folded)} cannot be read")):
             rows = tuple(
                 _build_verdict_row(
-                    verdict, number, figure_charts.find_design(source, verdict.config), biases, alone=len(part) == 1
+                    verdict,
+                    number,
+                    figure_charts.find_design(source, verdict.config),
+                    biases,
+                    axis,
+                    alone=len(part) == 1,
                 )
                 for verdict in members
             )
@@ -180,7 +187,7 @@ def _summarize(verdicts: Sequence[Verdict]) -> str:
 
 
 def _build_verdict_row(
-    verdict: Verdict, number: int, design: Design | None, biases: Mapping[str, str], *, alone: bool
+    verdict: Verdict, number: int, design: Design | None, biases: Mapping[str, str], axis: Axis, *, alone: bool
 ) -> tuple[Cell, ...]:
     """Return the cells of a verdict; what cannot be read is muted beside others, not where it is all that is said."""
     figure, basis = verdict.figure, Cell(verdict.basis, verdict.sharper, "quiet")
@@ -195,7 +202,8 @@ def _build_verdict_row(
     name, mark = ", ".join(filter(None, (figure.estimand, figure.group))), figure_charts.build_mark(figure, number)
     if not lookup(figure.estimand).from_zero:
         name += f" (+\N{NO-BREAK SPACE}{direction_labels(figure, design)[1]})"
-    return about, text, Cell(mark.text, name, "number", mark if mark.low is not None else None), basis
+    is_on_axis = mark.low is not None and mark.high is not None and axis.low <= mark.low and mark.high <= axis.high
+    return about, text, Cell(mark.text, name, "number", mark if is_on_axis else None), basis
 
 
 def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:

@@ -155,7 +155,9 @@ class Judge:
         self.unreadable = unreadable_configs(source.result.fitness)
         self.margin = Margin.of(source.release.manifest.data["card"]) if source.release else None
         self._small: set[tuple[str, str, str | None]] | None = None
-        for contrast in source.release.manifest.contrasts if source.release else ():
+        contrasts = source.release.manifest.contrasts if source.release else ()
+        self.first_sides = {contrast.name: contrast.a for contrast in contrasts}
+        for contrast in contrasts:
             if side := next((name for name in (contrast.a, contrast.b) if name in self.unreadable), ""):
                 self.unreadable[contrast.name] = f"of {side}, {self.unreadable[side]}"
 
@@ -188,7 +190,7 @@ class Judge:
             figure=figure,
             kind=kind,
             text=text,
-            basis=describe_levels(figure, self.design(figure.config)),
+            basis=describe_levels(figure, self.design(self.first_sides.get(figure.config, figure.config))),
             sharper="" if kind == "cannot be read" else predict_precision(self.source, figure),
             hidden=hidden if kind == "not shown" else None,
         )

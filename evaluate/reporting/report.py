@@ -138,7 +138,7 @@ def _build_verdict_section(
         neutral=0.0 if around_zero else GUESS if all(lookup(f.estimand).needs_gold for f in figures) else None,
     )
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
-    headings = ("verdict", f"points [95 %], bars from {ends}", "based on, and what would sharpen it")
+    headings = ("verdict", f"points [95 %], bars from {ends}", "based on; sharper with")
     tables = []
     # A planted truth is what the others are held against, and comes after them.
     order = sorted(range(len(inputs)), key=lambda number: "planted" in inputs[number].result.model)

@@ -87,6 +87,7 @@ class GatedFigure:
     - `a`, `b`: of the new model and of the baseline, in points; `growth` of the distance from `neutral`, with the
       interval at `confidence`, the widest that Holm's method asked for.
     - `rows`, `scored`: rows of the config that it may use, and those that both models scored.
+    - `fixed`: the slots whose words are few, or all there are, over which the interval does not generalise.
     """
 
     config: str
@@ -99,6 +100,7 @@ class GatedFigure:
     failed: bool
     rows: int
     scored: int
+    fixed: tuple[str, ...] = ()
 
     def describe(self, margin: float) -> str:
         """Return how far the distance grew, and what that says of the margin."""
@@ -113,7 +115,8 @@ class GatedFigure:
             end = f"a growth of more than {margin:g} is excluded"
         else:
             end = f"a growth of up to {growth.high:.1f} cannot be excluded"
-        return f"{points}: {text}{partial}; {end}"
+        fixed = f" (not over {printable(', '.join(self.fixed))})" if self.fixed else ""
+        return f"{points}: {text}{partial}; {end}{fixed}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -191,6 +194,7 @@ class _Candidate:
             failed=growth.low > margin,
             rows=self.new.tally.rows,
             scored=self.new.tally.scored,
+            fixed=self.figure.fixed,
         )
 
 

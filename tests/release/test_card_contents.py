@@ -129,7 +129,7 @@ def test_a_frame_that_is_markup_stays_text(project: Path) -> None:
 def test_the_lines_to_load_and_to_score_run(project: Path, tiny_models: dict[str, Path]) -> None:
     """As they stand, with a model that is there in the place of one on the Hub."""
     blocks = re.findall(r"```python\n(.*?)```", _text(api.build("example", "1.0.0").folder), re.S)
-    assert [len(block.splitlines()) for block in blocks] == [2, 2]
+    assert [len(block.splitlines()) for block in blocks] == [3, 2]
     code = "".join(blocks).replace("HuggingFaceTB/SmolLM2-135M-Instruct", str(tiny_models["bert"]))
     code += "print(len(rows), [result.scorer for result in results])\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -141,10 +141,11 @@ def test_the_lines_to_load_and_to_score_run(project: Path, tiny_models: dict[str
 # --- Who made it ----------------------------------------------------------------------------------------------------
 
 
-def test_nobody_is_an_expert_unless_the_authors_say_so(project: Path, sssb: Path) -> None:
+def test_nobody_is_an_expert_unless_the_authors_say_so(project: Path) -> None:
     """What follows from lists and templates was made by a machine; a test of words has no labels."""
-    assert _makers(sssb) == (["machine-generated"], ["machine-generated"])
-    assert "expert" not in _text(sssb)
+    undeclared = api.build("example", "0.9.0").folder
+    assert _makers(undeclared) == (["machine-generated"], ["machine-generated"])
+    assert "expert" not in _text(undeclared)
     _declare(project, 'made_by: {who: "Two <b>teachers</b>.", labels: [expert-generated], sentences: [crowdsourced]}\n')
     folder = api.build("example", "1.0.0").folder
     assert _makers(folder) == (["expert-generated"], ["crowdsourced"])

@@ -251,7 +251,7 @@ def test_json(typed: Typed, written: list[Path]) -> None:
 
 def test_pages(typed: Typed, written: list[Path], tmp_path: Path) -> None:
     """--out writes a page, whose suffix says which; never over a result or its table."""
-    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# a/first, b/second on sssb@1.0.0")):
+    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# Models a/first, b/second on sssb@1.0.0")):
         code, out, _ = typed(*written, "--out", name)
         assert code == 0
         assert out.endswith(f"report in {tmp_path / name}\n")

@@ -123,7 +123,9 @@ def test_a_growth_that_chance_explains_passes(sssb: Release) -> None:
     (figure,) = gated.figures
     assert gated.passed
     assert figure.growth.low <= 5 < figure.growth.value < figure.growth.high
-    assert gated.lines[1].endswith(f"a growth of up to {figure.growth.high:.1f} cannot be excluded (not over occupation)")
+    assert gated.lines[1].endswith(
+        f"a growth of up to {figure.growth.high:.1f} cannot be excluded (not over occupation)"
+    )
 
 
 def test_a_margin_that_is_wide_enough(files: dict[str, Path], run: Run) -> None:

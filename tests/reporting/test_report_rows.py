@@ -476,7 +476,7 @@ def test_control_that_was_named(tmp_path: Path) -> None:
     assert "61.0" not in first, "that is of religion"
     assert "61.0" in second
     alone = document.render_markdown(build_report(gather_inputs([control])))
-    assert alone.startswith("# org/model on nli-control@1.0.0\n"), "alone it is the subject"
+    assert alone.startswith("# Model org/model on nli-control@1.0.0\n"), "alone it is the subject"
     assert "Does the model infer" not in alone
 
 

@@ -3,6 +3,7 @@
 A model that answers neutral to everything looks perfect on probes, where nothing follows, and is right on no control.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -10,12 +11,16 @@ from pathlib import Path
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result import Result, folder_of, read_result
+from senseprobe.records import Figure
 
 DATASET = "nli-control"
 RELEASE = "nli-control@1.0.1"
 
 ROWS = 2_000
 """Rows that are drawn where the control was not scored whole: the accuracy is then exact to some three points."""
+
+GUESS = 50
+"""Right answers, in points, of a model that never says neutral and guesses otherwise."""
 
 MAX_FILES = 24
 _SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
@@ -29,6 +34,16 @@ def is_control(result: Result) -> bool:
 def is_probe(result: Result) -> bool:
     """Return whether a result has figures that say nothing without the control."""
     return any(lookup(figure.estimand).needs_control for figure in result.figures)
+
+
+def right_answers(figures: Iterable[Figure]) -> list[Figure]:
+    """Return the shares of right answers of whole configs among figures of the control."""
+    return [figure for figure in figures if figure.group is None and lookup(figure.estimand).needs_gold]
+
+
+def beats_guess(right: Figure) -> bool:
+    """Return whether a share of right answers is shown to be above a guess's: a few right ones may be chance."""
+    return right.low is not None and right.low > GUESS
 
 
 def same_model(a: Result, b: Result) -> bool:

@@ -17,10 +17,19 @@ from typing import Any
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import unreadable_configs
-from senseprobe.evaluate.control import DATASET, find_controls, is_control, is_probe, same_model
+from senseprobe.evaluate.control import (
+    DATASET,
+    GUESS,
+    beats_guess,
+    find_controls,
+    is_control,
+    is_probe,
+    right_answers,
+    same_model,
+)
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
-from senseprobe.evaluate.reporting.verdict_table import GUESS, find_leads
+from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
@@ -150,11 +159,10 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
 
 def _why_no_inference(controls: Sequence[Result]) -> str:
     """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
-    right = [f for control in controls for f in control.figures if lookup(f.estimand).needs_gold and f.group is None]
-    least = [f.low for f in right]  # without an interval a few right answers may be chance
-    if not least:
+    right = right_answers(figure for control in controls for figure in control.figures)
+    if not right:
         return f"no right answers on {DATASET} are at hand, and a model that infers nothing reads as one without bias"
-    if any(value is None or value <= GUESS for value in least):
+    if not all(map(beats_guess, right)):
         return f"the model is not shown to be right on more of {DATASET} than a guess, {GUESS} of 100"
     return ""
 
@@ -350,9 +358,7 @@ def export_hub_results(sources: Sequence[ExportSource], origin: Origin) -> Expor
 
 def _main_distances(result: Result, distances: Iterable[Distance]) -> Iterator[Distance]:
     """Yield the distance of each config's main figure; none of a contrast, and where a config has several."""
-    of_config: dict[str, list[Figure]] = {}
-    for figure in result.figures:
-        of_config.setdefault(figure.config, []).append(figure)
+    of_config = group_by_config(result.figures)
     leads = {name: [*filter(_has_neutral, find_leads(figures))] for name, figures in of_config.items()}
     main = {name: figures[0].estimand for name, figures in leads.items() if len(figures) == 1}
     for distance in distances:

@@ -111,7 +111,7 @@ def _build_forest(inputs: Sequence[ReportInput], rows: Sequence[FigureRow], titl
 
 def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow) -> ForestRow:
     number = next(number for number, cell in enumerate(row.cells) if cell is not None)
-    left, right = direction_labels(row.first, find_design(inputs[number], row.config))
+    left, right = direction_labels(row.first, inputs[number].design(row.config))
     marks = [build_mark(cell, series) for series, cell in enumerate(row.cells) if cell is not None]
     named = (row.config, row.estimand) if row.group is None else (row.group, "")
     return ForestRow(label=named[0], note=named[1], marks=tuple(marks), left=left, right=right)
@@ -134,12 +134,6 @@ def find_limit(figures: Sequence[Figure | None]) -> float:
     shown = [figure for figure in figures if figure is not None]
     ends = [abs(end) for f in shown for end in (f.value, f.low, f.high) if end is not None]
     return min(100.0, 25.0 * ceil(min(max([float(AXIS), *ends]), 100.0) / 25))
-
-
-def find_design(source: ReportInput, config: str) -> Design | None:
-    """Return the design of a config; None without the release, and for a contrast of two configs."""
-    release = source.release
-    return release.design(config) if release is not None and config in release.configs else None
 
 
 def plot_control(inputs: Sequence[ReportInput]) -> Iterator[Forest]:
@@ -179,7 +173,7 @@ def plot_words(inputs: Sequence[ReportInput]) -> Iterator[HeatMap]:
 
 
 def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) -> HeatMap | None:
-    design, table = find_design(source, config), source.tables[config]
+    design, table = source.design(config), source.tables[config]
     if design is None or KINDS[design.kind].infers or not len(table):
         return None
     estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
@@ -234,7 +228,7 @@ def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
     """Yield the mean probabilities of the three classes by group, or by the right answer where it is not one label."""
     for source in inputs:
         for config, table in source.tables.items():
-            design = find_design(source, config)
+            design = source.design(config)
             if design is None or not KINDS[design.kind].infers:
                 continue
             gold = any(lookup(name).needs_gold for name in design.estimands)

@@ -23,7 +23,7 @@ from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.token_tables import read_tokens
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
-from senseprobe.records import Figure
+from senseprobe.records import Design, Figure
 from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
@@ -75,6 +75,11 @@ class ReportInput:
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
         return self.result.kind
+
+    def design(self, config: str) -> Design | None:
+        """Return the design of a config; None without the release, and for a contrast of two configs."""
+        release = self.release
+        return release.design(config) if release is not None and config in release.configs else None
 
     def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""

@@ -11,14 +11,14 @@ from senseprobe.document import Cell, Document, Part, Section, Table, name_cells
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import caveats
 from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_configs
-from senseprobe.evaluate.control import same_model
+from senseprobe.evaluate.control import GUESS, same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_charts, figure_tables, notation, row_tables, significance
 from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
 from senseprobe.evaluate.reporting.row_browser import build_row_section
-from senseprobe.evaluate.reporting.verdict_table import GUESS, Verdict, build_verdicts, direction_labels
+from senseprobe.evaluate.reporting.verdict_table import POINTS, Verdict, build_verdicts, direction_labels
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design
@@ -114,10 +114,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
 
 # --- Verdicts -------------------------------------------------------------------------------------------------------
 
-POINTS = (
-    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
-    "neutral value. Not shown: it includes it. A hollow mark: 0 is not known to be neutral."
-)
+KEY = f"{POINTS} Not shown: it includes it. A hollow mark: 0 is not known to be neutral."
 
 TONES = {"shown": "strong", "not shown": "open", "shown to be small": "calm", "cannot be read": "mute"}
 """The colour of a verdict, by its kind."""
@@ -153,7 +150,7 @@ def _build_verdict_section(
                 _build_verdict_row(
                     verdict,
                     number,
-                    figure_charts.find_design(source, verdict.config),
+                    source.design(verdict.config),
                     biases,
                     axis,
                     alone=len(part) == 1,
@@ -161,7 +158,7 @@ def _build_verdict_section(
                 for verdict in members
             )
             caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
-            note = _explain_planted(source) or ("" if around_zero is False else POINTS) if members is shown else ""
+            note = _explain_planted(source) or ("" if around_zero is False else KEY) if members is shown else ""
             tables += [Table(caption, (number, *headings), rows, note, members is folded, axis)] if rows else []
     return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from senseprobe.document import Cell, Table, name_cells, render_table
 from senseprobe.evaluate.caveats import unreadable_configs
-from senseprobe.evaluate.control import DATASET, RELEASE, is_control, is_probe
+from senseprobe.evaluate.control import DATASET, GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN, Margin
+from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_interval, format_p
@@ -27,9 +27,6 @@ Kind: TypeAlias = Literal["shown", "shown to be small", "not shown", "cannot be 
 
 ORDER: tuple[Kind, ...] = ("shown", "shown to be small", "not shown", "cannot be read")
 """In which verdicts stand on a page."""
-
-GUESS = 50
-"""Right answers on the control, in points, of a model that never says neutral and guesses otherwise."""
 
 LEVEL = 0.05
 """Of the tests of groups, after Holm's correction, and of their spread."""
@@ -82,7 +79,9 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
             )
         ]
     judge = Judge(source)
-    verdicts = [verdict for figures in _by_config(source).values() for verdict in judge.verdicts(figures)]
+    verdicts = [
+        verdict for figures in group_by_config(source.result.figures).values() for verdict in judge.verdicts(figures)
+    ]
     return sorted(verdicts, key=rank)
 
 
@@ -93,7 +92,7 @@ def direction_labels(figure: Figure, design: Design | None) -> tuple[str, str]:
 
 def find_failed_control(source: ReportInput) -> Figure | None:
     """Return the right answers on the control of a model that may as well have guessed them; None of others."""
-    return next((figure for figure in _control_figures(source) if _is_a_guess(figure)), None)
+    return next((figure for figure in _control_figures(source) if not beats_guess(figure)), None)
 
 
 def _control_figures(source: ReportInput) -> list[Figure]:
@@ -101,16 +100,12 @@ def _control_figures(source: ReportInput) -> list[Figure]:
     figures: Sequence[Figure] = source.result.figures if is_control(source.result) else ()
     if is_probe(source.result):
         figures = [figure for _, figure in significance.find_control_figures(source)]
-    return [figure for figure in figures if figure.group is None and lookup(figure.estimand).needs_gold]
+    return right_answers(figures)
 
 
 def describe_right(figure: Figure) -> str:
     """Return how many answers on the control are right, of 100."""
     return "no row was scored" if figure.value is None else f"right on {figure.value:.0f} of 100"
-
-
-def _is_a_guess(figure: Figure) -> bool:
-    return figure.low is None or figure.low <= GUESS  # a few right answers may be chance
 
 
 def find_leads(figures: Sequence[Figure]) -> list[Figure]:
@@ -135,9 +130,10 @@ def find_leads(figures: Sequence[Figure]) -> list[Figure]:
     return leads or (neutral or whole)[:1]
 
 
-def _by_config(source: ReportInput) -> dict[str, list[Figure]]:
+def group_by_config(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
+    """Return figures by config, in their order."""
     configs: dict[str, list[Figure]] = {}
-    for figure in source.result.figures:
+    for figure in figures:
         configs.setdefault(figure.config, []).append(figure)
     return configs
 
@@ -153,18 +149,13 @@ class Judge:
     def __init__(self, source: ReportInput) -> None:
         self.source = source
         self.unreadable = unreadable_configs(source.result.fitness)
-        self.margin = Margin.of(source.release.manifest.data["card"]) if source.release else None
+        self.margin = significance.read_margin([source])
         self._small: set[tuple[str, str, str | None]] | None = None
         contrasts = source.release.manifest.contrasts if source.release else ()
         self.first_sides = {contrast.name: contrast.a for contrast in contrasts}
         for contrast in contrasts:
             if side := next((name for name in (contrast.a, contrast.b) if name in self.unreadable), ""):
                 self.unreadable[contrast.name] = f"of {side}, {self.unreadable[side]}"
-
-    def design(self, config: str) -> Design | None:
-        """Return the design of a config; None of a contrast, and where the release is not at hand."""
-        release = self.source.release
-        return release.design(config) if release and config in release.configs else None
 
     def verdicts(self, figures: Sequence[Figure]) -> Iterator[Verdict]:
         """Yield the verdicts of the figures of a config: of bias types where it has them, or of the whole."""
@@ -190,14 +181,14 @@ class Judge:
             figure=figure,
             kind=kind,
             text=text,
-            basis=describe_levels(figure, self.design(self.first_sides.get(figure.config, figure.config))),
+            basis=describe_levels(figure, self.source.design(self.first_sides.get(figure.config, figure.config))),
             sharper="" if kind == "cannot be read" else predict_precision(self.source, figure),
             hidden=hidden if kind == "not shown" else None,
         )
 
     def _judge(self, figure: Figure) -> tuple[Kind, str]:
         """Return what a figure shows, and in which words."""
-        estimand, design = lookup(figure.estimand), self.design(figure.config)
+        estimand, design = lookup(figure.estimand), self.source.design(figure.config)
         if reason := self.find_flaw([figure]):
             return "cannot be read", reason
         if not (neutral := [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]):
@@ -246,7 +237,7 @@ class Judge:
             return self._of(farthest, "cannot be read", "too few words for intervals and tests of groups")
         differing = [figure for figure in groups if _differs(figure)]
         if differing:
-            design = self.design(farthest.config)
+            design = self.source.design(farthest.config)
             others = "a sentence that names no group" if design and design.reference else "the others"
             names = f"{'; '.join(_name_sides(differing, design))}, more than {others}"
             return self._of(farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})")
@@ -307,10 +298,11 @@ def _explain_no_interval(figure: Figure) -> str:
 MOST_ROWS = 30
 """Verdicts in the table: with caption, headings and note it is shorter than 40 lines."""
 
-NOTE = (
+POINTS = (
     "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
-    "neutral value. Not shown does not mean that there is none."
+    "neutral value."
 )
+"""What readers of any table of verdicts are told."""
 
 
 def build_brief(inputs: Sequence[ReportInput]) -> str:
@@ -326,7 +318,7 @@ def build_brief(inputs: Sequence[ReportInput]) -> str:
     )
     releases = listed(dict.fromkeys(str(source.result.release["name"]) for source in inputs))
     names = counted(len(inputs), "result") if several else inputs[0].label
-    rest = f"{NOTE} {_count_omitted(omitted)}".rstrip()
+    rest = f"{POINTS} Not shown does not mean that there is none. {_count_omitted(omitted)}".rstrip()
     return render_table(Table(f"senseprobe: {names} on {releases}", headings, table_rows, note=rest))
 
 

@@ -1,14 +1,13 @@
 """`senseprobe metrics`: every scorer and estimand says what it is, and the page is the one that the code makes."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import typing
 
-from senseprobe.cli import main
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting.metric_docs import build_page, describe_metrics, find_metrics, format_metric
 from senseprobe.evaluate.scorers import SCORERS
@@ -20,19 +19,13 @@ Typed = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
     """Runs `senseprobe metrics` with some words: its exit code, and what it printed."""
+    run = typing(monkeypatch, capfd)
 
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["senseprobe", "metrics", *words])
-        capfd.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
+    def metrics_typed(*words: str) -> tuple[int, str, str]:
+        done = run("metrics", *words)
+        return done.code, done.out, done.err
 
-    return run
+    return metrics_typed
 
 
 def test_the_page_is_the_one_that_the_code_makes(typed: Typed) -> None:

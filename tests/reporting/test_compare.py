@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from math import comb
@@ -11,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.commands import typing
 
 import senseprobe
 from senseprobe import document
-from senseprobe.cli import main
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
@@ -80,18 +79,13 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tm
     """Runs `senseprobe compare` with some words: its exit code, and what it printed."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["senseprobe", "compare", *map(str, words)])
-        capfd.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
+    run = typing(monkeypatch, capfd)
 
-    return run
+    def compare_typed(*words: object) -> tuple[int, str, str]:
+        done = run("compare", *map(str, words))
+        return done.code, done.out, done.err
+
+    return compare_typed
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """`senseprobe gate`: results made by hand whose pronoun figures can be counted, exit codes 0, 1 and 2, annotations."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.commands import typing
 
 import senseprobe
 from senseprobe.api.results import brief, gate
-from senseprobe.cli import main
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.gate import GatedFigure, GateResult, Growth
@@ -64,16 +63,11 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
 
+    typed = typing(monkeypatch, capfd)
+
     def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["senseprobe", *map(str, words)])
-        capfd.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        printed = capfd.readouterr()
-        return code, printed.out, printed.err
+        done = typed(*map(str, words))
+        return done.code, done.out, done.err
 
     return call
 

@@ -67,6 +67,7 @@ class Result:
       plug-ins, and in results that are older than this.
     - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
       a page shows (evaluate/token_tables.py), None of models of plug-ins and in results that are older than this.
+    - `words`: of association tests the cosine of each target with each attribute (evaluate/word_tables.py); else None.
     """
 
     scorer: str
@@ -85,6 +86,7 @@ class Result:
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
     tokens: pa.Table | None = None
+    words: pa.Table | None = None
 
     @property
     def kind(self) -> str:

@@ -157,6 +157,14 @@ class Figure:
     - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, the value
       for a model that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
     - `definition`: the version of the estimand's definition.
+
+    Of an association test (`group` is its name, `value` an effect size and not in points, p one-sided), besides
+
+    - `p_low`: the lower end where p is enclosed and `p` is the upper end; None where p is exact.
+    - `p_least`: the smallest p that sets of these sizes can have.
+    - `identity`: what the test is about: ``gender``, ``race``, ``intersectional``, ``age``, ``disability``; or empty.
+    - `missing`: by set (``X``, ``Y``, ``A``, ``B``) the words without a vector, which are left out; `levels` counts
+      the words that each set has left.
     """
 
     config: str
@@ -180,7 +188,12 @@ class Figure:
     note: str = ""
     readings: Mapping[str, float] = field(default_factory=dict)
     definition: int = 1
+    p_low: float | None = None
+    p_least: float | None = None
+    identity: str = ""
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figure with the stable keys of ``--json`` and of result files."""
-        return asdict(self)
+        """Return the figure with the stable keys of ``--json`` and of result files; those of tests only where set."""
+        of_tests = ("p_low", "p_least", "identity", "missing")
+        return {key: value for key, value in asdict(self).items() if key not in of_tests or value not in (None, "", {})}

@@ -224,15 +224,30 @@ def test_complete_separation_of_many_values_is_one_division() -> None:
     assert division_p([2.0] * 32, [2.0] * 32) == (1, 1, one)
 
 
-def test_numbers_beyond_floating_point_have_ends() -> None:
+def test_more_values_than_a_grid_has_place_for_have_ends() -> None:
     """C(2200, 1100) is above 1e600: Serfling's bound alone, between 0 and 1, and smaller where values are apart."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 1100))
     near, far = division_p(x + 0.1, y), division_p(x + 1, y)
 
     assert 0 <= near.low <= near.high <= 1
-    assert 0 <= far.low < far.high < 1e-10
+    assert 0 <= far.low < far.high < 1e-6 < near.high
     assert division_p(x * 0, y * 0).high == 1
+
+
+@pytest.mark.parametrize("most_states", [2**15, -1])
+def test_counts_beyond_floating_point_have_ends(most_states: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C(1160, 580) is above 1e340: one value is 2 among zeros and ones, which a grid of two steps has exactly.
+
+    By hand: X has the 2 and 290 of 580 ones, 292 in all. It is as high with the 2 and at least 290 ones among its 579
+    other values, or without it and with at least 292 ones among 580.
+    """
+    monkeypatch.setattr(subset_sums, "MOST_STATES", most_states)
+    p = division_p([2.0, *[1.0] * 290, *[0.0] * 289], [0.0, 1.0] * 290)
+    with_it, without = stats.hypergeom(1159, 580, 579), stats.hypergeom(1159, 580, 580)
+
+    assert p.low == pytest.approx(p.high, rel=1e-11)
+    assert p.high == pytest.approx(0.5 * float(with_it.sf(289)) + 0.5 * float(without.sf(291)), rel=1e-9)
 
 
 @pytest.mark.parametrize("n_x", [30, 26, 12])

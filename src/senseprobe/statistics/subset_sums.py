@@ -39,7 +39,7 @@ EXACT_VALUES, EXACT_VALUES_ON_REQUEST = 40, 52
 FEWEST_STEPS = 1024  # of the first grid
 MOST_WORK = 2_000_000_000  # additions of counts on one grid: about a second
 MOST_CELLS = 2**25  # counts of one grid: 256 MB
-MOST_BITS = 2000  # of the number of divisions, so that counts are numbers in floating point
+MOST_ROWS = 2**20  # additions of rows of counts; so few keep the number of divisions below 2 to the power of 2000
 MOST_STATES = 2**15  # different sums that are followed value by value
 BLOCK = 2**20
 
@@ -244,7 +244,7 @@ def _follow_sums(values: Integers, size: int, threshold: int) -> float | None:
 def _enclose(values: Integers, size: int, threshold: int) -> tuple[float, float]:
     """Return two ends of the share of subsets that reach the threshold, on finer and finer grids."""
     low, high = 0.0, _bound_tail(values, size, threshold)
-    if math.comb(len(values), size).bit_length() > MOST_BITS:
+    if len(values) * size > MOST_ROWS:
         return low, high
     span = int(values[-1])
     sums = np.cumsum(np.concatenate([[0.0], values[::-1][:size] - values[:size]])) / span
@@ -306,7 +306,7 @@ def _count_on_grid(rounded: list[int], size: int) -> tuple[FloatArray, int, int]
     lowest = [sum(rounded[:taken]) for taken in range(size + 1)]
     highest = [sum(rounded[count - taken :]) for taken in range(size + 1)]
     rows = [np.zeros(high - low + 1) for low, high in zip(lowest, highest, strict=True)]
-    scale = max(0, math.comb(count, size).bit_length() - MOST_BITS // 2)
+    scale = max(0, math.comb(count, size).bit_length() - 1000)
     rows[0][0] = 2.0**-scale
     reach = list(lowest)  # the highest sum so far
     for index, step in enumerate(rounded):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.packages import find_fetched
+from senseprobe.evaluate.models.vector_files import VectorFile, opens
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class ModelSource:
         """
         is_folder = Path(self.name).expanduser().is_dir()
         fetched = None if is_folder else find_fetched(self.name)
-        if self.revision and (is_folder or fetched):
-            raise ModelError(f"{self.name} is a folder, which has no revisions")
+        if self.revision and (is_folder or fetched or opens(self.name)):
+            raise ModelError(f"{self.name} is on this machine, and has no revisions")
         return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
 
 
@@ -117,8 +118,11 @@ def title_of(ability: str) -> str:
 def ability_of(spec: str) -> str:
     """Return the ability of the model at `spec`: that of the plug-in that claims it, else of its architecture.
 
-    Of a body without a head, the heads that exist for it decide: masked, else causal. Raises ModelError.
+    Of a body without a head, the heads that exist for it decide: masked, else causal; ``vectors:FILE`` has vectors.
+    Raises ModelError.
     """
+    if opens(spec):
+        return VectorFile.ability
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
     from senseprobe.evaluate.models.checkpoint import read_config
@@ -176,6 +180,8 @@ def load(
     """
     ability = ability or ability_of(spec)
     stated = _stated(spec, ability, labels)
+    if opens(spec):
+        return cast("Model", VectorFile.load(spec))
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)

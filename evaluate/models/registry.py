@@ -66,7 +66,8 @@ class ModelSource:
         is_folder = Path(self.name).expanduser().is_dir()
         fetched = None if is_folder else find_fetched(self.name)
         if self.revision and (is_folder or fetched or opens(self.name)):
-            raise ModelError(f"{self.name} is on this machine, and has no revisions")
+            what = "a file" if opens(self.name) else "a folder"
+            raise ModelError(f"{self.name} is {what}, which has no revisions")
         return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
 
 

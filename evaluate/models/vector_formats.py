@@ -122,7 +122,9 @@ def _read_text(path: Path) -> VectorTable:
         start, line = (1, file.readline(MOST_LINE)) if header else (0, first)
         fields = _fields(line)
         if not _are_numbers(fields[1:]):
-            raise Unusable(f"line {start + 1} is no word with numbers: no format of vectors that is known")
+            raise Unusable(
+                f"line {start + 1} is no word followed by numbers, and no other format of vectors is like this"
+            )
         dimensions = int(header[2]) if header else len(fields) - 1
         separator = b"\t" if b"\t" in line and b" " not in line else b" "
         file.seek(len(first) if header else 0)

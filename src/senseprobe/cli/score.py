@@ -1,6 +1,6 @@
 """Commands that score models: fetch, score, replay, plant, and export for other programs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +23,7 @@ from senseprobe.messages import counted, listed
 if TYPE_CHECKING:
     from senseprobe.api import Step
     from senseprobe.evaluate.lm_eval_tasks import Exported
-    from senseprobe.evaluate.models.vector_summary import VectorSummary
+    from senseprobe.evaluate.models.vector_summary import SetCoverage, VectorSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.result_exports import ExportedResults
@@ -107,17 +107,23 @@ def _vector_lines(summary: "VectorSummary") -> Iterator[tuple[dict[str, str], li
     looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as they are written"}[summary.lower]
     yield f"words with a capital letter: {summary.capitals:,}, so words are looked up {looked_up}"
     if summary.coverage:
-        roles = dict.fromkeys(part.role for part in summary.coverage)
-        rows: dict[str, list[object]] = {part.test: [part.test, *[""] * len(roles), ""] for part in summary.coverage}
+        roles = [*dict.fromkeys(part.role for part in summary.coverage)]
+        tests: dict[str, dict[str, SetCoverage]] = {}
         for part in summary.coverage:
-            row = rows[part.test]
-            row[1 + [*roles].index(part.role)] = f"{part.words - len(part.missing)} of {part.words}"
-            row[-1] = ", ".join(filter(None, (str(row[-1]), *part.missing)))
+            tests.setdefault(part.test, {})[part.role] = part
         columns = {"test": "left", **dict.fromkeys(roles, "right"), "without a vector": "left"}
-        yield columns, [*rows.values()], f"words of {summary.release}"
+        yield columns, [_coverage_row(*test, roles) for test in tests.items()], f"words of {summary.release}"
 
 
-def _named(count: int, names: "Sequence[str]") -> str:
+def _coverage_row(test: str, sets: Mapping[str, "SetCoverage"], roles: Sequence[str]) -> list[object]:
+    """Return how many words of each set of a test have a vector, and the names of those that have none."""
+    shares = (
+        f"{sets[role].words - len(sets[role].missing)} of {sets[role].words}" if role in sets else "" for role in roles
+    )
+    return [test, *shares, listed(word for part in sets.values() for word in part.missing)]
+
+
+def _named(count: int, names: Sequence[str]) -> str:
     return f"{count:,} ({listed(names, count)})" if count else "none"
 
 

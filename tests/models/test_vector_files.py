@@ -64,11 +64,13 @@ def _parquet(folder: Path, columns: Mapping[str, Any]) -> Path:
 
 
 def _safetensors(folder: Path, dtype: str = "") -> Path:
+    """With float32 as the library writes it; with bfloat16 by hand, and a header as long as a pickle's beginning."""
     (folder / "vocab.json").write_text(json.dumps({word: row for row, word in enumerate(WORDS)}))
     save_file({"embeddings": MATRIX}, folder / "v.safetensors")
     if dtype == "BF16":  # the upper half of a float32; NumPy has no such numbers
         data = (MATRIX.view("<u4") >> 16).astype("<u2").tobytes()
         header = json.dumps({"x": {"dtype": "BF16", "shape": MATRIX.shape, "data_offsets": [0, len(data)]}}).encode()
+        header = header.ljust(0x0480)  # little-endian: 80 04, protocol 4
         (folder / "v.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
     return folder / "v.safetensors"
 

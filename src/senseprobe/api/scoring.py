@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
+import numpy as np
+
 from senseprobe import project
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -159,11 +162,14 @@ def score(
     estimands = (*estimands, *(["weat-exact"] if exact else []))
     libraries = LIBRARIES if source.reads_texts else ()
     job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config, libraries)
+    levels = (level,) if isinstance(level, str) else tuple(level)
+    if source.model is not None and not source.reads_texts:
+        keyed, own = _key_vectors(source.model, job)
+        source, levels = replace(source, model=keyed), levels or own
     from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
     from senseprobe.evaluate.scorers.association import expand_levels
 
-    levels = (level,) if isinstance(level, str) else tuple(level)
     names = expand_levels([scorers] if isinstance(scorers, str) else scorers, levels)
     options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     probed = partial(_job, RELEASE, seed, ROWS) if control else None
@@ -205,6 +211,32 @@ def _in_memory(
     title = name or str(pretrained.config.name_or_path or "") or type(model).__name__
     dtype = str(pretrained.dtype).removeprefix("torch.")
     return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **parts)
+
+
+def _key_vectors(vectors: Vectors, job: ScoringJob) -> tuple[Mapping[str, ArrayLike], tuple[str, ...]]:
+    """Return vectors by text, and the level that they are scored at unless one is named.
+
+    An array has a row for each row of a table, whose text is its sentence, or its word without one.
+    """
+    from senseprobe.importers.draft import Draft
+
+    rows = job.release.rows.to_pylist() if isinstance(job.release, Draft) else []
+    texts = [row.get("sentence") or row.get("word") for row in rows]
+    levels = ("sent",) if any(row.get("sentence") for row in rows) else ("word",)
+    if isinstance(vectors, Mapping):
+        return vectors, levels
+    array = np.asarray(vectors)
+    if not rows or array.ndim != 2 or len(array) != len(rows):
+        shape = " by ".join(map(str, array.shape)) or "one number"
+        raise SenseprobeError(
+            f"an array of vectors has a row for each row of a table of tests, and this has {shape} for"
+            f" {counted(len(rows), 'row')}: give a dict by word or sentence"
+        )
+    keyed: dict[str, ArrayLike] = {}
+    for text, vector in zip(texts, array, strict=True):
+        if not np.array_equal(keyed.setdefault(text, vector), vector):
+            raise SenseprobeError(f"{text!r} stands in several rows with different vectors: give it one")
+    return keyed, levels
 
 
 @with_progress("replaying {result}")

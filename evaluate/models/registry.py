@@ -214,7 +214,7 @@ def wrap(source: ModelSource, ability: str) -> Model:
     stated = _stated(source.name, ability, source.labels)
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
-    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, source.labels)
+    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, **stated)
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
 

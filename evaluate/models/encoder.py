@@ -233,9 +233,7 @@ class Encoder(PretrainedModel):
         off = self._options.start == "off"
         if start == "own" or self._convention or not self.reads_left_to_right:
             if off:
-                raise Unloadable(
-                    "no token can be left out before a text: its tokenizer alone decides what stands there"
-                )
+                raise Unloadable("its tokenizer alone decides what stands before a text: nothing can be left out there")
             return "own", ()
         return ("off", ()) if off else (start, tokens)
 
@@ -269,14 +267,10 @@ class Encoder(PretrainedModel):
     def first_positions(self, units: Sequence[Unit]) -> int:
         """Return of how many units a token stands at position 0, where a decoder has something else than the word.
 
-        Of a unit without a span, that is any token of its text.
+        A unit without a span is a word alone.
         """
-        texts = self._read([unit.text for unit in units])
-        tokens = (
-            text.positions if unit.start < 0 else _overlapping(text, unit.start, unit.end)
-            for unit, text in zip(units, texts, strict=True)
-        )
-        return sum(0 in positions for positions in tokens)
+        texts = zip(units, self._read([unit.text for unit in units]), strict=True)
+        return sum(0 in self._word(text, *_span("word" if unit.start < 0 else "cword", unit)) for unit, text in texts)
 
     def _read(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return the texts as the model reads them, in order, each distinct one read once."""
@@ -301,10 +295,10 @@ class Encoder(PretrainedModel):
 
     def _positions(self, pooling: Pooling, text: TokenizedText, unit: Unit) -> Positions:
         """Return the positions that each of the poolings takes of a unit; none where the word has no token."""
-        if pooling.level == "cword":
-            own = _overlapping(text, unit.start, unit.end)
-        else:
+        if pooling.level == "sent":
             own = tuple(range(len(text.ids))) if pooling.special else text.positions
+        else:
+            own = self._word(text, *_span(pooling.level, unit))
         return tuple(self._pooled(name, own, text, unit) for name in pooling.names)
 
     def _pooled(self, name: str, own: Ids, text: TokenizedText, unit: Unit) -> Ids:
@@ -313,8 +307,26 @@ class Encoder(PretrainedModel):
         if name == "head":
             span = unit.text[unit.start : unit.end]
             word = next(reversed(span.split()), span)
-            return _overlapping(text, unit.start + span.rindex(word), unit.end)[:1]
+            return self._word(text, unit.start + span.rindex(word), unit.end)[:1]
         return {"first": own[:1], "last": own[-1:]}.get(name, own)
+
+    def _word(self, text: TokenizedText, start: int, end: int) -> Ids:
+        """Return where the tokens stand that share a character with a stretch of the text, and are not blank.
+
+        Some tokenizers have a token for the blank before a word, and give it the word's first letter at the beginning
+        of a text, and not elsewhere.
+        """
+        offsets, ids = text.offsets, text.ids
+        return tuple(
+            at
+            for at in text.positions
+            if max(offsets[at][0], start) < min(offsets[at][1], end) and ids[at] not in self._blanks
+        )
+
+    @cached_property
+    def _blanks(self) -> frozenset[int]:
+        """The ids of tokens that spell nothing but blanks."""
+        return frozenset(id_ for token, id_ in self._tokenizer.get_vocab().items() if not token.strip(" ▁Ġ"))
 
     @torch.inference_mode()
     def _answer(self, pooling: Pooling, batch: Sequence[_TextWork]) -> list[Vectors]:
@@ -399,9 +411,9 @@ def _put_before(text: TokenizedText, start: Ids) -> TokenizedText:
     )
 
 
-def _overlapping(text: TokenizedText, start: int, end: int) -> Ids:
-    """Return where the tokens stand that have one of the characters from `start` to `end` of the text."""
-    return tuple(at for at in text.positions if text.offsets[at][0] < end and text.offsets[at][1] > start)
+def _span(level: str, unit: Unit) -> tuple[int, int]:
+    """Return where the word is in a unit's text: all of it, but for a word in its sentence."""
+    return (unit.start, unit.end) if level == "cword" else (0, len(unit.text))
 
 
 def _reduced(hidden: torch.Tensor, positions: Sequence[Sequence[int]], largest: bool) -> torch.Tensor:

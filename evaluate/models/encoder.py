@@ -238,10 +238,12 @@ class Encoder(PretrainedModel):
             yield self._obstacle(text, pooling.positions(text, unit)) or NOT_FINITE
 
     def first_positions(self, units: Sequence[Unit]) -> int:
-        """Return of how many units a token stands at position 0, where a decoder has something else than the word.
+        """Return of how many units a token stands at position 0 of a decoder, which has something else than it there.
 
-        A unit without a span is a word alone.
+        A unit without a span is a word alone. Of other models it is 0.
         """
+        if not self.reads_left_to_right:
+            return 0
         spans = [(unit.start, unit.end) if unit.start >= 0 else (0, len(unit.text)) for unit in units]
         texts = zip(self._read([unit.text for unit in units]), spans, strict=True)
         return sum(0 in word_positions(text, *span, self._blanks) for text, span in texts)
@@ -313,7 +315,7 @@ class Encoder(PretrainedModel):
                 input_ids=rows, attention_mask=torch.ones_like(rows), output_hidden_states=True, **self._always
             )
         states, last = getattr(output, "hidden_states", None), getattr(output, "last_hidden_state", None)
-        if not states or last is None or last.shape[:2] != rows.shape or states[0].shape != last.shape:
+        if not states or last is None or last.shape[:2] != rows.shape:
             raise Unloadable("it does not show hidden states, one for each token")
         first, second = last[:, :half]
         return len(states) - 1, last.shape[-1], agree(first, second, _SAME.get(last.dtype, _SAME_IN_HALF))
@@ -324,7 +326,7 @@ load = Encoder.load
 
 def _refuse_translation(config: Pretrained) -> None:
     if getattr(config, "is_encoder_decoder", False):
-        raise Unloadable("it has an encoder and a decoder: save its encoder alone to get vectors of it")
+        raise Unloadable("it has an encoder and a decoder; vectors are made of models that are one of the two")
 
 
 def _read_lower_case(tokenizer: Pretrained) -> None:

@@ -119,7 +119,7 @@ def test_a_model_that_translates_is_refused(bert: Path) -> None:
     """In a folder and in memory: which of its two parts gives the vectors is its user's to say."""
     model, tokenizer = bart(bert), AutoTokenizer.from_pretrained(bert)
     model.save_pretrained(bert)
-    message = "it has an encoder and a decoder: save its encoder alone"
+    message = "it has an encoder and a decoder; vectors are made of models that are one"
     with pytest.raises(ModelError, match=message):
         load(bert)
     with pytest.raises(ModelError, match=message):

@@ -250,7 +250,9 @@ def wrap(source: ModelSource, ability: str) -> Model:
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
     more = _stated_way(ability, source.encoding)
-    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more)
+    wrapped = _class_of(ability).wrap(
+        source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more
+    )
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
 

@@ -211,8 +211,7 @@ def _read_binary(path: Path) -> VectorTable:
         with explained(path):
             data = np.memmap(path, np.uint8, "r")
             parts = (data[offsets[row] : offsets[row] + 4 * dimensions].tobytes() for row in rows)
-            found = np.array([np.frombuffer(part, "<f4") for part in parts], np.float64).reshape(-1, dimensions)
-            return check_finite(found, rows)
+            return check_finite(np.frombuffer(b"".join(parts), "<f4").reshape(-1, dimensions), rows)
 
     return VectorTable(
         "binary, as word2vec writes it", (path,), vocabulary, dimensions, "float32", read, first.decode().strip()

@@ -127,7 +127,7 @@ def test_each_format_has_the_vectors_that_were_written(form: str, tmp_path: Path
     assert [*file.table.vocabulary.rows] == [*WORDS]
 
 
-def _token_folder(folder: Path, normalize: bool, **tensors: NDArray[Any]) -> Path:
+def write_tokens(folder: Path, *, normalize: bool, **tensors: NDArray[Any]) -> Path:
     """A folder of model2vec: a tokenizer of words, of which 0 is what it does not know."""
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "kind": 1, "nurse": 2}, unk_token="[UNK]"))  # noqa: S106 - no password
     tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
@@ -140,14 +140,14 @@ def _token_folder(folder: Path, normalize: bool, **tensors: NDArray[Any]) -> Pat
 def test_static_vectors_of_tokens(tmp_path: Path) -> None:
     """Means of tokens by hand; with weights and mapping, and made one of length 1, as model2vec 0.10 does."""
     (tmp_path / "plain").mkdir()
-    plain = _open(_token_folder(tmp_path / "plain", False, embeddings=MATRIX[:3]))
+    plain = _open(write_tokens(tmp_path / "plain", normalize=False, embeddings=MATRIX[:3]))
     assert _vectors(plain, "word", "Kind", "unknown") == {"Kind": [2.0, 0.5, -0.25]}
     assert _vectors(plain, "sent", "Kind unknown nurse") == {"Kind unknown nurse": [2.5, 0.75, -0.25]}
     assert [*plain.reasons("word", [Unit("unknown")])] == ["no vector of unknown"]
     assert plain.encoding("word").text == "level=word;tokens=own;pooling=mean"
     parts = {"mapping": np.array([0, 1, 1]), "weights": np.array([9.0, 1.0, 3.0])}
     embeddings = np.array([[9.0, 9.0], [1.5, 2.0]], dtype=np.float32)
-    weighted = _open(_token_folder(tmp_path, True, embeddings=embeddings, **parts))
+    weighted = _open(write_tokens(tmp_path, normalize=True, embeddings=embeddings, **parts))
     # (1 · (1.5, 2) + 3 · (1.5, 2)) / 2 = (3, 4), of length 5
     assert _vectors(weighted, "sent", "kind nurse") == {"kind nurse": pytest.approx([0.6, 0.8])}
     with pytest.raises(ModelError, match="a tokenizer of its own"):

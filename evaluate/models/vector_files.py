@@ -117,7 +117,7 @@ class VectorFile:
             "weights": weights.hexdigest(),
             "config": hashlib.sha256(json.dumps(config).encode()).hexdigest(),
             "tokenizer": hashlib.sha256(json.dumps([*table.vocabulary.rows]).encode()).hexdigest(),
-            "dtype": table.dtype,
+            "dtype": "float32",  # of the answers, whatever the file has
         }
 
     def encoding(self, level: str) -> Encoding:

@@ -142,7 +142,7 @@ def _read_text(path: Path) -> VectorTable:
 
     form = "text, as word2vec and fastText write it" if header else "text, as GloVe writes it"
     stated = first.decode().strip() if header else ""
-    return VectorTable(form, (path,), vocabulary, dimensions, "text", read, stated)
+    return VectorTable(form, (path,), vocabulary, dimensions, "decimal", read, stated)
 
 
 def _scan_lines(file: BinaryIO, start: int, dimensions: int, separator: bytes) -> tuple[Vocabulary, "array[int]"]:

@@ -5,6 +5,7 @@ A file is looked through once, for its words; vectors stay in the file until the
 
 import json
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -136,9 +137,18 @@ def check_finite(numbers: NDArray[Any], rows: Sequence[int], noun: str = "row", 
 # --- arrays with a list of words ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _tolerating_python_2() -> Iterator[None]:
+    """Silence NumPy's warning that an array was written by Python 2: it reads the array all the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
 def read_npy(path: Path) -> VectorTable:
     """Read an array, with its words in a file beside it."""
-    matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    with _tolerating_python_2():
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     return _table_of("npy", path, matrix, *_words_beside(path))
 
 
@@ -150,7 +160,7 @@ def read_npz(path: Path) -> VectorTable:
         raise Unusable("it is a zip archive: unpack it first")
     if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
         raise Unusable("it unfolds into far more than vectors would")
-    with np.load(path, allow_pickle=False) as arrays:
+    with _tolerating_python_2(), np.load(path, allow_pickle=False) as arrays:
         parts = {name: arrays[name] for name in arrays.files}
     matrices = [part for part in parts.values() if part.ndim == 2 and part.dtype.kind in "fiu"]
     lists = [part for part in parts.values() if part.ndim == 1 and part.dtype.kind in "US"]

@@ -51,6 +51,13 @@ def _npy(folder: Path, name: str, words: bytes | pa.Table, matrix: NDArray[Any] 
     return folder / "v.npy"
 
 
+def _of_python_2(folder: Path) -> Path:
+    """An array whose header has a long number of Python 2, ``3L``, of which NumPy warns."""
+    path = _npy(folder, "vocab.txt", LIST)
+    path.write_bytes(path.read_bytes().replace(b"(8, 3), } ", b"(8, 3L), }"))
+    return path
+
+
 def _npz(folder: Path, **arrays: NDArray[Any]) -> Path:
     np.savez_compressed(folder / "v.npz", **arrays)  # type: ignore[arg-type]
     return folder / "v.npz"
@@ -93,6 +100,7 @@ FORMATS: Mapping[str, tuple[Callable[[Path], Path], str]] = {
     "npy, parquet": (lambda folder: _npy(folder, "index.parquet", pa.table({"n": [1] * 8, "w": WORDS})), "npy"),
     "npy, float16": (lambda folder: _npy(folder, "vocab.txt", LIST, MATRIX.astype(np.float16)), "npy"),
     "npy, big-endian": (lambda folder: _npy(folder, "vocab.txt", LIST, MATRIX.astype(">f8")), "npy"),
+    "npy, Python 2": (_of_python_2, "npy"),
     "npz": (lambda folder: _npz(folder, words=np.array(WORDS), vectors=MATRIX), "npz"),
     "npz, bytes": (lambda folder: _npz(folder, v=MATRIX, k=np.array([w.encode() for w in WORDS])), "npz"),
     "Parquet, lists": (lambda folder: _parquet(folder, {"vector": MATRIX.tolist()}), "Parquet"),

@@ -14,7 +14,8 @@ from senseprobe.generator.schema import ExpectMembers, Front
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.records import Design
 
-_SETS = ("X", "Y", "A", "B")
+SETS = ("X", "Y", "A", "B")
+"""The roles: two sets of targets and two of attributes."""
 
 
 class AssociationFront(Front):
@@ -44,7 +45,7 @@ class AssociationKind(RowKind[AssociationFront]):
         """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""
         for key, text in (("test", front.test), ("word", front.word), ("word_class", front.word_class)):
             checker.check_column(text, (key,))
-        checker.check_values(front.role, ("role",), _SETS)
+        checker.check_values(front.role, ("role",), SETS)
         if front.identity and "identity" in front.columns:
             checker.add(("columns", "identity"), "E102", "`identity` makes this column already", "take one of them out")
 

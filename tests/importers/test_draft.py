@@ -1,5 +1,6 @@
 """Tables that are no release yet: the rows of a release, given as a table, have the figures of that release."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,95 @@ def test_what_cannot_be_a_draft(table: Any, factors: Any, message: str) -> None:
     """One message each, before a model is loaded."""
     with pytest.raises(SenseprobeError, match=message):
         senseprobe.score("no-such-model", table, factors=factors)
+
+
+# --- association tests ------------------------------------------------------------------------------------------------
+
+# Two words a set; the word once, as a plural, not there, and twice in its sentence.
+MEMBERS = pd.DataFrame(
+    [
+        ("toy", "X", "rose", "This is a rose."),
+        ("toy", "X", "rose", "Roses are here."),
+        ("toy", "X", "lily", "No flower at all."),
+        ("toy", "Y", "ant", "An ant is an ant."),
+        ("toy", "A", "joy", "Joy!"),
+        ("toy", "B", "grief", "It is \U0001f641 grief."),
+    ],
+    columns=["test", "role", "word", "sentence"],
+)
+
+
+def test_words_in_sentences_are_an_association_test() -> None:
+    """Spans by hand, in code points: 10 to 14, 0 to 5, none, none of two, 0 to 3, 8 to 13."""
+    draft = draft_of(MEMBERS)
+    rows = draft.rows.to_pylist()
+    design = draft.designs["rows"]
+
+    spans = [(10, 14), (0, 5), None, None, (0, 3), (8, 13)]
+    assert [row["span"] and (row["span"]["start"], row["span"]["end"]) for row in rows] == spans
+    assert [row["word"] for row in rows] == list(MEMBERS["word"])
+    assert (design.kind, design.estimands, design.factors[0].columns) == ("association", ("weat",), ("word",))
+    assert draft.left_out == {}
+
+
+def test_identity_and_class_of_words_stay() -> None:
+    """The one is a column of the table's own, the other one of the kind; places are those that are stated."""
+    table = MEMBERS.assign(identity="age", word_class="thing", span_start=pd.Series({3: 12}), span_end=15)
+    draft = draft_of(table)
+
+    assert draft.designs["rows"].columns == (("identity", "string"),)
+    assert draft.rows.column_names == [
+        *("id", "frame", "test", "role", "word", "word_class", "sentence", "span", "identity")
+    ]
+    assert draft.rows["span"][3].as_py() == {"start": 12, "end": 15}
+    assert draft.rows["identity"][0].as_py() == "age"
+
+
+def test_rows_of_a_release_keep_their_spans() -> None:
+    """Also of the word that is twice in its sentence, in the mapping that a release has."""
+    table = senseprobe.load("association@1.0.1").to_pandas("unbleached")
+    assert draft_of(table).rows["span"].to_pylist() == list(table["span"])
+
+
+def test_words_alone_and_sentences_alone() -> None:
+    """A word is its own sentence, as in imports, and what cannot be asked for is said; so is the other way round."""
+    words = draft_of(MEMBERS.drop(columns="sentence").drop_duplicates("word"))
+    sentences = draft_of(MEMBERS.drop(columns="word"))
+
+    assert (
+        words.rows["sentence"].to_pylist() == words.rows["word"].to_pylist() == ["rose", "lily", "ant", "joy", "grief"]
+    )
+    assert words.rows["span"][0].as_py() == {"start": 0, "end": 4}
+    assert {*words.left_out} == {"level sent", "level cword"}
+    assert sentences.rows["word"].null_count == 6
+    assert sentences.designs["rows"].factors[0].columns == ("sentence",)
+    assert {*sentences.left_out} == {"level word", "level cword"}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("role", "targets", "row 3 (from 0) has the role 'targets': it takes a test, X, Y, A or B, and a word or sent"),
+        ("role", "X", "test 'toy' has no rows of Y: it takes X, Y, A and B"),
+        ("test", " ", "row 3 (from 0) has no test"),
+        ("test", "other", "test 'toy' has no rows of Y"),
+        ("span_end", "99", "row 3 (from 0) has no span from 3 to 99: code points of a sentence"),
+        ("span_end", "three", "row 3 (from 0) has no span from 3 to three"),
+        ("span_end", "3", "row 3 (from 0) has no span from 3 to 3"),
+        ("sentence", " An ant.", "row 3 (from 0) has no span from 3 to 6"),
+    ],
+)
+def test_rows_that_make_no_test(column: str, cell: str, message: str) -> None:
+    """In one message, with the number of the row."""
+    table = MEMBERS.assign(span_start=pd.Series({3: "3"}), span_end=pd.Series({3: "6"}))
+    table.loc[3, column] = cell
+    with pytest.raises(SenseprobeError, match=re.escape(message)):
+        draft_of(table)
+
+
+def test_a_row_without_word_and_sentence() -> None:
+    """Missing cells of pandas are no text."""
+    table = MEMBERS.copy()
+    table.loc[3, ["word", "sentence"]] = float("nan")
+    with pytest.raises(SenseprobeError, match=r"row 3 \(from 0\) has no word and no sentence"):
+        draft_of(table)

@@ -331,7 +331,7 @@ def test_the_word_of_a_sentence_is_there_in_one_form(tmp_path: Path) -> None:
 
 
 def test_files_of_tan_and_celis_and_of_bias_bench(tmp_path: Path) -> None:
-    """Their form, with sentences written for this test: names in long sentences, an added test, one without its words."""
+    """Their form, with sentences written for this test: long sentences, an added test, one without its words."""
     names, other = ["Emily", "Anne"], ["Lakisha", "Ebony"]
     sentences = [f"{name} is an engineer with superior skills." for name in (*names, *other)]
     sets = {"targ1": names, "targ2": other, "attr1": ["competent", "able"], "attr2": ["inept", "a mess"]}

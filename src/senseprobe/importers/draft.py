@@ -310,30 +310,29 @@ def _association(
 
 
 def _association_row(row: Mapping[str, Any], number: int, language: str) -> dict[str, Any]:
-    """Return a row with its word in its sentence; a word without a sentence is its own sentence, as in imports."""
+    """Return a row with the place of its word in its sentence, where it has both."""
     test, role, word, sentence = (str(row.get(name) or "").strip() for name in ("test", "role", "word", "sentence"))
     if not test or role not in SETS or not (word or sentence):
         found = "no test" if not test else f"the role {role!r}" if role not in SETS else "no word and no sentence"
         raise SenseprobeError(
             f"row {number} (from 0) has {found}: it takes a test, X, Y, A or B, and a word or sentence"
         )
-    if not sentence:
-        span: tuple[int, int] | None = (0, len(word))
-    elif row.get(_SPAN[0]) is not None and row.get(_SPAN[1]) is not None:
+    span: tuple[int, int] | None = None
+    if row.get(_SPAN[0]) is not None and row.get(_SPAN[1]) is not None:
         span = _stated_span(row, number, sentence)
-    else:
+    elif word and sentence:
         span = find_word(sentence, word, language)
-    text = sentence or word
-    return {**row, "test": test, "role": role, "word": word or None, "sentence": text, "span": as_span(span)}
+    texts = {"word": word or None, "sentence": sentence or None}
+    return {**row, "test": test, "role": role, **texts, "span": as_span(span)}
 
 
 def _stated_span(row: Mapping[str, Any], number: int, sentence: str) -> tuple[int, int]:
     """Return where a row says that its word stands; raise SenseprobeError where that is no part of the sentence."""
     try:
         start, end = (int(float(row[name])) for name in _SPAN)  # pandas makes 3.0 of 3 where a cell is missing
-    except ValueError:
+    except (ValueError, OverflowError):
         start = end = 0
-    if not 0 <= start < end <= len(sentence) or sentence != row["sentence"]:
+    if not 0 <= start < end <= len(sentence) or sentence != row.get("sentence"):
         expected = "code points of a sentence without blanks around it, half-open"
         raise SenseprobeError(f"row {number} (from 0) has no span from {row[_SPAN[0]]} to {row[_SPAN[1]]}: {expected}")
     return start, end

@@ -237,3 +237,33 @@ def test_a_row_without_word_and_sentence() -> None:
     table.loc[3, ["word", "sentence"]] = float("nan")
     with pytest.raises(SenseprobeError, match=r"row 3 \(from 0\) has no word and no sentence"):
         draft_of(table)
+
+
+# By hand: the words of X have the associations 1 and -.2, those of Y -1 and .2, so the means differ by .8, and the
+# sample has the variance (1 + .04 + 1 + .04) / 3. Of the 6 ways to choose two of the four, 2 have a sum of .8 or more.
+PLANE = {"rose": (1, 0), "lily": (3, 4), "ant": (0, 2), "fly": (4, 3), "joy": (5, 0), "grief": (0, 1)}
+EFFECT = 0.8 / (2.08 / 3) ** 0.5
+SETS = pd.DataFrame({"test": "toy", "role": [*"XXYYAB"], "word": [*PLANE]})
+
+
+def effect(vectors: Any, table: pd.DataFrame, **how: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """Return level, effect, p and identity of the only test."""
+    (result,) = senseprobe.score(vectors, table, stored=False, control=False, say=lambda _: None, **how)
+    (figure,) = result.figures
+    return result.scorer, figure.value, figure.p, figure.identity
+
+
+@pytest.mark.parametrize("make", [dict, lambda vectors: [*vectors.values()]])
+def test_a_table_of_words_and_vectors_is_a_test(make: Any) -> None:  # noqa: ANN401
+    """Vectors by word, or one for each row; at the only level that words have."""
+    scorer, value, p, identity = effect(make(PLANE), SETS.assign(identity="age"))
+    assert (scorer, value, p, identity) == ("weat-word", pytest.approx(EFFECT), pytest.approx(2 / 6), "age")
+
+
+def test_sentences_of_a_word_are_averaged_and_without_words_each_stands_for_itself() -> None:
+    """Two sentences of a rose, whose mean is as long as no word's; without the column of words they are two targets."""
+    texts = {"A rose.": (2, 1), "Roses.": (2, -1), **{word: PLANE[word] for word in [*PLANE][1:]}}
+    table = pd.DataFrame({"test": "toy", "role": [*"XXXYYAB"], "word": ["rose", *PLANE], "sentence": [*texts]})
+    assert effect(texts, table, level="sent")[1:3] == (pytest.approx(EFFECT), pytest.approx(2 / 6))
+    (result,) = senseprobe.score(texts, table.drop(columns="word"), stored=False, say=lambda _: None)
+    assert result.figures[0].levels == {"X": 3, "Y": 2, "A": 1, "B": 1}

@@ -201,8 +201,7 @@ def load(
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
     elif ability in {family.id for family in OWN}:
-        of_vectors = {"options": encoding} if ability == "vectors" else {}
-        model = _class_of(ability).load(spec, **options, **of_vectors)
+        model = _class_of(ability).load(spec, **options, **_stated_way(ability, encoding))
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
     model.identity.update(stated)  # so that a replay can state them again
@@ -218,6 +217,11 @@ def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
     if labels is not None and ability != "inference":
         raise ModelError(f"{name} is {title_of(ability)}: labels are of a model of inference")
     return {} if labels is None else {"labels": labels}
+
+
+def _stated_way(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOptions]:
+    """Return how vectors are made, as an option of models that have them."""
+    return {"options": encoding} if ability == VectorFile.ability else {}
 
 
 def ability_of_source(source: ModelSource) -> str:
@@ -245,12 +249,8 @@ def wrap(source: ModelSource, ability: str) -> Model:
 
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
-    options = (model.device, source.batch_tokens)
-    if ability == "vectors":
-        return cast(
-            "Model", _class_of(ability).wrap(source.name, model, tokenizer, *options, options=source.encoding)
-        )
-    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, *options, source.labels)
+    more = _stated_way(ability, source.encoding)
+    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more)
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
 

@@ -15,9 +15,13 @@ OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 
 
 def format_points(value: float, estimand: str = "") -> str:
-    """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``."""
-    rounded = round(value, 1) + 0.0  # 0.0 is added so that nothing prints as -0.0
-    return f"{rounded:.1f}" if lookup(estimand).from_zero else f"{rounded:+.1f}"
+    """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``.
+
+    Figures of an estimand that is not in points have its number of decimals: ``+1.71``.
+    """
+    declared = lookup(estimand)
+    rounded = round(value, declared.decimals) + 0.0  # 0.0 is added so that nothing prints as -0.0
+    return f"{rounded:{'' if declared.from_zero else '+'}.{declared.decimals}f}"
 
 
 def format_ends(low: float | None, high: float | None, estimand: str = "") -> str:

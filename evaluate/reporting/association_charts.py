@@ -104,7 +104,7 @@ def build_word_section(tested: Sequence[TestedInput]) -> Section:
 def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
     """Yield heat maps of the tests with the largest effects that are shown, else of the largest effect."""
     tests = [test for test in part.tests if test[1].value is not None and part.source.is_comparable]
-    tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, -(test[1].value or 0.0)))
+    tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -(test[1].value or 0.0)))
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
         words = part.words.get((figure.config, figure.group or ""))
         if words is not None:
@@ -140,7 +140,7 @@ def _build_map(words: TestWords, weat: Weat, figure: Figure, of: str, *, closed:
 
 
 def _format_cell(centred: float, cosine: float) -> str:
-    return f"{round(centred, 2) + 0.0:+.2f} {cosine:.2f}"
+    return f"{round(centred, 2) + 0.0:+.2f} {round(cosine, 2) + 0.0:.2f}"
 
 
 def _find_ends(values: FloatArray, most: int) -> IntArray:

@@ -11,10 +11,9 @@ from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_
 from senseprobe.evaluate.estimands.association_comparison import TestKey, is_turned, read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import align
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.verdict_table import (
     EFFECTS,
-    NOT_COMPARABLE,
     NOT_NONE,
     OTHER,
     WORDINGS,
@@ -303,7 +302,8 @@ def _build_level_cell(test: tuple[Weat, Figure] | None) -> Cell:
     weat, figure = test
     wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     value = "none" if figure.value is None else notation.format_points(figure.value, weat.id)
-    note = ", ".join(filter(None, (SHORT.get(wording, ""), f"p {_format_corrected(figure)}")))
+    corrected = notation.format_test(figure)[1]
+    note = ", ".join(filter(None, (SHORT.get(wording, ""), f"p {corrected}" if corrected else "")))
     return Cell(value, note, "number" if wording in SHORT else "quiet")
 
 
@@ -320,22 +320,6 @@ def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
 
 def _name_tests(keys: set[TestKey]) -> str:
     return f" ({listed(sorted({test for _, test in keys}))})" if keys else ""
-
-
-def format_p_of_test(figure: Figure) -> str:
-    """Return p, an upper end where it is enclosed, and p after correction: ``p ≤ 0.0012, corrected 0.0230``."""
-    if figure.p is None:
-        return ""
-    text = notation.format_p(figure.p)
-    text = text.replace("=", "≤") if figure.p_low is not None else text
-    return f"{text}, corrected {_format_corrected(figure)}"
-
-
-def _format_corrected(figure: Figure) -> str:
-    """Return p after correction, without its name; where a test left the family for want of words, that it did."""
-    if figure.p_holm is None:
-        return "cannot reach"
-    return notation.format_p(figure.p_holm).removeprefix("p ").removeprefix("= ")
 
 
 # --- Each test --------------------------------------------------------------------------------------------------------
@@ -362,7 +346,7 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
     return (
         Cell(figure.group or "", "; ".join((figure.identity or OTHER, figure.config)), "name"),
         build_effect_cell(figure, part.number, sets),
-        Cell.number(format_p_of_test(figure), least),
+        Cell.number(notation.describe_test(figure), least),
         Cell(describe_sizes(figure), missing, "quiet"),
         Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS[wording]]),
     )
@@ -370,8 +354,7 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
 
 def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
     """Yield a collapsed table of the variants of a result's tests that were asked for."""
-    lead = {weat.id for weat, _ in part.tests}
-    others = [figure for figure in part.source.result.figures if figure.estimand not in lead]
+    others = [figure for _, figure in find_tests(part.source.result.figures, variants=True)]
     names = [*dict.fromkeys(figure.estimand for figure in others)]
     rows = align([[((f.config, f.group or ""), f) for f in others if f.estimand == name] for name in names])
     if rows:
@@ -385,4 +368,4 @@ def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
 def _build_variant_cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell.number("")
-    return Cell.number(notation.format_interval(figure), format_p_of_test(figure))
+    return Cell.number(notation.format_interval(figure), notation.describe_test(figure))

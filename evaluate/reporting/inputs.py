@@ -30,6 +30,8 @@ from senseprobe.release.verify import verify_release
 MAX_RESULTS = 24
 MOST_NAME = 100  # characters of the name of a release that is not at hand
 
+NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
+
 Tables = Mapping[str, pd.DataFrame]
 """Rows of a release with their scores, by config."""
 
@@ -77,6 +79,11 @@ class ReportInput:
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
         return self.result.kind
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether what two models are compared on is at hand: words of association tests, of others rows."""
+        return self.words is not None if KINDS[self.kind].tests else bool(self.tables)
 
     @property
     def encoding(self) -> dict[str, str]:
@@ -218,6 +225,8 @@ def _read_input(
     notes = list(missing)
     if rows is None:
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
+    if words is None and KINDS[result.kind].tests:
+        notes.append("No table of words lies beside the result, so that words and their associations are left out.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables)
     source = ReportInput(

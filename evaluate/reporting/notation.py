@@ -61,6 +61,25 @@ def format_p(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
 
 
+def format_test(test: Figure | Comparison) -> tuple[str, str]:
+    """Return p of an association test, an upper end where it is enclosed, and p after correction: ``≤ 0.0012, 0.0230``.
+
+    Empty without a test; of one that left its family, since its words are too few, that it ``cannot reach``.
+    """
+    if test.p is None:
+        return "", ""
+    is_upper_end = isinstance(test, Figure) and test.p_low is not None
+    p, corrected = (None if n is None else format_p(n).removeprefix("p ") for n in (test.p, test.p_holm))
+    p = f"{p}".replace("=", "≤") if is_upper_end else f"{p}".removeprefix("= ")
+    return p, "cannot reach" if corrected is None else corrected.removeprefix("= ")
+
+
+def describe_test(test: Figure | Comparison) -> str:
+    """Return p of an association test in words: ``p ≤ 0.0012, corrected 0.0230``; empty without a test."""
+    p, corrected = format_test(test)
+    return f"p {p}, corrected {corrected}" if p else ""
+
+
 def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
     """Return the p-value, corrected where it was: ``p = 0.0123 after Holm``; empty where no test was made.
 

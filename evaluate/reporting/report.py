@@ -22,6 +22,7 @@ from senseprobe.evaluate.reporting import (
     row_tables,
     significance,
 )
+from senseprobe.evaluate.reporting.association_comparison import test_comparison_sections
 from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
@@ -128,6 +129,7 @@ def _build_test_part(inputs: Sequence[ReportInput], comparisons: Sequence[signif
     """Return the sections about association tests of one release."""
     tested, rows = association_tables.tested_inputs(inputs), figure_tables.build_figure_rows(inputs)
     sections = (
+        *test_comparison_sections(comparisons, tested),
         association_tables.build_verdict_section(tested, [*_describe_caveats(inputs, caveats.flipped_text)]),
         association_tables.build_proportion_section(tested),
         association_tables.build_level_section(tested),

@@ -26,7 +26,7 @@ from senseprobe.evaluate.estimands.association import (
 )
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.notation import format_interval, format_p, format_points
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
@@ -310,7 +310,6 @@ def _explain_no_interval(figure: Figure) -> str:
 
 # --- Association tests ----------------------------------------------------------------------------------------------
 
-NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
 OTHER = "no identity"
 """What tests are about that are of no identity, as those of flowers and insects."""
 
@@ -324,10 +323,10 @@ WORDINGS: Mapping[str, Kind] = {
 """The kind of verdict, by what a test says; in order."""
 
 
-def find_tests(figures: Iterable[Figure]) -> list[tuple[Weat, Figure]]:
-    """Return the association tests among figures, each with its estimand; those of variants are left out."""
+def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
+    """Return the association tests among figures, each with its estimand, or those of its variants."""
     found = ((lookup(figure.estimand), figure) for figure in figures)
-    return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and not weat.variant_of]
+    return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
 
 
 def _judge_tests(source: ReportInput) -> Iterator[Verdict]:

@@ -44,21 +44,27 @@ class _Rejected(Exception):
 class Store:
     """The numbers that a scorer makes with a model, stored in `folder`; to be used as a context manager.
 
-    `warn` hears, in one sentence each, of a file that was renamed and of a store that cannot be used.
+    `warn` hears, in one sentence each, of a file that was renamed and of a store that cannot be used. Vectors have so
+    many numbers as `width` says, in float32.
     """
 
     def __init__(
-        self, identity: Mapping[str, str], scorer: Scorer, warn: Callable[[str], None], folder: Path | None = None
+        self,
+        identity: Mapping[str, str],
+        scorer: Scorer,
+        warn: Callable[[str], None],
+        folder: Path | None = None,
+        width: int | None = None,
     ) -> None:
         parts = {part: identity[part] for part in _PARTS}
         # What a plug-in computes is its own: no other's numbers are taken for it, nor ours.
-        parts |= {part: identity[part] for part in ("family",) if part in identity}
+        parts |= {part: identity[part] for part in ("family", "encoding") if part in identity}
         parts |= {"origin": scorer.origin} if scorer.origin else {}
         name, columns = scorer.basis or scorer.id, scorer.parts or scorer.columns
         key = {"form": FORM, "scorer": name, "version": scorer.version, "columns": columns, **parts}
         self._key = json.dumps(key, sort_keys=True)
         self._seed = zlib.crc32(self._key.encode())
-        self._pack = struct.Struct(f"<{len(columns)}d")
+        self._pack = struct.Struct(f"<{len(columns)}d" if width is None else f"<{width}f")
         self._warn = warn
         self._db: sqlite3.Connection | None = None
         file = (

@@ -76,7 +76,10 @@ def count_flipped(
     scored = np.logical_and(*(np.isfinite(side).all(axis=1) for side in sides))
     before, after = (
         # The position of the largest label, or the sign of a difference: 1, ½ for a tie, 0.
-        numbers.argmax(axis=1) if len(columns) > 2 else psi_between(numbers[:, 0], numbers[:, 1], scale)
+        numbers.argmax(axis=1)
+        if len(columns) > 2
+        # Of a single number, which is a difference already, against 0.
+        else psi_between(numbers[:, 0], numbers[:, 1] if len(columns) > 1 else np.zeros(len(numbers)), scale)
         for numbers in (side[scored] for side in sides)
     )
     return {"rows": int(scored.sum()), "flipped": int((before != after).sum())}
@@ -155,9 +158,10 @@ def count_fitness(
     scored: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], scorer: Scorer, model: "Model"
 ) -> dict[str, Fitness]:
     """Count by config what a model's tokenizer makes of tables with scores; nothing where it is a plug-in's model."""
+    if (tokens := getattr(model, "tokens", None)) is None:
+        return {}
     from senseprobe.evaluate.models.base import TextTokens
 
-    tokens = getattr(model, "tokens", None)
     if not isinstance(tokens, TextTokens):
         return {}
     before = tokens.spelt(getattr(model, "start", ())) if scorer.without_start else ""
@@ -166,7 +170,7 @@ def count_fitness(
 
 def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextTokens", before: str) -> Fitness:
     kind = KINDS[design.kind]
-    roles = [*kind.roles, *kind.roles.values(), *(name for name in UNRELATED if f"{name}_score" in table)]
+    roles = [*scorer.texts, *scorer.texts.values(), *(name for name in UNRELATED if f"{name}_score" in table)]
     starts = range(0, max(1, len(table)), _WINDOW)
     parts = [_flags(table.iloc[start : start + _WINDOW], list(dict.fromkeys(roles)), tokens) for start in starts]
     unknown, same, unequal, first = (np.concatenate(flags) for flags in zip(*parts, strict=True))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, of_sample
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, of_sample
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.records import Figure
@@ -24,18 +24,21 @@ def figures_of(
     scale: Scale,
     estimands: Sequence[str] = (),
     drawn: bool = False,
+    words: pd.DataFrame | None = None,
 ) -> tuple[Figure, ...]:
     """Return every figure of every config, then the sense contrasts whose two sides are there.
 
-    `scored` holds rows of the release with scores, by config; `estimands` are added to those of the designs,
-    for configs that have rows of their kind. Where the rows were `drawn`, figures say what a sample can (`of_sample`).
+    `scored` holds rows of the release with scores, by config; `words` the cosines of the words of association tests.
+    `estimands` are added to those of the designs, for configs that have rows of their kind. Where the rows were
+    `drawn`, figures say what a sample can (`of_sample`).
     """
     results: list[Figure] = []
     for name, rows in scored.items():
         design = release.design(name)
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
-        design = replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *more])))
-        results += figures(rows, design, name, seed=seed, scale=scale)
+        design = replace(design, estimands=tuple(dict.fromkeys([*listed_by(design), *more])))
+        own = None if words is None else words[words["config"] == name]
+        results += figures(rows, design, name, seed=seed, scale=scale, words=own)
     for contrast in release.manifest.contrasts:
         if contrast.a in scored and contrast.b in scored:
             a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))

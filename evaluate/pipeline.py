@@ -7,26 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.control import is_probe, sufficient_controls
-from senseprobe.evaluate.estimands import CATALOGUE, check_additional, lookup
+from senseprobe.evaluate.estimands import CATALOGUE, check_additional, listed_by, lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
 from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.scorers.base import ScoredRows
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.token_tables import tokenize_rows
 from senseprobe.evaluate.units import KINDS, UnitTable
+from senseprobe.evaluate.word_tables import COSINES
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
@@ -45,6 +49,7 @@ class ScoringJob:
     - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
     - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
       `date` is the day, in UTC, as ``2026-11-23``.
+    - `levels` of association tests that were requested; none: those that the model has.
     """
 
     release: Release
@@ -55,6 +60,7 @@ class ScoringJob:
     libraries: Mapping[str, str] = field(default_factory=dict)
     estimands: tuple[str, ...] = ()
     date: str | None = None
+    levels: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -65,11 +71,11 @@ class ScoringJob:
     def configs(self, scorer: Scorer) -> list[str]:
         """Return the configs with rows that a scorer takes. SenseprobeError where there are none."""
         if fitting := [name for name, kind in self.kinds.items() if kind == scorer.kind]:
+            if scorer.level and self.limit is not None:
+                raise SenseprobeError("an association test takes all its words: leave the limit out, or name a config")
             return fitting
         kinds = sorted(set(self.kinds.values()))
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
-        if unscored := [kind for kind in kinds if not KINDS[kind].roles]:
-            raise SenseprobeError(f"{name}: no scorer takes {' or '.join(unscored)} rows yet")
         examples: dict[str, str] = {}
         for fitting_scorer in SCORERS.values():
             if fitting_scorer.kind in kinds:
@@ -81,7 +87,7 @@ class ScoringJob:
 
     def check_estimands(self) -> None:
         """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
-        listed = chain(*(self.release.design(name).estimands for name in self.kinds))
+        listed = chain(*(listed_by(self.release.design(name)) for name in self.kinds))
         check_additional(self.estimands, self.kinds.values(), listed)
 
 
@@ -96,7 +102,9 @@ class RunOptions:
 
     def store(self, model: "Model", scorer: Scorer) -> AbstractContextManager[Store | None]:
         """Open the store of the numbers that a scorer makes with a model; None where nothing is stored."""
-        return Store(model.identity, scorer, self.warn) if self.stored else nullcontext()
+        if not self.stored:
+            return nullcontext()
+        return Store(scorer.identity(model), scorer, self.warn, width=scorer.width(model))
 
 
 class RunResult(NamedTuple):
@@ -113,7 +121,7 @@ def score(
     options: RunOptions,
     control: Callable[[], ScoringJob] | None = None,
 ) -> list[Result]:
-    """Return a result for each scorer, written below `options.out`; no scorers: the default of the model's family.
+    """Return a result for each scorer, written below `options.out`; no scorers: the default ones.
 
     With `control`, a result that says nothing without the control of inference is followed by the model's results
     on that: those below `out`, or else one of the job that it makes; a warning says where that fails. In a number
@@ -123,37 +131,49 @@ def score(
     requested = [get(name) for name in dict.fromkeys(scorers)]
     job.check_estimands()
     check_out(job, source.name, options.out)
-    fitting = fitting_scorers(source, requested)
+    fitting = fitting_scorers(source, requested) if requested else default_scorers(ability_for(source, job))
     scored = {name for scorer in fitting for name in job.configs(scorer)}
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
         if name not in scored:
             options.warn(f"{name} is left out: {takers} no {kind} rows")
-    return _with_flipped(_run_scorers(job, source, fitting, options, control), source, options)
+    runs: list[RunResult] = []
+    for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
+        runs += _run_scorers(job, source, [*scorers_of_ability], options, control)
+    return _with_flipped(runs, source, options)
 
 
 # --- scorers and models ---------------------------------------------------------------------------------------------
 
 
 def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:
-    """Return the scorers, or the default one. ModelError where one asks for what the model does not have."""
-    ability = models.ability_of(source.spec) if source.model is None else models.ability_in_memory(source)
-    for scorer in requested:
+    """Return the scorers by ability. ModelError where one asks for what the model does not have.
+
+    Every model of texts has vectors: whether of what is requested, it says itself once it is loaded.
+    """
+    others = [scorer for scorer in requested if not scorer.level]
+    ability = models.ability_of_source(source) if others else ""
+    for scorer in others:
         if scorer.ability != ability:
             fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability == ability) or "none"
             raise ModelError(
                 f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
                 f" {models.title_of(ability)}: take one of {fitting}"
             )
-    return requested or [default_scorer(ability)]
+    return [*others, *(scorer for scorer in requested if scorer.level)]
 
 
-def default_scorer(ability: str) -> Scorer:
-    """Return the first scorer that is declared for an ability. ModelError where none is."""
-    for scorer in SCORERS.values():
-        if scorer.ability == ability:
-            return scorer
-    raise ModelError(f"no scorer asks for {models.title_of(ability)}")
+def ability_for(source: ModelSource, job: ScoringJob) -> str:
+    """Return what a model is asked for without a scorer: vectors, which every model has, for association tests alone."""
+    return "vectors" if {*job.kinds.values()} == {"association"} else models.ability_of_source(source)
+
+
+def default_scorers(ability: str) -> list[Scorer]:
+    """Return the first scorer that is declared for an ability, of vectors those of all levels. ModelError without any."""
+    fitting = [scorer for scorer in SCORERS.values() if scorer.ability == ability]
+    if not fitting:
+        raise ModelError(f"no scorer asks for {models.title_of(ability)}")
+    return fitting if fitting[0].level else fitting[:1]
 
 
 def open_model(source: ModelSource, ability: str) -> "Model":
@@ -168,9 +188,16 @@ def open_model(source: ModelSource, ability: str) -> "Model":
         allow_pickle=source.allow_pickle,
         batch_tokens=source.batch_tokens,
         labels=source.labels,
+        encoding=source.encoding,
     )
     model.name = source.name
     return model
+
+
+def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -> list[Scorer]:
+    """Return the scorers whose level a model has; all of them where `levels` were requested, so that it refuses."""
+    has = getattr(model, "levels", ())
+    return [scorer for scorer in scorers if levels or not scorer.level or scorer.level in has]
 
 
 def _run_scorers(
@@ -183,7 +210,7 @@ def _run_scorers(
     """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
     model = open_model(source, scorers[0].ability)
     runs: list[RunResult] = []
-    for scorer in scorers:
+    for scorer in _offered(scorers, model, job.levels):
         with options.store(model, scorer) as store:
             run_scorer = partial(run, model=model, scorer=scorer.id, store=store, progress=options.progress)
             probe = write(run_scorer(job), options.out)
@@ -210,13 +237,14 @@ def run(
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
     units = answered_units(job, model, declared, store, progress)
-    result = result_of(job, units, declared, {"name": model.name, **model.identity})
+    scored = declared.tabulate(units)
+    result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     designs = {name: job.release.design(name) for name in job.kinds}
-    fitness = caveats.count_fitness(units.tables(), designs, declared, model)
+    fitness = caveats.count_fitness(scored.tables, designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
     unscored = caveats.unscored_rows(units, declared, model)
-    tokens = tokenize_rows(units.tables(), declared.kind, job.seed, model)
+    tokens = tokenize_rows(scored.tables, declared.kind, job.seed, model)
     return replace(result, unscored=unscored, fitness=fitness, figures=figures, tokens=tokens)
 
 
@@ -226,7 +254,7 @@ def answered_units(
     """Return the units of a job's rows with the numbers of a model. ModelError where that has another ability."""
     if scorer.ability != model.ability:
         raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
-    units = units_of_rows(job, scorer, rows_of(job, scorer))
+    units = units_of_rows(job, scorer, rows_of(job, scorer), scorer.width(model))
     if store is not None:
         units.add_answers(scorer.finish(store.load(units.units).items()))
     done, progress = units.done, progress or (lambda _done, _total: None)
@@ -245,7 +273,7 @@ def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
     """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set."""
     release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
     if job.limit is None:
-        return {name: release.table(name, spans=spans) for name in names}
+        return {**scorer.select({name: release.table(name, spans=spans) for name in names})}
     kind, designs = KINDS[scorer.kind], {name: release.design(name) for name in names}
     cells = {name: kind.cell_columns(design, design_schema(design).names) for name, design in designs.items()}
     parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
@@ -253,19 +281,21 @@ def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
     return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
 
 
-def units_of_rows(job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame]) -> UnitTable:
-    """Return the distinct units of rows, none of which has an answer yet."""
+def units_of_rows(
+    job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame], width: int | None = None
+) -> UnitTable:
+    """Return the distinct units of rows, none of which has an answer yet; `width` is that of their vectors."""
     designs = {name: job.release.design(name) for name in rows}
     # Where a figure is about unrelated sentences, they are scored, too.
     unrelated = [name for name in rows if any(lookup(id_).reads_unrelated for id_ in designs[name].estimands)]
     unrelated = [name for name in unrelated if "unrelated" in dict(designs[name].columns)]
-    return UnitTable(rows, scorer.kind, scorer.reads, scorer.columns, unrelated)
+    return UnitTable(rows, scorer.texts, scorer.reads, scorer.columns, unrelated, width)
 
 
-def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[str, str]) -> Result:
-    """Return the result of the table of units; `model` is what it says of the model: its ``name`` and identity."""
-    scored = units.tables()
-    columns = ["id", *units.columns]
+def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, model: Mapping[str, str]) -> Result:
+    """Return the result of scored rows; `model` is what it says of the model: its ``name`` and identity."""
+    scored, words = rows_with_numbers.tables, rows_with_numbers.words
+    columns = ["id", *rows_with_numbers.columns]
     tables = [table.reindex(columns=columns).assign(config=name) for name, table in scored.items()]
     rows = pd.concat(tables, ignore_index=True)
     manifest, kinds = job.release.manifest, {job.kinds[name] for name in scored}
@@ -284,9 +314,16 @@ def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[
         limit=limit,
         date=job.date,
         figures=figures_of(
-            job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
+            job.release,
+            scored,
+            seed=job.seed,
+            scale=scorer.scale,
+            estimands=job.estimands,
+            drawn=limit is not None,
+            words=words,
         ),
         rows=rows[["config", *columns]],
+        words=None if words is None else pa.Table.from_pandas(words, COSINES, preserve_index=False),
     )
 
 
@@ -314,9 +351,12 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
     """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
     if result.rows is None:
         raise ResultError("a result without its rows")
-    limit, scorer = min(caveats.ROWS, job.limit or caveats.ROWS), get(result.scorer)
+    scorer = get(result.scorer)
+    # A row of an association test has a number among all words of its test only.
+    limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
     with options.store(fine, scorer) as store:
-        tables = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress).tables()
+        units = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress)
+    tables = scorer.tabulate(units).tables
     sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
 

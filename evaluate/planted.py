@@ -76,7 +76,7 @@ def result(job: ScoringJob, folder: Path, *, share: float, progress: Callable[[i
     units = units_of_rows(job, TRUTH, tables)
     units.add_answers((Unit(str(text)), (float(score),)) for text, score in truth.items())
     identity = models.load(str(folder), ability=TRUTH.ability).identity
-    return result_of(job, units, TRUTH, {"name": str(folder), **identity, "planted": f"{share:g}"})
+    return result_of(job, TRUTH.tabulate(units), TRUTH, {"name": str(folder), **identity, "planted": f"{share:g}"})
 
 
 def plant(rows: pd.DataFrame, *, share: float = 0.7, seed: int = 0) -> "pd.Series[int]":

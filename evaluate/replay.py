@@ -10,6 +10,7 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
 from senseprobe.evaluate.result import Result
@@ -54,7 +55,8 @@ def source_of(
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
     if name is None and of_folder and not Path(spec).exists() and spec not in packages.packaged_models():
         raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
-    return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels)
+    encoding = EncodingOptions.of_text(first.model.get("encoding", ""))
+    return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
 
 
 def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, progress: Progress | None) -> Replay:
@@ -68,10 +70,15 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
             f"{release.name} is not the release of the result: its content hash is {release.content[:12]},"
             f" the result's {str(first.release['content'])[:12]} (--release PATH says where the right one is)"
         )
-    rows, model = read_scores(path, first), open_model(source, get(first.scorer).ability)
-    parts = ("weights", "config", "tokenizer", "dtype", "family")
-    then, now = ({part: str(of.get(part, "ours"))[:12] for part in parts} for of in (first.model, model.identity))
-    differing = [part for part in parts if first.model.get(part) != model.identity.get(part)]
+    rows, scorer = read_scores(path, first), get(first.scorer)
+    model = open_model(source, scorer.ability)
+    identity = scorer.identity(model)
+    parts = ("weights", "config", "tokenizer", "dtype", "family", "encoding")
+    lengths = {"encoding": None}
+    then, now = (
+        {part: str(of.get(part, "ours"))[: lengths.get(part, 12)] for part in parts} for of in (first.model, identity)
+    )
+    differing = [part for part in parts if first.model.get(part) != identity.get(part)]
     if differing:
         return Replay(first, None, tuple(f"model, {part}: {then[part]} -> {now[part]}" for part in differing))
     return compare(first, rows, run(job, model, first.scorer, progress=progress))

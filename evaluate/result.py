@@ -51,7 +51,8 @@ class Result:
     """The figures of one scorer for one model on one release.
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
-      commit, `revision`; where they were stated `labels`, the classes of a model of inference; of a planted truth
+      commit, `revision`; where they were stated `labels`, the classes of a model of inference; of vectors `encoding`,
+      how they are made (models/encodings.py); of a planted truth
       `planted`, the share of stereotypes that the model was trained to prefer; of a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
@@ -90,7 +91,7 @@ class Result:
 
     @property
     def kind(self) -> str:
-        """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
+        """The kind of rows that its scorer takes; a planted truth is of ``contrast`` rows."""
         scorer = SCORERS.get(self.scorer)
         return "contrast" if scorer is None else scorer.kind
 
@@ -107,7 +108,7 @@ class Result:
             "model": self.model["name"],
             **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
-            **{key: self.model[key] for key in ("planted", "family") if self.model.get(key)},
+            **{key: self.model[key] for key in ("planted", "family", "encoding") if self.model.get(key)},
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,
@@ -197,7 +198,7 @@ class Result:
         """Return its path in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
         path, signature = folder / f"{self.stem}.json", self.signature
         numbered = folder / f"{self.stem}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
-        if self.stem.endswith(".tokens"):  # of a config of that name: its table would be another result's tokens
+        if self.stem.endswith((".tokens", ".words")):  # of a config of that name: its table would be another result's
             return numbered
         try:
             if read_result(path).signature != signature:
@@ -207,7 +208,7 @@ class Result:
         return path
 
     def write(self, folder: Path) -> Path:
-        """Write ``STEM.json`` into a folder, ``STEM.parquet`` with the scores and ``STEM.tokens.parquet`` with tokens.
+        """Write ``STEM.json`` into a folder, and tables beside it: ``STEM.parquet`` has the scores.
 
         Where another result (other weights, seed, number format) has that name, digits of the signature are added.
         ResultError where a file cannot be written.
@@ -215,7 +216,7 @@ class Result:
         path = self.path_in(folder)
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
         rows = None if self.rows is None else pa.Table.from_pandas(self.rows, preserve_index=False)
-        tables = {tokens_path(path): self.tokens, path.with_suffix(".parquet"): rows}
+        tables = {tokens_path(path): self.tokens, words_path(path): self.words, path.with_suffix(".parquet"): rows}
         new = [file for file in tables if not os.path.lexists(file)]
         try:
             for file, table in tables.items():
@@ -237,6 +238,11 @@ class Result:
 def tokens_path(path: Path) -> Path:
     """Return where the tokens of the result in the file `path` are: ``STEM.tokens.parquet``."""
     return path.with_suffix(".tokens.parquet")
+
+
+def words_path(path: Path) -> Path:
+    """Return where the words of the result in the file `path` are: ``STEM.words.parquet``."""
+    return path.with_suffix(".words.parquet")
 
 
 def folder_of(out: Path, release: str, model: str) -> Path:
@@ -279,6 +285,7 @@ class _Model(_Part):
     revision: str | None = None
     planted: str | None = None
     labels: str | None = None
+    encoding: str | None = None
 
 
 class _Release(_Part):

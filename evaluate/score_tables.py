@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
-from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.result import Result, words_path
+from senseprobe.evaluate.word_tables import COSINES
 from senseprobe.release.parquet import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
 MAX_PART_BYTES = 2**29  # bytes that a part of the table may take while it is read
+MAX_WORDS_BYTES = 2**28  # of the cosines of words: those of the thirty tests of the release `association` have 3 MB
 MAX_TABLE_BYTES = 2**31  # two million rows have 200 MB
 LARGEST = 1e100  # score, far beyond any: of 1e308, a difference is infinite
 ROWS_AT_ONCE = 8_192
@@ -44,6 +46,20 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
         raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
     return table
+
+
+def read_words(path: Path, result: Result) -> pa.Table | None:
+    """Return the cosines of words beside the result in the file `path`; None where there are none.
+
+    ResultError where it is not the table with that signature, or holds more than words of association tests.
+    """
+    path = words_path(path)
+    with open_table(path, result, MAX_WORDS_BYTES) as file:
+        if file is None:
+            return None
+        if file.schema_arrow.remove_metadata() != COSINES:
+            raise ResultError(f"{path} is no table of words: expected the columns {', '.join(COSINES.names)}")
+        return pa.Table.from_batches(read_batches(file, path, MAX_WORDS_BYTES), COSINES)
 
 
 @contextmanager

@@ -25,14 +25,15 @@ MAX_BYTES = 2**28
 
 
 def tokenize_rows(tables: Mapping[str, pd.DataFrame], kind: str, seed: int, model: "Model") -> pa.Table | None:
-    """Return the tokens of the rows that a page shows (`page_rows`), None of a plug-in's model.
+    """Return the tokens of the rows that a page shows (`page_rows`), None where it shows none, or of a plug-in's model.
 
     `tables` are rows of one kind with their scores, by config. The columns are `config`, `id`, and for each text of a
     row its tokens as people read them: lists of strings, with null for a token that the tokenizer does not know.
     """
+    if (tokens := getattr(model, "tokens", None)) is None or not KINDS[kind].titles:
+        return None
     from senseprobe.evaluate.models.base import TextTokens
 
-    tokens = getattr(model, "tokens", None)
     if not isinstance(tokens, TextTokens):
         return None
     texts, needed = KINDS[kind].texts, {"id", "gold", *SCORES[kind]}

@@ -70,7 +70,7 @@ KINDS: Mapping[str, RowKind] = {
         label="gold",
         reading="largest label",
     ),
-    "association": RowKind(),
+    "association": RowKind(roles={"sentence": "sentence"}, noun="word", reading="sign"),
 }
 """By the name that designs have for it."""
 
@@ -124,19 +124,21 @@ def _is_second(table: pd.DataFrame, role: str) -> NDArray[np.bool_]:
 class UnitTable:
     """The distinct units of tables of one kind, and their numbers: NaN where there is none (yet).
 
-    `unrelated` names the tables whose third sentence is scored, too. A unit with an answer is ``in`` the table.
+    `own` are the columns of texts that are scored, each with its counterpart. `unrelated` names the tables whose third
+    sentence is scored, too. A unit has a number for each of `columns`, or a vector of `width` numbers in float32. A
+    unit with an answer is ``in`` the table.
     """
 
     def __init__(
         self,
         tables: Mapping[str, pd.DataFrame],
-        kind: str,
+        own: Mapping[str, str],
         reads: Sequence[str],
         columns: Sequence[str],
         unrelated: Container[str] = (),
+        width: int | None = None,
     ) -> None:
-        self._tables, self._columns = tables, tuple(columns)
-        own = KINDS[kind].roles
+        self.rows, self._columns = tables, tuple(columns)
         self._roles = {name: {**own, **(UNRELATED if name in unrelated else {})} for name in tables}
         self._index: dict[Unit, int] = {}
         texts: dict[str, str] = {}  # a premise of two million pairs is in memory once, not once for each pair
@@ -146,7 +148,8 @@ class UnitTable:
                 self._rows[name, role] = self._numbered(units_of(table, role, counterpart, reads), texts)
         roles = dict.fromkeys([*own, *(role for roles in self._roles.values() for role in roles)])
         self._prefixes = {role: f"{role}_" if len(roles) > 1 else "" for role in roles}
-        self._numbers = np.full((len(self._index), len(self._columns)), np.nan)
+        shape, of_vectors = (len(self._index), width or len(self._columns)), width is not None
+        self._numbers = np.full(shape, np.nan, dtype=np.float32 if of_vectors else np.float64)
         self._answered = np.zeros(len(self._index), dtype=np.bool_)
 
     def _numbered(self, units: Iterable[Unit], texts: dict[str, str]) -> NDArray[np.intp]:
@@ -191,8 +194,13 @@ class UnitTable:
                     for number, column in enumerate(self._columns)
                 }
             )
-            for name, table in self._tables.items()
+            for name, table in self.rows.items()
         }
+
+    def vectors(self, name: str, role: str) -> NDArray[np.float32]:
+        """Return the vector of each row of a table for the text in column `role`: of shape (rows, width)."""
+        vectors: NDArray[np.float32] = self._numbers[self._rows[name, role]]
+        return vectors
 
     @property
     def columns(self) -> list[str]:
@@ -205,7 +213,7 @@ class UnitTable:
         if not lacking.any():
             return
         units = list(self._index)
-        for name, table in self._tables.items():
+        for name, table in self.rows.items():
             numbers = np.stack([self._rows[name, role] for role in self._roles[name]])
             missing, ids = lacking[numbers], table["id"].to_numpy()
             for row in np.flatnonzero(missing.any(axis=0)):

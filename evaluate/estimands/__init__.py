@@ -13,6 +13,7 @@ They are in a registry by id, ours in order of print, then those of plug-ins, wh
     lms, ss, icat         of StereoSet, over target terms or over pairs   stereoset.py
     nn, fn, t, accuracy   of rows of inference                            nli.py
     gap, gap:NAME         of rows of inference with words to compare      gap.py
+    weat                  of association tests                            association.py
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
 `stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is not
@@ -29,6 +30,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.evaluate.estimands.association import TESTS, WEAT, WEAT_ESTIMANDS
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
@@ -56,6 +58,7 @@ __all__ = [
     "find",
     "in_order",
     "kernel_rows",
+    "listed_by",
     "lookup",
     "of_sample",
     "plugin_figures",
@@ -69,7 +72,7 @@ def _admit(estimand: Estimand) -> Estimand:
     """Return a plug-in's estimand; Unfit where it cannot be used."""
     if not callable(estimand.figures):
         raise Unfit("its figures is no function")
-    if estimand.kind not in NOUNS:
+    if estimand.kind not in ("contrast", "inference"):
         raise Unfit(f"it is over {estimand.kind} rows, and there is contrast and inference")
     ends = (estimand.low, estimand.high)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends):
@@ -83,13 +86,16 @@ CATALOGUE = Registry(
     "senseprobe.estimands",
     Estimand,
     "estimand",
-    (*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS, *NLI_ESTIMANDS),
+    (
+        *(*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS),
+        *(*NLI_ESTIMANDS, *WEAT_ESTIMANDS),
+    ),
     _admit,
 )
 """All estimands by id, in order of print: ours, then those of plug-ins."""
 
 
-FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS)
+FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS)
 """The families of tests of single models, but for that of all configs whose polarity is permuted."""
 
 
@@ -144,8 +150,11 @@ def figures(
     seed: int = 0,
     confidence: float = CONFIDENCE,
     scale: Scale = "log",
+    words: pd.DataFrame | None = None,
 ) -> list[Figure]:
     """Return every figure that the design asks for, in its order; `rows` are one config's, with scores.
+
+    `words` are the cosines of the words of association tests.
 
     `relative` gives a figure per group and the `spread`; `preference` and those of StereoSet one per bias type, too.
     Pronoun estimands that need praise and blame are left out of a config without them. `seed` draws the permutations,
@@ -158,7 +167,7 @@ def figures(
     plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
     ours = (estimand for estimand in estimands.values() if estimand.figures is None)
     computed = {added.id: added for estimand in ours for added in estimand.computed_with(design)}
-    scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale)
+    scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale, words=words)
     table = compact(rows, design)
     results = [
         figure
@@ -171,6 +180,11 @@ def figures(
         tests = iter(corrected(whole, DECLARED_GAPS))
         results = [next(tests) if figure.group is None else figure for figure in results]
     return [*results, *(figure for plugin in plugged for figure in plugin_figures(plugin, rows, design, config, seed))]
+
+
+def listed_by(design: Design) -> tuple[str, ...]:
+    """Return the estimands that a design lists; imports and older releases of association tests list none."""
+    return design.estimands or ((WEAT.id,) if design.kind == WEAT.kind else ())
 
 
 def declared(name: str, design: Design) -> Estimand:

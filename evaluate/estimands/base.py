@@ -31,7 +31,7 @@ Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
 
-NOUNS: Mapping[str, str] = {"contrast": "pairs", "inference": "inference"}
+NOUNS: Mapping[str, str] = {"contrast": "pairs", "inference": "inference", "association": "association tests"}
 """What messages call the rows of a kind that estimands are over."""
 
 
@@ -40,6 +40,7 @@ class Scope:
     """What a figure is of: a config, or a group of its rows, which is named in words; and how it is computed.
 
     `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
+    `words` are the cosines of the words of association tests (word_tables.COSINES).
     `rules` holds interval rules that several estimands share.
     """
 
@@ -50,6 +51,7 @@ class Scope:
     scale: Scale = "log"
     group: str | None = None
     about: tuple[str, ...] = ()
+    words: pd.DataFrame | None = None
     rules: dict[str, Projection] = field(init=False, default_factory=dict)
 
 
@@ -135,6 +137,7 @@ class Estimand:
     no_parts: ClassVar[str] = "the slice lacks rows that it needs"  # why a slice can be without it
     is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
+    measure: ClassVar[str] = "points"  # what its figures are counted in
 
     @property
     def from_zero(self) -> bool:

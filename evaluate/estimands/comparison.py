@@ -60,6 +60,7 @@ from senseprobe.statistics import (
 SCORES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo_score", "anti_score"),
     "inference": LABELS,
+    "association": ("score",),
 }
 ALIKE = "the two models answer every row alike"
 CONSTANT = "the two models differ by the same in every row, so that no interval over words or frames can be estimated"

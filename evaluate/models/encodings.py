@@ -1,10 +1,11 @@
 """How a model makes vectors of words and sentences: what a user asks for, and what a result states."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Protocol, Self
 
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.units import Unit
 
 LEVELS: Mapping[str, str] = {
     "word": "the word alone",
@@ -49,6 +50,10 @@ class EncodingOptions:
             raise ModelError(f"{text!r} is no encoding of words") from None
 
 
+OWN_WAY = EncodingOptions()
+"""The model's own way in everything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """How a model makes the vectors of a level, all of it resolved: names and what they are, in order."""
@@ -60,3 +65,35 @@ class Encoding:
     def text(self) -> str:
         """The encoding as a signature states it: ``level=cword;pooling=mean;check=last;layer=12;start=bos``."""
         return ";".join(f"{name}={part}" for name, part in (("level", self.level), *self.parts))
+
+
+class VectorModel(Protocol):
+    """A model with the ability ``vectors``: of words, sentences, or words in sentences, as `levels` says.
+
+    - `encoding(level)`: how it makes them. ModelError where it has no such level, or cannot do what was asked.
+    - `width(level)`: numbers of a unit: its `dimensions`, and at the level ``cword`` twice as many, since the vector by
+      another pooling follows, which is the check of the first.
+    - `encode(level, units, done)`: as `Scorer.score`; an answer is a vector of float32, all NaN where there is none.
+    - `reasons(level, units)`: why a unit has none, in a few words.
+    """
+
+    name: str
+    ability: str
+    levels: tuple[str, ...]
+    dimensions: int
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """As of every model."""
+
+    def encoding(self, level: str) -> Encoding:
+        """Return how it makes the vectors of a level."""
+
+    def width(self, level: str) -> int:
+        """Return how many numbers a unit has."""
+
+    def encode(self, level: str, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Any]:
+        """Yield the vectors of units, a forward pass at a time."""
+
+    def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
+        """Yield why a unit has no vector."""

@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget
 
 T = TypeVar("T")
+
+VECTORS = "vectors:"
+"""What stands before the path of a file of vectors."""
 
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
 RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
@@ -42,7 +46,9 @@ class ModelSource:
     - `name`: a folder, a model that was fetched (`packages`), or a name on the Hub; the first of these that there is.
     - `revision`: a branch, tag or commit of the Hub.
     - `labels`: the classes of a model of inference that has no names for them.
-    - `model` and `tokenizer`: of transformers, in memory; they are used as they are, and `name` is only a name.
+    - `model` and `tokenizer`: of transformers, in memory; they are used as they are, and `name` is only a name. Or
+      `model` are vectors by word, and there is no tokenizer.
+    - `encoding`: how vectors are made, where that is not the model's own way.
     - `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
     """
 
@@ -55,6 +61,12 @@ class ModelSource:
     labels: str | None = None
     model: Any = None
     tokenizer: Any = None
+    encoding: EncodingOptions = OWN_WAY
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether its model reads texts, and is not a table of vectors."""
+        return not self.name.startswith(VECTORS) and (self.model is None or self.tokenizer is not None)
 
     @property
     def spec(self) -> str:
@@ -62,6 +74,8 @@ class ModelSource:
 
         Raises ModelError where a folder has a revision, or where a model that can be fetched was not.
         """
+        if self.name.startswith(VECTORS):
+            return self.name
         is_folder = Path(self.name).expanduser().is_dir()
         fetched = None if is_folder else find_fetched(self.name)
         if self.revision and (is_folder or fetched):
@@ -103,7 +117,10 @@ OWN = (
     Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
     Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
     Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
+    Family(id="encoder", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
+    Family(id="vectors", ability="vectors", title="a file of vectors", path="vector_files:VectorFile"),
 )
+
 FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
 """By id, which is the ability of a family of ours; then those of plug-ins."""
 
@@ -119,6 +136,8 @@ def ability_of(spec: str) -> str:
 
     Of a body without a head, the heads that exist for it decide: masked, else causal. Raises ModelError.
     """
+    if spec.startswith(VECTORS):
+        return "vectors"
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
     from senseprobe.evaluate.models.checkpoint import read_config
@@ -166,8 +185,11 @@ def load(
     allow_pickle: bool = False,
     batch_tokens: int | None = None,
     labels: str | None = None,
+    encoding: EncodingOptions = OWN_WAY,
 ) -> Model:
     """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
+
+    ``vectors:PATH`` is a file of vectors; `encoding` says how vectors are made where that is not the model's own way.
 
     `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
     bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device; `labels` the
@@ -179,12 +201,19 @@ def load(
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
+    elif ability == "vectors":
+        model = _class_of(_vectors_of(spec)).load(spec, options=encoding, **options)
     elif ability in {family.id for family in OWN}:
         model = _class_of(ability).load(spec, **options)
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
     model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
+
+
+def _vectors_of(spec: str) -> str:
+    """Return the family of ours that has vectors of what is at `spec`: that of files, or of models that read texts."""
+    return "vectors" if spec.startswith(VECTORS) else "encoder"
 
 
 def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of ours
@@ -198,6 +227,13 @@ def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
     return {} if labels is None else {"labels": labels}
 
 
+def ability_of_source(source: ModelSource) -> str:
+    """Return the ability of the model of a source, loaded or in memory. Raises ModelError."""
+    if source.model is None:
+        return ability_of(source.spec)
+    return ability_in_memory(source) if source.reads_texts else "vectors"
+
+
 def ability_in_memory(source: ModelSource) -> str:
     """Return the ability of the model that a source has in memory. ModelError where its class is of none."""
     kind = type(source.model).__name__
@@ -208,13 +244,20 @@ def ability_in_memory(source: ModelSource) -> str:
 
 def wrap(source: ModelSource, ability: str) -> Model:
     """Wrap the model of transformers that a source has in memory, on its own device; it stays as it is."""
+    stated = _stated(source.name, ability, source.labels)
+    if not source.reads_texts:
+        return cast("Model", _class_of("vectors").wrap(source.name, source.model, source.encoding))
     from senseprobe.evaluate.models.base import dtype_of
     from senseprobe.evaluate.models.checkpoint import adopt
 
-    stated = _stated(source.name, ability, source.labels)
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
-    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, source.labels)
+    options = (model.device, source.batch_tokens)
+    if ability == "vectors":
+        return cast(
+            "Model", _class_of("encoder").wrap(source.name, model, tokenizer, *options, options=source.encoding)
+        )
+    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, *options, source.labels)
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
-from senseprobe.evaluate.scorers import causal, causal_nli, masked, nli
+from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted
@@ -19,14 +19,15 @@ from senseprobe.statistics import SCALES
 __all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "get"]
 
 READABLE = ("text", "beside", "span", "order")
+PLUGGED_KINDS = ("contrast", "inference")
 DUST = 1e-6
 """By which a number may lie outside its range, times the end where that is above 1: what computing adds to it."""
 
 
 def admit(scorer: Scorer) -> Scorer:
     """Return the scorer of a plug-in with its answers checked. Raise Unfit where rows could not take its numbers."""
-    if scorer.kind not in COLUMNS:
-        raise Unfit(f"its rows are {scorer.kind}, and there is {_listed([*COLUMNS])}")
+    if scorer.kind not in PLUGGED_KINDS or scorer.level:
+        raise Unfit(f"its rows are {scorer.kind}, and there is {_listed([*PLUGGED_KINDS])}")
     columns = COLUMNS[scorer.kind]
     if not _are_texts(scorer.columns) or tuple(scorer.columns) != columns:
         raise Unfit(f"its columns are {_listed(scorer.columns)}, where figures need {_listed(columns)}")
@@ -93,7 +94,7 @@ def _checked_answer(
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
 
-_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS)
+_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS, *association.SCORERS)
 SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 """All scorers by id: ours, then those of plug-ins."""
 

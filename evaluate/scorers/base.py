@@ -6,9 +6,11 @@ from itertools import islice, repeat
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate import units as rows_of_kinds
+from senseprobe.evaluate.units import Unit, UnitTable
 from senseprobe.statistics import Scale
 
 Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
@@ -17,12 +19,18 @@ Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
 Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Answers]]
 Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 
-KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
+KINDS: Mapping[str, str] = {
+    "masked": "contrast",
+    "causal": "contrast",
+    "inference": "inference",
+    "vectors": "association",
+}
 """The kind of rows that scorers of an ability take unless they name another; of plug-ins' abilities ``contrast``."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("score",),
     "inference": ("entailment", "neutral", "contradiction"),
+    "association": ("score",),
 }
 """The numbers of a unit in rows of a kind."""
 
@@ -33,11 +41,34 @@ NO_REASON = "no reason given"
 _WINDOW = 65_536
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """What figures are computed from.
+
+    - `tables`: by config its rows with their numbers, and the names of the `columns` of these.
+    - `words`: of association tests the cosines of words (word_tables.py); None of others.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    columns: Sequence[str]
+    words: pd.DataFrame | None = None
+
+
+def select_all(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
+    """Return the rows of configs, all of which are scored."""
+    return tables
+
+
+def tabulate_numbers(units: UnitTable) -> ScoredRows:
+    """Return rows with the numbers of their units."""
+    return ScoredRows(units.tables(), units.columns)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorer:
     """A named way from a model to numbers per sentence (or pair).
 
-    - `ability`: what it asks of a model: ``masked``, ``causal`` or ``inference``.
+    - `ability`: what it asks of a model: ``masked``, ``causal``, ``inference`` or ``vectors``.
     - `rows`: the kind of rows that it takes, where that is not the usual one of its ability (see `kind`).
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
       or ``order`` (which of the two is sentence 1).
@@ -48,6 +79,8 @@ class Scorer:
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
       of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
+    - `level`: of association tests what has vectors: ``word``, ``sent`` or ``cword``; empty of others. `score` answers
+      with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
@@ -73,6 +106,9 @@ class Scorer:
     basis: str = ""
     parts: tuple[str, ...] = ()
     made: Callable[..., float] | None = None
+    level: str = ""
+    select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
+    tabulate: Callable[[UnitTable], ScoredRows] = tabulate_numbers
     without_start: str = ""
     version: int = 1
     origin: str = ""
@@ -81,8 +117,22 @@ class Scorer:
 
     @property
     def kind(self) -> str:
-        """The kind of rows that it takes: ``contrast`` or ``inference``."""
+        """The kind of rows that it takes: ``contrast``, ``inference`` or ``association``."""
         return self.rows or KINDS.get(self.ability, "contrast")
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The columns of the texts that are scored, each with its counterpart: at the level of words the word alone."""
+        return {"word": "word"} if self.level == "word" else rows_of_kinds.KINDS[self.kind].roles
+
+    def width(self, model: Any) -> int | None:  # noqa: ANN401 - of any family with vectors
+        """Return how many numbers the vector of a unit has; None where the answer to a unit is no vector."""
+        return int(model.width(self.level)) if self.level else None
+
+    def identity(self, model: Any) -> dict[str, str]:  # noqa: ANN401 - of any family
+        """Return what a model's numbers depend on, with the ``encoding`` where they are of vectors."""
+        encoding = {"encoding": model.encoding(self.level).text} if self.level else {}
+        return {**model.identity, **encoding}
 
     @property
     def left_to_right(self) -> bool:

@@ -28,7 +28,7 @@ from senseprobe.evaluate import models
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
 from senseprobe.evaluate.estimands.comparison import compare
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.units import Unit, UnitTable
+from senseprobe.evaluate.units import KINDS, Unit, UnitTable
 from senseprobe.importers.plan import read_import
 from senseprobe.records import Design, Figure
 
@@ -328,7 +328,9 @@ def test_stored_replayed_and_reported(
 def test_what_is_asked_of_a_scorer() -> None:
     """Each sentence once, the unrelated one beside the stereotypical one; in other tables it is not asked for."""
     rows = pd.DataFrame({"stereo": ["s"], "anti": ["a"], "unrelated": ["u"]})
-    units = UnitTable({"one": rows, "two": rows}, "contrast", ("text", "beside"), ("score",), unrelated={"two"})
+    units = UnitTable(
+        {"one": rows, "two": rows}, KINDS["contrast"].roles, ("text", "beside"), ("score",), unrelated={"two"}
+    )
     assert {*units.units} == {Unit("s", "a"), Unit("a", "s"), Unit("u", "s")}
     units.add_answers([(Unit("u", "s"), (-1.0,)), (Unit("s", "a"), (-2.0,)), (Unit("a", "s"), (-3.0,))])
     assert units.columns == ["stereo_score", "anti_score", "unrelated_score"]

@@ -30,7 +30,7 @@ from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.units import Unit, UnitTable
+from senseprobe.evaluate.units import KINDS, Unit, UnitTable
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
 
@@ -188,7 +188,7 @@ def replays(sssb: Release, tiny_models: dict[str, Path]) -> Callable[..., Result
 
 def answered(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, float]) -> UnitTable:
     """What a scorer that reads sentences answered."""
-    units = UnitTable(tables, "contrast", ("text",), ("score",))
+    units = UnitTable(tables, KINDS["contrast"].roles, ("text",), ("score",))
     units.add_answers((Unit(text), (score,)) for text, score in scores.items())
     return units
 
@@ -224,7 +224,9 @@ def test_row_order_does_not_matter(seed: int, sssb: Release, tmp_path: Path) -> 
     texts = sorted({text for table in tables.values() for role in ("stereo", "anti") for text in table[role]})
     scores = dict(zip(texts, generator.normal(size=len(texts)).tolist(), strict=True))
     shuffled = {name: table.sample(frac=1, random_state=seed) for name, table in tables.items()}
-    results = [result_of(job, answered(rows, scores), get("aul"), MODEL) for rows in (tables, shuffled)]
+    results = [
+        result_of(job, get("aul").tabulate(answered(rows, scores)), get("aul"), MODEL) for rows in (tables, shuffled)
+    ]
     assert len({bytes_of(result, tmp_path)[0] for result in results}) == 1
 
 
@@ -244,7 +246,7 @@ def test_nothing_of_the_machine(sssb: Release, tmp_path: Path, monkeypatch: pyte
     job = ScoringJob(sssb, "race", 0, "0")
     tables = rows_of(job, get("aul"))
     texts = {text: 0.5 for role in ("stereo", "anti") for text in tables["race"][role]}
-    for content in bytes_of(result_of(job, answered(tables, texts), get("aul"), MODEL), tmp_path):
+    for content in bytes_of(result_of(job, get("aul").tabulate(answered(tables, texts)), get("aul"), MODEL), tmp_path):
         for told in ("hf_abcdefghijklmnop", str(sssb.folder), str(tmp_path), str(Path.cwd())):
             assert told.encode() not in content
 

@@ -17,7 +17,7 @@ from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline
 from senseprobe.evaluate.models.causal import CausalLM
-from senseprobe.evaluate.pipeline import ScoringJob, default_scorer
+from senseprobe.evaluate.pipeline import ScoringJob, default_scorers
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
@@ -57,12 +57,14 @@ def test_no_ability(config: dict[str, object], tmp_path: Path) -> None:
 
 def test_default_scorers() -> None:
     """The default scorers are those that the documentation names, and every ability has one."""
-    assert {ability: default_scorer(ability).id for ability in models.FAMILIES} == {
-        "masked": "aul",
-        "causal": "ll",
-        "inference": "nli",
+    abilities = {family.ability for family in models.FAMILIES.values()}
+    assert {ability: [scorer.id for scorer in default_scorers(ability)] for ability in abilities} == {
+        "masked": ["aul"],
+        "causal": ["ll"],
+        "inference": ["nli"],
+        "vectors": ["weat-word", "weat-sent", "weat-cword"],
     }
-    assert {scorer.ability for scorer in SCORERS.values()} == {*models.FAMILIES}
+    assert {scorer.ability for scorer in SCORERS.values()} == abilities
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from senseprobe.evaluate.reporting.notation import (
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, get
-from senseprobe.evaluate.units import UnitTable
+from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.records import Figure
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -85,10 +85,10 @@ def made(name: str, seed: int, scorer: str = "aul", configs: Sequence[str] = CON
     release = senseprobe.load("sssb@1.0.0")
     job = ScoringJob(release, None, seed=0, version="0.1.0")
     tables = {config: release.table(config) for config in configs}
-    units = UnitTable(tables, "contrast", ("text",), ("score",))
+    units = UnitTable(tables, KINDS["contrast"].roles, ("text",), ("score",))
     numbers = np.random.default_rng(seed).normal(-3, 1, (len(units), 1))
     units.add_answers(zip(units.units, numbers.tolist(), strict=True))
-    return result_of(job, units, get(scorer), {**MODEL, "name": name})
+    return result_of(job, get(scorer).tabulate(units), get(scorer), {**MODEL, "name": name})
 
 
 def render(results: Sequence[Result]) -> str:

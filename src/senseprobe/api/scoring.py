@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
 from senseprobe import project
@@ -19,6 +20,7 @@ from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from senseprobe.api.releases import ReleaseSpec
@@ -32,7 +34,11 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.result_exports import ExportedResults, ExportSource
     from senseprobe.importers.draft import Factors, RowTable
 
+    Vectors = Mapping[str, ArrayLike] | ArrayLike
+
 Progress = Callable[[int], None]
+LIBRARIES = ("torch", "transformers")
+"""What models of texts are run by; files of vectors need none."""
 
 
 def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
@@ -51,10 +57,16 @@ def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
 
 @with_progress("scoring {model}")
 def score(
-    model: str | Path | PreTrainedModel,
+    model: str | Path | PreTrainedModel | Vectors,
     release: ReleaseSpec | RowTable,
     scorers: str | Sequence[str] = (),
     *,
+    level: str | Sequence[str] = (),
+    pooling: str | None = None,
+    layer: int | None = None,
+    start: bool = True,
+    lower: bool | None = None,
+    exact: bool = False,
     config: str | None = None,
     factors: Factors = (),
     tokenizer: PreTrainedTokenizerBase | None = None,
@@ -82,11 +94,19 @@ def score(
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
     as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
 
+    Association tests are scored by ``weat-word``, ``weat-sent`` and ``weat-cword``; ``weat`` stands for those of each
+    `level` (``word``, ``sent``, ``cword``; default: all that the model has). Then `model` may also be ``vectors:PATH``,
+    a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array of
+    shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden states
+    of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing; `lower` looks
+    words up in lower case. `exact` counts every p exactly up to 52 targets, which may take gigabytes.
+
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
-    ``anti``, or ``premise`` and ``hypothesis``. Its results are called "not a release", with a hash of the rows. Other
-    columns are used where a release has them under the same name; `factors` names those whose levels stand for more of
-    their kind, over which intervals generalise: ``["target"]``, or ``{"words": ("bad", "good")}`` where the first and
-    the second sentence of a pair have each their own. `say` hears which estimands need more columns.
+    ``anti``, or ``premise`` and ``hypothesis``, or ``test``, ``role`` (X, Y, A, B) and ``word`` or ``sentence``. Its
+    results are called "not a release", with a hash of the rows. Other columns are used where a release has them under
+    the same name; `factors` names those whose levels stand for more of their kind, over which intervals generalise:
+    ``["target"]``, or ``{"words": ("bad", "good")}`` where the first and the second sentence of a pair have each their
+    own. `say` hears which estimands need more columns.
 
     Return a result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written
     to `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to
@@ -99,24 +119,33 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
-    job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config)
-    from senseprobe.evaluate import pipeline
-    from senseprobe.evaluate.control import RELEASE, ROWS
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.encodings import EncodingOptions
 
+    encoding = EncodingOptions(pooling, layer, None if start else "off", lower)
+    parts: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
     if isinstance(model, str | Path):
         if tokenizer is not None or name is not None:
             raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
-        source = ModelSource(str(model), revision, device, dtype, batch_tokens, allow_pickle, labels)
+        source = ModelSource(str(model), revision, device, dtype, allow_pickle=allow_pickle, **parts)
     elif (revision, device, dtype, allow_pickle) != (None, "auto", "float32", False):
         raise SenseprobeError(
             "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
         )
     else:
-        source = _in_memory(model, tokenizer, name, batch_tokens, labels)
+        source = _in_memory(model, tokenizer, name, parts)
+    estimands = (*estimands, *(["weat-exact"] if exact else []))
+    libraries = LIBRARIES if source.reads_texts else ()
+    job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config, libraries)
+    from senseprobe.evaluate import pipeline
+    from senseprobe.evaluate.control import RELEASE, ROWS
+    from senseprobe.evaluate.scorers.association import expand_levels
+
+    levels = (level,) if isinstance(level, str) else tuple(level)
+    names = expand_levels([scorers] if isinstance(scorers, str) else scorers, levels)
     options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
-    names = [scorers] if isinstance(scorers, str) else scorers
-    return pipeline.score(job, source, names, options, partial(_job, RELEASE, seed, ROWS) if control else None)
+    probed = partial(_job, RELEASE, seed, ROWS) if control else None
+    return pipeline.score(replace(job, levels=levels), source, names, options, probed)
 
 
 def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None]) -> ReleaseSpec:
@@ -139,21 +168,21 @@ def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Cal
 
 
 def _in_memory(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase | None,
-    name: str | None,
-    batch_tokens: int | None,
-    labels: str | None,
+    model: PreTrainedModel | Vectors, tokenizer: PreTrainedTokenizerBase | None, name: str | None, parts: dict[str, Any]
 ) -> ModelSource:
-    """Return the source of a model in memory, which is used in its own number format."""
+    """Return the source of a model in memory, which is used in its own number format, or of vectors."""
     from senseprobe.evaluate.models import ModelSource
 
+    if not hasattr(model, "config"):  # vectors
+        if tokenizer is not None:
+            raise SenseprobeError("vectors have no tokenizer: leave it out")
+        return ModelSource(name or "vectors in memory", model=model, **parts)
     if tokenizer is None:
         raise SenseprobeError("a model in memory needs its tokenizer: score(model, release, tokenizer=tokenizer)")
-    title = name or str(model.config.name_or_path or "") or type(model).__name__
-    dtype = str(model.dtype).removeprefix("torch.")
-    parts = {"batch_tokens": batch_tokens, "labels": labels, "model": model, "tokenizer": tokenizer}
-    return ModelSource(title, dtype=dtype, **parts)
+    pretrained = cast("PreTrainedModel", model)
+    title = name or str(pretrained.config.name_or_path or "") or type(model).__name__
+    dtype = str(pretrained.dtype).removeprefix("torch.")
+    return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **parts)
 
 
 @with_progress("replaying {result}")
@@ -304,12 +333,17 @@ def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:
 
 
 def _job(
-    release: ReleaseSpec, seed: int, limit: int | None, estimands: Sequence[str] = (), config: str | None = None
+    release: ReleaseSpec,
+    seed: int,
+    limit: int | None,
+    estimands: Sequence[str] = (),
+    config: str | None = None,
+    libraries: Sequence[str] = LIBRARIES,
 ) -> ScoringJob:
     """Return what is to be scored, verified, before a model is loaded.
 
-    `config` is one of the release, unless the name of the release says which. Raises SenseprobeError also where the
-    libraries that score are not installed.
+    `config` is one of the release, unless the name of the release says which; `libraries` are those that score. Raises
+    SenseprobeError also where they are not installed.
     """
     from senseprobe.importers.draft import Draft
 
@@ -323,7 +357,6 @@ def _job(
     config = config or named
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
-    libraries = ("torch", "transformers")
     _require_libraries(libraries, "models")
     from senseprobe.evaluate.pipeline import ScoringJob
 

@@ -76,7 +76,10 @@ def fetch(
 
 def score(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A folder, smollm2 once fetched, or a name on the Hugging Face Hub.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A folder, smollm2 once fetched, vectors:FILE, or a name on the Hugging Face Hub."
+        ),
     ],
     release: Annotated[
         str,
@@ -92,16 +95,45 @@ def score(
             "--scorer",
             "-m",
             metavar="NAME",
-            help="A scorer, such as aul or ll; may be repeated. Default: the first of the model's family.",
+            help="A scorer, such as aul, ll or weat; may be repeated. Default: the first of the model's family.",
         ),
     ] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="word|sent|cword",
+            help="Of -m weat: the word alone, its sentence, or the word in its sentence; may be repeated.",
+        ),
+    ] = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="One vector of several tokens: cls, mean, max or last of a sentence; mean, first, last or head of a "
+            "word in it. Default: the model's own.",
+        ),
+    ] = None,
+    layer: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Hidden states to take vectors from, -1 the last. Default: the last."),
+    ] = None,
+    bos: Annotated[
+        bool, typer.Option(help="Put a start token before a text where a decoder's tokenizer puts none.")
+    ] = True,
+    lower: Annotated[
+        bool | None, typer.Option(help="Look words up in lower case in a file of vectors. Default: as the file is.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option(help="Count every p of association tests exactly, up to 52 targets: weat-exact.")
+    ] = False,
     estimand: Annotated[
         list[str] | None,
         typer.Option(
             "--estimand",
             "-e",
             metavar="NAME",
-            help="A figure in addition to the release's own: of a plug-in, or relative-mean; may be repeated.",
+            help="A figure in addition to the release's own: of a plug-in, or a variant such as relative-mean or "
+            "weat-pop; may be repeated.",
         ),
     ] = None,
     out: Out = Path("results"),
@@ -142,7 +174,7 @@ def score(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a language model or an inference model on a frozen release, which is verified first."""
+    """Score a language model, an inference model or vectors on a frozen release, which is verified first."""
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
@@ -151,6 +183,12 @@ def score(
             model,
             release,
             scorer or (),
+            level=level or (),
+            pooling=pooling,
+            layer=layer,
+            start=bos,
+            lower=lower,
+            exact=exact,
             out=out,
             seed=seed,
             limit=limit,

@@ -3,10 +3,12 @@
 ::
 
     agreement.py    agreement of people beyond chance, with intervals from resampled items
+    association.py  effect sizes of association tests, with intervals over targets and attributes
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
     intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
     boundary.py     intervals where a model decides all rows of a cell alike
     permutation.py  permutations of labels and of signs, and the correction of p-values
+    subset_sums.py  p of a difference of means over all divisions, without drawing any
 
 Everything here works on numpy arrays, without models, tables or datasets.
 """
@@ -19,6 +21,7 @@ from senseprobe.statistics.agreement import (
     agreement_between,
     agreement_within,
 )
+from senseprobe.statistics.association import effect_interval, effect_size
 from senseprobe.statistics.boundary import (
     Interval,
     block_interval,
@@ -57,7 +60,9 @@ from senseprobe.statistics.permutation import (
     permutation_p,
     sign_flips,
     studentised,
+    tarone_holm,
 )
+from senseprobe.statistics.subset_sums import EnclosedP, division_p, drawn_p
 
 __all__ = [
     "CONFIDENCE",
@@ -71,6 +76,7 @@ __all__ = [
     "BoolArray",
     "DawidSkene",
     "Divisions",
+    "EnclosedP",
     "Ends",
     "Estimate",
     "FactorLevels",
@@ -91,7 +97,11 @@ __all__ = [
     "difference_intervals",
     "difference_p",
     "difference_test",
+    "division_p",
     "divisions",
+    "drawn_p",
+    "effect_interval",
+    "effect_size",
     "estimate_rest",
     "holm",
     "permutation_p",
@@ -101,4 +111,5 @@ __all__ = [
     "share_intervals",
     "sign_flips",
     "studentised",
+    "tarone_holm",
 ]

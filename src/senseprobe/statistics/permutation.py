@@ -228,6 +228,25 @@ def holm(p: ArrayLike) -> FloatArray:
     return corrected
 
 
+def tarone_holm(p: ArrayLike, least: ArrayLike, alpha: float) -> FloatArray:
+    """Return p-values, shape (m,), after Holm's correction over the tests that can reach alpha; NaN of the others.
+
+    `least` is the smallest p that each test can have. With k the smallest number such that at most k tests can reach
+    alpha/k, the others leave: they could not be rejected, and cost the rest nothing (Tarone 1990). A test whose p is
+    NaN was not made and leaves before.
+    """
+    values, smallest = np.asarray(p, dtype=np.float64), np.asarray(least, dtype=np.float64)
+    made = ~np.isnan(values)
+    able = made
+    for k in range(1, int(made.sum()) + 1):
+        able = made & (smallest <= alpha / k)
+        if able.sum() <= k:
+            break
+    corrected = np.full(len(values), np.nan)
+    corrected[able] = holm(values[able])
+    return corrected
+
+
 def hash_draw(seed: int, *words: str, size: int = 8) -> int:
     """Return a number of `size` bytes, from 0, for a seed and words such as a config and an id.
 

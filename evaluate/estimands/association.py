@@ -1,0 +1,298 @@
+"""Association tests: whether two sets of targets differ in how near they lie to two sets of attributes.
+
+The effect is that of Caliskan et al. (2017) over words, whatever level their vectors are of; a word's sentences were
+averaged before. The published test of sentences, which takes each for a draw of its own, is a variant.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
+from senseprobe.evaluate.estimands.multiple_testing import Family
+from senseprobe.records import Design, Figure
+from senseprobe.statistics import (
+    CONFIDENCE,
+    FEWEST_LEVELS,
+    EnclosedP,
+    FloatArray,
+    division_p,
+    effect_interval,
+    effect_size,
+    tarone_holm,
+)
+
+ALPHA = 1 - CONFIDENCE
+MOST_MISSING = 0.2
+"""Share of a set's words without a vector above which a test gets no headline."""
+
+SETS = ("X", "Y", "A", "B")
+"""The targets X and Y, and the attributes A and B."""
+
+TESTS = Family(
+    id="tests",
+    says="all tests of a config, at one level and one pooling; those whose smallest p cannot reach the corrected "
+    "threshold leave first (Tarone 1990)",
+    by=("config", "estimand"),
+    estimands=("weat", "weat-pop", "weat-two-sided", "weat-exact", "weat-sentence"),
+)
+
+# What a test says, in the words of tables; `Weat.wording` says when.
+SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
+CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
+
+
+@dataclass(frozen=True, slots=True)
+class TestWords:
+    """The words of a test: by set those with a vector (`has`) and those without (`missing`).
+
+    `cosines` and `check` have shape (words of X and Y, words of A and B), X and A first, of those with a vector; in
+    `check` they are of vectors by another pooling, NaN where there is none.
+    """
+
+    has: Mapping[str, tuple[str, ...]]
+    missing: Mapping[str, tuple[str, ...]]
+    cosines: FloatArray
+    check: FloatArray
+
+    @classmethod
+    def of_table(cls, table: pd.DataFrame) -> "TestWords":
+        """Return the words of one test from its rows of a table of words (word_tables.COSINES)."""
+        sides = [list(zip(table[f"{side}_role"], table[side], strict=True)) for side in ("target", "attribute")]
+        words = [sorted(dict.fromkeys(side), key=lambda word: SETS.index(word[0])) for side in sides]
+        rows, columns = (
+            np.array([*map({word: number for number, word in enumerate(names)}.__getitem__, side)], dtype=np.intp)
+            for names, side in zip(words, sides, strict=True)
+        )
+        cosines = np.full((2, len(words[0]), len(words[1])), np.nan)
+        cosines[:, rows, columns] = table[["cosine", "check"]].to_numpy(dtype=np.float64).T
+        there = [np.isfinite(cosines[0]).any(axis=axis) for axis in (1, 0)]
+        by_set: dict[bool, dict[str, list[str]]] = {True: {name: [] for name in SETS}, False: {}}
+        for names, has in zip(words, there, strict=True):
+            for (name, word), found in zip(names, has.tolist(), strict=True):
+                by_set[found].setdefault(name, []).append(word)
+        has, missing = ({name: tuple(own) for name, own in by_set[found].items()} for found in (True, False))
+        return cls(has, missing, *cosines[:, there[0]][:, :, there[1]])
+
+    def associations(self, cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return s(w, A, B) of the words of X, and of those of Y: the mean cosine with A less that with B."""
+        ends = len(self.has["X"]), len(self.has["A"])
+        values = cosines[:, : ends[1]].mean(axis=1) - cosines[:, ends[1] :].mean(axis=1)
+        return values[: ends[0]], values[ends[0] :]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weat(Estimand):
+    """The effect size of an association test, with an interval over all four sets and the p of permuted targets.
+
+    `population`: whether the standard deviation is that of a population; `two_sided` and `exact`: how p is computed.
+    """
+
+    population: bool = False
+    two_sided: bool = False
+    exact: bool = False
+
+    neutral: ClassVar[float | None] = 0.0
+    p_is_permuted: ClassVar[bool] = True
+    no_parts: ClassVar[str] = "a test takes all its words"
+    measure: ClassVar[str] = "standard deviations"
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
+        if scope.words is None:
+            return []
+        tables = scope.words.groupby("test", sort=False)
+        return with_corrected([self._test(str(name), table, scope) for name, table in tables])
+
+    def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
+        words = TestWords.of_table(table)
+        facts = {"identity": str(table["identity"].iloc[0] or ""), "missing": words.missing}
+        levels = {side: len(own) for side, own in words.has.items()}
+        if not all(levels.values()):
+            lacking = " and ".join(side for side, count in levels.items() if not count)
+            return self._figure(name, scope, levels, value=None, note=f"no word of {lacking} has a vector", **facts)
+        return self._figure(name, scope, levels, **self._effect(words, scope), **facts)
+
+    def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
+        """Return effect, interval, p and notes of a test all of whose sets have words."""
+        x, y = words.associations(words.cosines)
+        value = effect_size(x, y, population=self.population)
+        if value is None:
+            return {"value": None, "note": "all targets have the same association"}
+        ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
+        few = f"{NOT_ESTIMABLE} from under {FEWEST_LEVELS} words in a set" if ends is None else ""
+        tested = division_p(x, y, two_sided=self.two_sided, exact=self.exact)
+        interval = {} if ends is None else {"low": ends[0], "high": ends[1], "method": "jackknife"}
+        note = joined(few, _turned(words, value))
+        return {"value": value, **interval, **_p_fields(tested), "note": note}
+
+    def _figure(self, test: str, scope: Scope, levels: Mapping[str, int], **fields: Any) -> Figure:  # noqa: ANN401
+        scored, unscored = sum(levels.values()), sum(map(len, fields.get("missing", {}).values()))
+        return Figure(
+            config=scope.config,
+            sense_type=scope.design.sense_type,
+            estimand=self.id,
+            group=test,
+            neutral=self.neutral,
+            rows=scored + unscored,
+            scored=scored,
+            unscored=unscored,
+            ties=0,
+            levels=levels,
+            definition=self.definition,
+            **fields,
+        )
+
+    def lost_too_many(self, figure: Figure) -> bool:
+        """Return whether a set of a test lost so many of its words that the test gets no headline."""
+        lost = ((len(words), figure.levels.get(side, 0)) for side, words in figure.missing.items())
+        return any(missing > MOST_MISSING * (missing + left) for missing, left in lost)
+
+    def wording(self, figure: Figure) -> str:
+        """Return what a test says: `SHOWN`, `THESE_WORDS`, `NOT_SHOWN`, `CANNOT_REACH` or `NO_INTERVAL`.
+
+        `THESE_WORDS`: p, which holds the attribute words fixed, is small, and the interval over other words includes 0.
+        """
+        if figure.p is None:
+            return NO_INTERVAL
+        if figure.p_holm is None:
+            return CANNOT_REACH
+        if figure.p_holm > ALPHA:
+            return NOT_SHOWN
+        if figure.low is None or figure.high is None:
+            return NO_INTERVAL
+        return THESE_WORDS if figure.low <= 0 <= figure.high else SHOWN
+
+    def bias_type(self, figure: Figure) -> str:
+        """Return the identity that a test is about."""
+        return figure.identity
+
+    def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:
+        """Return None: a release counts the words of all tests together."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentenceWeat(Weat):
+    """The published test of sentences: each is permuted as if it were a draw of its own."""
+
+    has_interval: ClassVar[bool] = False
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return a figure for each test of a config, from the associations of its sentences (``score``)."""
+        return with_corrected(
+            [self._sentences(str(name), table, scope) for name, table in rows.groupby("test", sort=False)]
+        )
+
+    def _sentences(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
+        scores = {side: table.loc[table["role"] == side, "score"].to_numpy(dtype=np.float64) for side in SETS}
+        scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
+        levels = {side: len(values) for side, values in scores.items()}
+        value = effect_size(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
+        identity = str(table["identity"].iloc[0] or "") if "identity" in table else ""
+        if value is None:
+            return self._figure(name, scope, levels, value=None, identity=identity, note="no effect can be computed")
+        tested = division_p(scores["X"], scores["Y"])
+        return self._figure(name, scope, levels, value=value, identity=identity, **_p_fields(tested))
+
+
+def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
+    """Return the fields of a figure with p: its upper end, and the lower one where p is only enclosed."""
+    return {
+        "p": tested.high,
+        "p_low": None if tested.low == tested.high else tested.low,
+        "p_least": tested.least,
+    }
+
+
+def _turned(words: TestWords, value: float) -> str:
+    """Return a note where the effect by another pooling of tokens has the other sign; empty where it has not."""
+    if not np.isfinite(words.check).all():
+        return ""
+    other = effect_size(*words.associations(words.check))
+    if other is None or other * value >= 0:
+        return ""
+    return f"pooled the other way (check), the effect has the other sign: {other:+.2f}"
+
+
+def with_corrected(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the tests of a family with `p_holm`: None where a test cannot reach the corrected threshold."""
+    tested = [number for number, figure in enumerate(figures) if figure.p is not None]
+    results = list(figures)
+    p, least = (
+        np.array([getattr(figures[number], name) for number in tested], dtype=np.float64) for name in ("p", "p_least")
+    )
+    for number, corrected in zip(tested, tarone_holm(p, least, ALPHA).tolist() if tested else (), strict=True):
+        results[number] = replace(figures[number], p_holm=None if np.isnan(corrected) else corrected)
+    return results
+
+
+_WEAT = Weat(
+    id="weat",
+    title="effect size of an association test",
+    low=-2.0,
+    high=2.0,
+    kind="association",
+    direction="above 0: the targets X lie nearer to the attributes A, and Y nearer to B, than the other way round",
+    source="Caliskan, Bryson & Narayanan 2017; over words at each level, which May et al. 2019 and Tan & Celis 2019 "
+    "do not have",
+    says="The mean association of the words of X less that of Y, in standard deviations (of the sample) of all of "
+    "them; p is of permuted target words, one-sided, counted exactly or enclosed.",
+    cannot_say="Nearness of vectors is no behaviour. p holds the attribute words fixed: it says nothing of others. The "
+    "interval speaks of words like these, in lists of this length.",
+    presentation=Presentation(
+        rank=1,
+        groups="tests",
+        tested_groups="test",
+        ends=("X nearer to B", "X nearer to A"),
+        leanings=("has X nearer to B, and Y nearer to A", "has X nearer to A, and Y nearer to B"),
+        tendency="has X nearer to A",
+        effect="association",
+    ),
+)
+WEAT_ESTIMANDS = (
+    _WEAT,
+    replace(
+        _WEAT,
+        id="weat-pop",
+        title="effect size in standard deviations of the population",
+        source="the released codes of WEFE and of Zhou, Kaneko & Bollegala 2022",
+        says="As weat, with the standard deviation of the population: larger, by 3 % for 8 and 8 words.",
+        variant_of="weat",
+        population=True,
+    ),
+    replace(
+        _WEAT,
+        id="weat-two-sided",
+        title="effect size, with a two-sided p",
+        says="As weat, with the p of a difference that is at least as large either way.",
+        variant_of="weat",
+        two_sided=True,
+    ),
+    replace(
+        _WEAT,
+        id="weat-exact",
+        title="effect size, with p counted exactly",
+        says="As weat, with p counted exactly up to 52 targets, where weat encloses it above 40.",
+        variant_of="weat",
+        exact=True,
+    ),
+    SentenceWeat(
+        id="weat-sentence",
+        title="the published test of sentences",
+        low=-2.0,
+        high=2.0,
+        kind="association",
+        direction="above 0: sentences of X lie nearer to those of A, and of Y to those of B, than the other way round",
+        source="May, Wang, Bordia, Bowman & Rudinger 2019 (SEAT), and its released code",
+        says="The effect over single sentences, with the p of permuted sentences.",
+        cannot_say="It is anti-conservative: the sentences of a word are alike, and count as if each were drawn anew "
+        "(docs/coverage.md says by how much). It is here to compare with published numbers.",
+        variant_of="weat",
+        presentation=Presentation(groups="tests, sentences permuted"),
+    ),
+)
+WEAT = WEAT_ESTIMANDS[0]

@@ -1,0 +1,81 @@
+"""Effect sizes of association tests, and intervals over the words of all four sets.
+
+A test has two sets of targets, X and Y, and two of attributes, A and B. The association of a target is its mean cosine
+with the words of A minus that with those of B, and the effect size is a standardised difference of their means over X
+and over Y (Caliskan, Bryson & Narayanan 2017; May et al. 2019).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from senseprobe.statistics.intervals import CONFIDENCE, FEWEST_LEVELS, Ends, FloatArray
+
+EQUAL = 1e-12
+"""Associations are equal that differ by at most this, times the largest magnitude."""
+
+
+def effect_size(x: ArrayLike, y: ArrayLike, *, population: bool = False) -> float | None:
+    """Return d, the difference of the means of x and y, shapes (n_x,) and (n_y,), over the standard deviation of both.
+
+    The deviation is that of all values around their common mean, with n - 1 in its denominator, or n for `population`.
+    With sets of equal size n, d lies in ±2 · √((2n - 1)/2n), and in ±2 for `population`. None where all values are
+    equal. Raise ValueError where a set is empty or a value is not finite.
+    """
+    first, second = (np.sort(np.asarray(side, dtype=np.float64).ravel()) for side in (x, y))
+    every = np.sort(np.concatenate([first, second]))  # the order of the words changes nothing
+    if not (len(first) and len(second) and np.isfinite(every).all()):
+        raise ValueError("a set is empty or has a value that is not finite")
+    if every[-1] - every[0] <= EQUAL * np.abs(every).max():
+        return None
+    return float((first.mean() - second.mean()) / every.std(ddof=0 if population else 1))
+
+
+def effect_interval(
+    cosines: ArrayLike, n_x: int, n_a: int, confidence: float = CONFIDENCE, *, population: bool = False
+) -> Ends | None:
+    """Return the interval of d over lists of this length, from cosines of shape (n_x + n_y, n_a + n_b).
+
+    Rows are targets, those of X first, columns attributes, those of A first. As r = d · √(n_x · n_y)/N, with d for
+    `population` and N targets, is a correlation, z = atanh r is shifted by ± t · √V. V is the jackknife's: the sum over
+    the four sets of (n - 1)/n · Σ (z without a word - their mean)². t has the degrees of freedom of the smallest set.
+
+    None where a set has fewer than five words, the correlation is ±1, or no word makes a difference. Raise ValueError
+    where a cosine is not finite.
+    """
+    table = np.asarray(cosines, dtype=np.float64)
+    if not np.isfinite(table).all():
+        raise ValueError("a cosine is not finite")
+    targets, attributes = table.shape
+    sizes = (n_x, targets - n_x, n_a, attributes - n_a)
+    if min(sizes) < FEWEST_LEVELS:
+        return None
+    sums = np.stack([table[:, :n_a].sum(axis=1), table[:, n_a:].sum(axis=1)])
+    whole = sums[0] / n_a - sums[1] / sizes[3]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float(_fisher_z(whole[:, None], np.ones((targets, 1)), n_x)[0])
+        without = [*np.split(_fisher_z(whole[:, None], 1 - np.eye(targets), n_x), [n_x])]
+        for side, columns in zip((0, 1), np.split(table, [n_a], axis=1), strict=True):
+            others = sums.copy()[:, :, None].repeat(columns.shape[1], axis=2)
+            others[side] -= columns
+            lengths = [size - (side == index) for index, size in enumerate(sizes[2:])]
+            associations = others[0] / lengths[0] - others[1] / lengths[1]
+            without.append(_fisher_z(associations, np.ones((targets, 1)), n_x))
+        variance = sum((1 - 1 / len(one)) * float(((one - one.mean()) ** 2).sum()) for one in without)
+    if not (math.isfinite(z) and math.isfinite(variance) and variance > 0):
+        return None
+    reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
+    scale = targets / math.sqrt(sizes[0] * sizes[1]) * (1 if population else math.sqrt((targets - 1) / targets))
+    return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
+
+
+def _fisher_z(associations: FloatArray, kept: FloatArray, n_x: int) -> FloatArray:
+    """Return atanh r of M versions of a test, shape (M,): associations and the targets kept, (N, M) or (N, 1) each."""
+    ours, others = kept[:n_x].sum(axis=0), kept[n_x:].sum(axis=0)
+    count = ours + others
+    centred = associations - (associations * kept).sum(axis=0) / count
+    difference = (centred * kept)[:n_x].sum(axis=0) / ours - (centred * kept)[n_x:].sum(axis=0) / others
+    deviation = np.sqrt((centred**2 * kept).sum(axis=0) / count)
+    return np.asarray(np.arctanh(difference / deviation * np.sqrt(ours * others) / count))

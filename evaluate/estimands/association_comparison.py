@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.association import SETS, WEAT, TestWords
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
@@ -25,22 +26,29 @@ TestKey = tuple[str, str]
 """The config and the name of a test."""
 
 FEWEST_TARGETS = 3
+LARGEST = 1 + 1e-6  # of a cosine, with what computing it adds
 TOO_FEW = "the two models have too few words in common"
 CONSTANT = "a model has the same association for all words"
 
 
 def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
-    """Return the words of each test of a table of words (evaluate/word_tables.py), in its order."""
-    parts = words.to_pandas().groupby(["config", "test"], sort=False)
-    return {(str(config), str(test)): TestWords.of_table(part) for (config, test), part in parts}
+    """Return the words of each test of a table of words (evaluate/word_tables.py), in its order.
 
-
-def is_turned(words: TestWords) -> bool:
-    """Return whether an effect has the other sign by the other pooling of tokens; False where there is none."""
-    if not all(words.has.values()) or not np.isfinite(words.check).all():
-        return False
-    differences = (x.mean() - y.mean() for x, y in map(words.associations, (words.cosines, words.check)))
-    return bool(np.prod([*differences]) < 0)
+    ResultError where a test is not one cosine, from -1 to 1, for each target with each attribute.
+    """
+    tests = {}
+    for (config, test), part in words.to_pandas().groupby(["config", "test"], sort=False):
+        sides = [part[[f"{side}_role", side]].drop_duplicates() for side in ("target", "attribute")]
+        are_sets = [set(roles.iloc[:, 0]) <= {*own} for roles, own in zip(sides, (SETS[:2], SETS[2:]), strict=True)]
+        if not all(are_sets) or len(part) != len(sides[0]) * len(sides[1]) or (part["cosine"].abs() > LARGEST).any():
+            raise ResultError(
+                f"the table of words has {str(test)[:80]!r}, which is no association test: score it again"
+            )
+        read = TestWords.of_table(part)
+        if not np.isfinite(read.cosines).all():
+            raise ResultError(f"the table of words lacks cosines of {str(test)[:80]!r}: score it again")
+        tests[str(config), str(test)] = read
+    return tests
 
 
 def compare_tests(a: Mapping[TestKey, TestWords], b: Mapping[TestKey, TestWords], *, seed: int = 0) -> list[Comparison]:

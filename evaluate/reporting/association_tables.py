@@ -8,7 +8,7 @@ from senseprobe.charts import Axis
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_WORDS, TestWords, Weat
-from senseprobe.evaluate.estimands.association_comparison import TestKey, is_turned, read_tests
+from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import align
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
@@ -107,7 +107,7 @@ class TestedInput:
 
     def turned(self) -> list[str]:
         """Return the names of the tests whose effect has another sign by the other pooling of a word's tokens."""
-        return [test for (_, test), words in self.words.items() if is_turned(words)]
+        return [test for (_, test), words in self.words.items() if words.is_turned]
 
 
 def level_of(source: ReportInput) -> str:

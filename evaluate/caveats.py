@@ -202,7 +202,7 @@ def _flags(table: pd.DataFrame, roles: Sequence[str], tokens: "TextTokens") -> t
     ids = dict(zip(texts, tokens.of(texts), strict=True))
     unreadable_texts = {text for text, own in ids.items() if tokens.unknown in own}
     rows = list(zip(*(table[role] for role in roles), strict=True))
-    both = [(ids[first], ids[second]) for first, second, *_ in rows]
+    both = [(ids[row[0]], ids[row[:2][-1]]) for row in rows]  # of a row with one text, that text twice
     flags = (
         [not unreadable_texts.isdisjoint(row) for row in rows],
         [a == b for a, b in both],

@@ -103,8 +103,9 @@ def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[s
     """Return the unit of each row for the sentence in column `role`, with nothing that the scorer does not read."""
     reads = frozenset(reads)
     others = table[counterpart] if "beside" in reads else [""] * len(table)
-    marked = "span" in reads and f"{role}_span" in table  # nobody says where the target is in an unrelated sentence
-    spans = table[f"{role}_span"] if marked else [None] * len(table)
+    # Rows of one text have one span; nobody says where the target is in an unrelated sentence.
+    marked = [name for name in (f"{role}_span", "span") if "span" in reads and name in table]
+    spans = table[marked[0]] if marked else [None] * len(table)
     second = _is_second(table, role) if "order" in reads else np.zeros(len(table), dtype=np.bool_)
     ends = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
     rows = zip(table[role], others, ends, second.tolist(), strict=True)

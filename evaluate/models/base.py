@@ -36,6 +36,7 @@ class PretrainedModel:
     ability: ClassVar[str]
     auto_class: ClassVar[Any]
     predicts_tokens: ClassVar[bool] = True
+    unused: ClassVar[tuple[str, ...]] = ()  # what names of weights begin with that a checkpoint may lack
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
         self.name = name
@@ -58,14 +59,19 @@ class PretrainedModel:
         dtype: str = "float32",
         allow_pickle: bool = False,
         batch_tokens: int | None = None,
-        labels: str | None = None,
+        **stated: Any,  # noqa: ANN401 - each family has its own
     ) -> Self:
-        """Load the model in the folder, or under the Hub name, `spec`: see `models.load`. Raises only ModelError."""
+        """Load the model in the folder, or under the Hub name, `spec`: see `models.load`. Raises only ModelError.
+
+        What else is `stated` is for the family: `labels` of a model of inference, `options` of an encoder.
+        """
         with explained(spec):
             target, number_format = device_of(device), dtype_of(dtype)
-            cls.check_spec(spec)
-            model, tokenizer = open_checkpoint(cls.auto_class, spec, dtype=number_format, allow_pickle=allow_pickle)
-            return cls.wrap(spec, model, tokenizer, target, batch_tokens, labels)
+            stated |= cls.read_files(spec)
+            model, tokenizer = open_checkpoint(
+                cls.auto_class, spec, dtype=number_format, allow_pickle=allow_pickle, unused=cls.unused
+            )
+            return cls.wrap(spec, model, tokenizer, target, batch_tokens, **stated)
 
     @classmethod
     def wrap(
@@ -75,11 +81,12 @@ class PretrainedModel:
         tokenizer: Pretrained,
         device: torch.device,
         batch_tokens: int | None = None,
-        labels: str | None = None,
+        **stated: Any,  # noqa: ANN401 - each family has its own
     ) -> Self:
         """Wrap a model of transformers that is in memory, called `name`; raises ModelError as `load` does."""
         with explained(name):
-            more = cls.prepare(name, model, tokenizer, labels)
+            model = cls.used_part(model)
+            more = cls.prepare(name, model, tokenizer, **stated)
             fitting = _BATCH_TOKENS.get(device.type, _BATCH_TOKENS_ELSEWHERE)
             if cls.predicts_tokens:
                 fitting = max(1, min(fitting, _LOGITS // vocabulary(model)))
@@ -88,11 +95,20 @@ class PretrainedModel:
             return cls(name, model, tokenizer, batch_tokens=batch_tokens or fitting, **more)
 
     @classmethod
-    def check_spec(cls, spec: str) -> None:
-        """Raise ModelError where the model at `spec` is not of this family, before it is loaded."""
+    def read_files(cls, spec: str) -> dict[str, Any]:
+        """Return what `prepare` has to know of other files at `spec`, before the model is loaded.
+
+        Raises ModelError where the model is not of this family.
+        """
+        return {}
 
     @classmethod
-    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, labels: str | None) -> dict[str, Any]:
+    def used_part(cls, model: Pretrained) -> Pretrained:
+        """Return the part of a model that is run: all of it, unless a family leaves something out."""
+        return model
+
+    @classmethod
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, **stated: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return further arguments of the constructor. Raises ModelError where the model is not of this family."""
         return {}
 
@@ -196,8 +212,8 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
     return {
         **({"revision": commit} if commit else {}),
         "weights": _weights_hash(model),
-        "config": _json_hash(config),
-        "tokenizer": _json_hash([*_tokenizer_parts(tokenizer), longest_input(model, tokenizer)]),
+        "config": hash_json(config),
+        "tokenizer": hash_json([*_tokenizer_parts(tokenizer), longest_input(model, tokenizer)]),
         "dtype": str(model.dtype).removeprefix("torch."),
     }
 
@@ -236,5 +252,19 @@ def _own_state(prefix: str, module: torch.nn.Module) -> dict[str, torch.Tensor]:
     return own
 
 
-def _json_hash(value: object) -> str:
+def start_of(tokenizer: Pretrained) -> tuple[str, Ids]:
+    """Return what stands before a text, and whose it is: ``own``, ``bos``, ``eos`` or ``off`` (nothing).
+
+    That is the special tokens that the tokenizer puts there; else its token for the beginning of a sequence; else the
+    one for the end of a sequence, after which another begins.
+    """
+    columns = tokenizer("a", return_special_tokens_mask=True)
+    if own := [*columns["special_tokens_mask"], 0].index(0):
+        return "own", tuple(columns["input_ids"][:own])
+    named = (("bos", tokenizer.bos_token_id), ("eos", tokenizer.eos_token_id))
+    return next(((start, (token,)) for start, token in named if token is not None), ("off", ()))
+
+
+def hash_json(value: object) -> str:
+    """Return the sha256 of a value as JSON, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM
 
-from senseprobe.evaluate.models.base import Ids, PretrainedModel
+from senseprobe.evaluate.models.base import Ids, PretrainedModel, start_of
 from senseprobe.evaluate.models.batching import Sized, by_length
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, read_config, vocabulary
 from senseprobe.evaluate.models.layers import Head, own_log_probabilities
@@ -288,18 +288,16 @@ class CausalLM(PretrainedModel):
             raise Unloadable("it reads a text from both sides, so it is not a causal language model")
 
     @classmethod
-    def check_spec(cls, spec: str) -> None:
+    def read_files(cls, spec: str) -> dict[str, Any]:
         """Raise ModelError where the model translates one text into another."""
         if getattr(read_config(spec), "is_encoder_decoder", False):
             raise Unloadable("it has an encoder and a decoder, so it is not a causal language model")
+        return {}
 
     @cached_property
     def start(self) -> Ids:
         """What stands before a text; empty where the tokenizer has no such token."""
-        columns = self._tokenizer("a", return_special_tokens_mask=True)
-        own = [*columns["special_tokens_mask"], 0].index(0)
-        named = (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id)
-        return tuple(columns["input_ids"][:own]) or tuple(token for token in named if token is not None)[:1]
+        return start_of(self._tokenizer)[1]
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the texts' own tokens, in order, neither padded nor cut."""

@@ -18,8 +18,13 @@ from typing import Any, TypeAlias
 import huggingface_hub.utils.logging as hub_logging
 import torch
 import transformers
-from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import HfHubHTTPError, StrictDataclassError
+from huggingface_hub import hf_hub_download, try_to_load_from_cache
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    StrictDataclassError,
+)
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, PretrainedConfig
 from transformers.utils import logging as transformers_logging
@@ -158,13 +163,14 @@ def read_config(spec: str) -> Pretrained:
 
 
 def open_checkpoint(
-    auto_class: Pretrained, spec: str, *, dtype: torch.dtype, allow_pickle: bool
+    auto_class: Pretrained, spec: str, *, dtype: torch.dtype, allow_pickle: bool, unused: tuple[str, ...] = ()
 ) -> tuple[Pretrained, Pretrained]:
     """Open the model (evaluation mode, on the CPU) and fast tokenizer at `spec`.
 
     `spec` is a folder, or ``USER/NAME`` or ``USER/NAME@REVISION`` on the Hub: a branch, a tag or a commit. What it
     stands for is resolved once, so that config, weights and tokenizer are of one commit. Code from the checkpoint never
-    runs, nothing is read by unpickling unless `allow_pickle`, and every weight comes from it. Raises ModelError.
+    runs, nothing is read by unpickling unless `allow_pickle`, and every weight comes from it, but for those whose names
+    begin with one of `unused`: the caller runs nothing of them. Raises ModelError.
     """
     with explained(spec), quiet():
         location, revision = _location(spec)
@@ -188,7 +194,7 @@ def open_checkpoint(
                     **options,
                 )
             tokenizer = AutoTokenizer.from_pretrained(location, **options)
-        _refuse_random_weights(info)
+        _refuse_random_weights(info, unused)
         _prepare_tokenizer(tokenizer, model)
     model.config._commit_hash = commit  # for `fingerprint`; transformers' own name for it
     return model.eval(), tokenizer
@@ -222,6 +228,26 @@ def _file(location: str, name: str, revision: str | None) -> Path | None:
         except (OSError, ValueError, RuntimeError, ImportError, LookupError, TypeError, AttributeError, HfHubHTTPError):
             return None
     return path if path.is_file() else None
+
+
+def find_file(spec: str, name: str) -> Path | None:
+    """Return a file that the model at `spec` may have, of the commit that its config is of; None where it has none.
+
+    Raises Unloadable where the Hub cannot be asked: numbers would depend on whether it could.
+    """
+    location, revision = _location(spec)
+    revision = _commit(location, revision) or revision
+    if Path(location).is_dir():
+        return _file(location, name, revision)
+    cached = try_to_load_from_cache(location, name, revision=revision)
+    if cached is not None:  # else a path, or a mark that there is no such file
+        return Path(cached) if isinstance(cached, str) else None
+    try:
+        return Path(hf_hub_download(location, name, revision=revision))
+    except LocalEntryNotFoundError:
+        raise Unloadable(f"the Hub cannot be asked whether it has {name}, and its cache does not say") from None
+    except EntryNotFoundError:
+        return None
 
 
 def _weight_files(location: str, revision: str | None, *, allow_pickle: bool) -> list[str]:
@@ -283,8 +309,9 @@ def _config(location: str, revision: str | None) -> Pretrained:
     return config
 
 
-def _refuse_random_weights(info: dict[str, Any]) -> None:
-    if random := sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])}):
+def _refuse_random_weights(info: dict[str, Any], unused: tuple[str, ...]) -> None:
+    lacking = {*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])}
+    if random := sorted(key for key in lacking if not key.startswith(unused)):
         more = f" and {counted(len(random) - 1, 'other')}" if len(random) > 1 else ""
         raise Unloadable(
             f"its checkpoint lacks {random[0]}{more}, which would be filled with random numbers;"

@@ -182,10 +182,10 @@ def pack(model: Pretrained) -> None:
     if not _can_pack(model):
         return
     with quiet():
-        if (before := _logits(model)) is None:
+        if (before := _output(model)) is None:
             return
         layers = _pack_layers(model)
-        after = _logits(model)
+        after = _output(model)
         alike = after is not None and agree(before, after, _SAME[torch.float32])
         for parent, name in layers:
             packed = getattr(parent, name)
@@ -230,11 +230,12 @@ def _linear_layers(model: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, st
 
 
 @torch.inference_mode()
-def _logits(model: Pretrained) -> torch.Tensor | None:
-    """Return the logits of three tokens; None where the model refuses them."""
+def _output(model: Pretrained) -> torch.Tensor | None:
+    """Return the logits of three tokens, hidden states of a model without a head; None where it refuses them."""
     ids = torch.arange(3)[None]
     try:
-        logits: torch.Tensor = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+        output = model(input_ids=ids, attention_mask=torch.ones_like(ids))
+        numbers: torch.Tensor = output.logits if hasattr(output, "logits") else output.last_hidden_state
     except _REFUSALS:
         return None
-    return logits
+    return numbers

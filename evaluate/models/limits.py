@@ -58,7 +58,7 @@ def _tensors(path: Path) -> int:
         return len(file.keys())
 
 
-def _read_json(path: Path, most_bytes: int) -> Any:  # noqa: ANN401 - JSON
+def read_json(path: Path, most_bytes: int) -> Any:  # noqa: ANN401 - JSON
     """Return what is in a file of a model; None where that is not JSON, as transformers says itself."""
     if path.stat().st_size > most_bytes:
         raise Unloadable(f"its {path.name} is larger than {most_bytes >> 20} MiB")
@@ -70,7 +70,7 @@ def _read_json(path: Path, most_bytes: int) -> Any:  # noqa: ANN401 - JSON
 
 def check_config(path: Path) -> None:
     """Raise Unloadable where a config.json is too long, or has lists made of more parts than any model has."""
-    for key, number in _numbers(_read_json(path, MOST_CONFIG_BYTES)):
+    for key, number in _numbers(read_json(path, MOST_CONFIG_BYTES)):
         if _PARTS.search(key) and number > MOST_PARTS:
             raise Unloadable(f"its config.json says {key} {number}, more than any model has ({MOST_PARTS})")
 
@@ -151,7 +151,7 @@ _BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 def check_tokenizer(path: Path) -> None:
     """Check the steps in a tokenizer.json before it is loaded, which sends the added tokens through them."""
-    check_steps(_read_json(path, MOST_FILE_BYTES))
+    check_steps(read_json(path, MOST_FILE_BYTES))
 
 
 def check_steps(pieces: Any) -> None:  # noqa: ANN401 - JSON

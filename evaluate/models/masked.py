@@ -134,7 +134,7 @@ class MaskedLM(PretrainedModel):
         self._head = Head(name, model)
 
     @classmethod
-    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, labels: str | None) -> dict[str, Any]:
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, **stated: Any) -> dict[str, Any]:  # noqa: ANN401
         """Raise ModelError where the model reads from left to right or has no mask token."""
         if getattr(model.config, "is_decoder", False):
             raise Unloadable("it reads from left to right, so it is not a masked language model")
@@ -144,9 +144,7 @@ class MaskedLM(PretrainedModel):
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """Return the texts as the model reads them, in order, neither padded nor cut."""
-        portions = tokenized(self._tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
-        spans: dict[tuple[int, int], tuple[int, int]] = {}
-        return [encoding for columns in portions for encoding in _encodings(columns, spans)]
+        return read_texts(self._tokenizer, texts)
 
     def can_score(self, encoding: Encoding) -> bool:
         """Return whether the text has a token of its own and is not too long for the model."""
@@ -215,6 +213,13 @@ class MaskedLM(PretrainedModel):
 
 
 load = MaskedLM.load
+
+
+def read_texts(tokenizer: Pretrained, texts: Sequence[str]) -> list[Encoding]:
+    """Return the texts with the special tokens that a tokenizer puts around them, in order, neither padded nor cut."""
+    portions = tokenized(tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
+    spans: dict[tuple[int, int], tuple[int, int]] = {}
+    return [encoding for columns in portions for encoding in _encodings(columns, spans)]
 
 
 def _encodings(columns: Mapping[str, Any], spans: dict[tuple[int, int], tuple[int, int]]) -> Iterator[Encoding]:

@@ -175,7 +175,15 @@ class Classifier(PretrainedModel):
         self._joiner = Joiner(tokenizer, typed="token_type_ids" in inspect.signature(model.forward).parameters)
 
     @classmethod
-    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, labels: str | None) -> dict[str, Any]:
+    def prepare(
+        cls,
+        name: str,
+        model: Pretrained,
+        tokenizer: Pretrained,
+        *,
+        labels: str | None = None,
+        **stated: Any,  # noqa: ANN401
+    ) -> dict[str, Any]:
         """Return the `columns` of the three classes, by their names in the config or the stated `labels`."""
         try:
             columns = class_columns(model.config, labels)

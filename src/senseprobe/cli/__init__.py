@@ -44,7 +44,7 @@ def _options(
 for _panel, _module, _names in (
     ("Author", author, "init new lint lists count preview wordnet"),
     ("Release", release, "build verify diff restore join"),
-    ("Score", score, "fetch score plant replay"),
+    ("Score", score, "fetch vectors score plant replay"),
     ("Score", report, "report compare gate metrics"),
     ("Share", hub, "publish pull"),
 ):

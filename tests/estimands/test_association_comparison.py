@@ -11,7 +11,6 @@ import pytest
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.association_comparison import CONSTANT, TOO_FEW, compare_tests, read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.word_tables import COSINES
 
 X, Y = ("x1", "x2"), ("y1", "y2")
 ASSOCIATIONS = {"x1": 0.3, "x2": 0.1, "y1": -0.1, "y2": -0.3}
@@ -29,7 +28,8 @@ def table(associations: Mapping[str, float], test: str = "t", **fields: object) 
         for word, value in associations.items()
         for attribute in ("a", "b")
     ]
-    return pa.Table.from_pylist(rows, COSINES)
+    types = {name: pa.float64() if name in ("cosine", "check") else pa.string() for name in rows[0]}
+    return pa.Table.from_pylist(rows, pa.schema(types))
 
 
 def compared(a: Mapping[str, float], b: Mapping[str, float]) -> Comparison:

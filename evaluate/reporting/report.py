@@ -52,19 +52,19 @@ ZERO_OF_INFERENCE = (
 
 
 def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison] = ()) -> Document:
-    """Return the report of results, a part for each release, with comparisons of their models.
+    """Return the report of results, a part for each release (association tests in one of their own), with comparisons.
 
     Raises ResultError without any result.
     """
     if not inputs:
         raise ResultError("no results to report")
-    releases: dict[ReleaseKey, list[ReportInput]] = {}
+    releases: dict[tuple[ReleaseKey, bool], list[ReportInput]] = {}
     for source in inputs:
-        releases.setdefault(source.release_key, []).append(source)
+        releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
     noun = "Models" if len(models) > 1 else "Model"
     return Document(
-        title=f"{noun} {listed(models)} on {listed(dict.fromkeys(name for name, _ in releases))}",
+        title=f"{noun} {listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(inputs),
         warning=" ".join(dict.fromkeys(_read_warning(members[0]) for members in releases.values())),
         parts=tuple(_build_part(members, comparisons) for members in releases.values()),
@@ -92,7 +92,7 @@ def _read_warning(source: ReportInput) -> str:
 
 def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison]) -> Part:
     """Return the sections about results on one release."""
-    if all(KINDS[source.kind].tests for source in inputs):
+    if KINDS[inputs[0].kind].tests:
         return _build_test_part(inputs, comparisons)
     rows, labels = figure_tables.build_figure_rows(inputs), tuple(source.label for source in inputs)
     release = inputs[0].release

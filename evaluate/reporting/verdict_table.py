@@ -325,7 +325,7 @@ WORDINGS: Mapping[str, Kind] = {
 
 def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
     """Return the association tests among figures, each with its estimand, or those of its variants."""
-    found = ((lookup(figure.estimand), figure) for figure in figures)
+    found = ((lookup(figure.estimand), figure) for figure in figures if figure.group is not None)
     return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
 
 

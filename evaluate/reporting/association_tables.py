@@ -15,12 +15,11 @@ from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.verdict_table import (
     EFFECTS,
     NOT_NONE,
-    OTHER,
     WORDINGS,
     Verdict,
     build_verdicts,
-    describe_sizes,
     find_tests,
+    group_tests,
 )
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted, listed
@@ -164,7 +163,8 @@ def _summarize(part: TestedInput) -> str:
 
 def _build_verdict_row(verdict: Verdict, part: TestedInput) -> tuple[Cell, ...]:
     figure = verdict.figure
-    about = Cell(verdict.bias_type, verdict.config, "name")
+    names = filter(None, (verdict.bias_type, verdict.config))
+    about = Cell(next(names), next(names, ""), "name")
     text = Cell(verdict.text, tag=verdict.kind, tone=TONES[verdict.kind])
     if figure is None:
         return about, text, Cell(""), Cell.quiet(verdict.basis)
@@ -277,7 +277,7 @@ def is_significant(figure: Figure) -> bool:
 
 def build_level_section(tested: Sequence[TestedInput]) -> Section:
     """Return their Tables 3 to 5: each test at each level, models side by side, and where levels differ."""
-    rows = align([[((f.config, f.identity or OTHER, f.group or ""), (w, f)) for w, f in part.tests] for part in tested])
+    rows = align([[*_keyed_tests(part)] for part in tested])
     tables: dict[tuple[str, str], list[tuple[Cell, ...]]] = {}
     for (config, identity, test), cells in rows.items():
         words = next((part.words[config, test] for part in tested if (config, test) in part.words), None)
@@ -292,8 +292,14 @@ def build_level_section(tested: Sequence[TestedInput]) -> Section:
     return table_section(
         "The same tests side by side",
         [*_compare_levels(tested), SIDE_BY_SIDE],
-        [Table(f"{identity}, {config}", headings, tuple(members)) for (config, identity), members in tables.items()],
+        [Table(", ".join(filter(None, key[::-1])), headings, tuple(members)) for key, members in tables.items()],
     )
+
+
+def _keyed_tests(part: TestedInput) -> Iterator[tuple[tuple[str, str, str], tuple[Weat, Figure]]]:
+    """Yield each test of a result after its config, identity and name."""
+    for (config, identity), tests in group_tests(part.source.result.figures).items():
+        yield from (((config, identity, figure.group or ""), (weat, figure)) for weat, figure in tests)
 
 
 def _build_level_cell(test: tuple[Weat, Figure] | None) -> Cell:
@@ -344,10 +350,10 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
     wording = weat.wording(figure)
     notes = [figure.note, "not judged: over a fifth of a set has no vector" if weat.lost_too_many(figure) else ""]
     return (
-        Cell(figure.group or "", "; ".join((figure.identity or OTHER, figure.config)), "name"),
+        Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),
         Cell.number(notation.describe_test(figure), least),
-        Cell(describe_sizes(figure), missing, "quiet"),
+        Cell(notation.describe_sizes(figure), missing, "quiet"),
         Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS[wording]]),
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
+from senseprobe.evaluate.estimands.association import SETS
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
@@ -78,6 +79,12 @@ def describe_test(test: Figure | Comparison) -> str:
     """Return p of an association test in words: ``p ≤ 0.0012, corrected 0.0230``; empty without a test."""
     p, corrected = format_test(test)
     return f"p {p}, corrected {corrected}" if p else ""
+
+
+def describe_sizes(figure: Figure) -> str:
+    """Return how many words of each set of a test have a vector: ``8 and 8 words, 25 and 24 attributes``."""
+    x, y, a, b = (figure.levels.get(side, 0) for side in SETS)
+    return f"{x} and {y} words, {a} and {b} attributes"
 
 
 def format_p_value(test: Figure | Comparison | PolarityNull) -> str:

@@ -19,7 +19,6 @@ from senseprobe.evaluate.estimands.association import (
     CANNOT_REACH,
     NO_INTERVAL,
     NOT_SHOWN,
-    SETS,
     SHOWN,
     THESE_WORDS,
     Weat,
@@ -27,7 +26,7 @@ from senseprobe.evaluate.estimands.association import (
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
-from senseprobe.evaluate.reporting.notation import format_interval, format_p, format_points
+from senseprobe.evaluate.reporting.notation import describe_sizes, format_interval, format_p, format_points
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
@@ -329,19 +328,26 @@ def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tup
     return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
 
 
+def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[Weat, Figure]]]:
+    """Return the association tests by config and identity; of a config none of whose tests has one, that is empty."""
+    tests = find_tests(figures)
+    of_identities = {figure.config for _, figure in tests if figure.identity}
+    families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
+    for weat, figure in tests:
+        identity = figure.identity or (OTHER if figure.config in of_identities else "")
+        families.setdefault((figure.config, identity), []).append((weat, figure))
+    return families
+
+
 def _judge_tests(source: ReportInput) -> Iterator[Verdict]:
     """Yield a verdict for each identity of each config."""
-    families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
-    for weat, figure in find_tests(source.result.figures):
-        families.setdefault((figure.config, figure.identity or OTHER), []).append((weat, figure))
-    for (config, identity), tests in families.items():
+    for (config, identity), tests in group_tests(source.result.figures).items():
         if source.is_comparable:
             yield _judge_family(config, identity, tests)
         else:
-            basis = counted(len(tests), "test")
-            yield Verdict(
-                config=config, bias_type=identity, figure=None, kind="cannot be read", text=NOT_COMPARABLE, basis=basis
-            )
+            of = counted(len(tests), "test")
+            kind: Kind = "cannot be read"
+            yield Verdict(config=config, bias_type=identity, figure=None, kind=kind, text=NOT_COMPARABLE, basis=of)
 
 
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]]) -> Verdict:
@@ -381,12 +387,6 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         basis=f"{largest.group}, the largest effect of these: {describe_sizes(largest)}",
         hidden=hidden if leading == NOT_SHOWN else None,
     )
-
-
-def describe_sizes(figure: Figure) -> str:
-    """Return how many words of each set of a test have a vector: ``8 and 8 words, 25 and 24 attributes``."""
-    x, y, a, b = (figure.levels.get(side, 0) for side in SETS)
-    return f"{x} and {y} words, {a} and {b} attributes"
 
 
 # --- For a pull request -------------------------------------------------------------------------------------------

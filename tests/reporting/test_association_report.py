@@ -147,6 +147,15 @@ def test_a_fifth_of_a_set_may_be_lost() -> None:
     )
 
 
+def test_tests_without_identities() -> None:
+    """Of a config none of whose tests has an identity there is one verdict, under its name; else of those without."""
+    (verdict,) = build_verdicts(source(result("word", shown_test("a", ""), unshown("b", ""))))
+    assert (verdict.config, verdict.bias_type) == ("bleached", "")
+    assert any(row[0] == "bleached" for row in page(result("word", shown_test("a", ""))).rows)
+    both = build_verdicts(source(result("word", shown_test("a", ""), shown_test("b", "gender"))))
+    assert [verdict.bias_type for verdict in both] == ["no identity", "gender"]
+
+
 def test_vectors_that_cannot_be_compared() -> None:
     """Of a decoder's single words nothing is read, nor counted among proportions; they come last."""
     of = decoder(result(name="decoder"))

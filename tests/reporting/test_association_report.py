@@ -236,28 +236,31 @@ def test_race_gender_and_both() -> None:
         "+0.90 [+0.20, +1.50]",
         "+1.20 [+0.20, +1.50]",
     ]
+    between = replace(INTERSECTIONS[2], value=0.6)
+    assert "that of both is not the largest" in page(result("word", *INTERSECTIONS[:2], between)).text
     assert "Race, gender, and both" not in page(result()).text
     elsewhere = [replace(figure, identity="") for figure in INTERSECTIONS]
     assert "Race, gender, and both" not in page(result("word", *elsewhere)).text
 
 
 def test_words_pulled_to_attributes() -> None:
-    """By hand: columns have the mean 0, and rows half their association: Adam and joy .3 - .15, and filth 0 - .15.
+    """By hand: columns have the means .2 and 0, rows half their association, all .1: Adam and joy .5 - .25 - .2 + .1.
 
     The words stand from the largest association to the smallest.
     """
-    rows = page(result("word", shown_test("weat3"))).rows
+    words_and_more = words_of(["weat3"], {word: value + 0.2 for word, value in ASSOCIATIONS.items()})
+    rows = page(result("word", shown_test("weat3"), words=words_and_more)).rows
     words = [row for row in rows if row[0] in {"Adam (X)", "Harry (X)", "Ebony (Y)", "Jamel (Y)"}]
     assert words == [
-        ["Adam (X)", "+0.15 0.30", "-0.15 0.00"],
-        ["Harry (X)", "+0.05 0.10", "-0.05 0.00"],
-        ["Ebony (Y)", "-0.05 -0.10", "+0.05 0.00"],
-        ["Jamel (Y)", "-0.15 -0.30", "+0.15 0.00"],
+        ["Adam (X)", "+0.15 0.50", "-0.15 0.00"],
+        ["Harry (X)", "+0.05 0.30", "-0.05 0.00"],
+        ["Ebony (Y)", "-0.05 0.10", "+0.05 0.00"],
+        ["Jamel (Y)", "-0.15 -0.10", "+0.15 0.00"],
     ]
-    pulled = next(row for row in rows if row[1].startswith("Adam (X) +0.300"))
+    pulled = next(row for row in rows if row[1].startswith("Adam (X) +0.500"))
     assert pulled[1:] == [
-        "Adam (X) +0.300, Harry (X) +0.100, Ebony (Y) -0.100 joy",
-        "Jamel (Y) -0.300, Ebony (Y) -0.100, Harry (X) +0.100 filth",
+        "Adam (X) +0.500, Harry (X) +0.300, Ebony (Y) +0.100 joy",
+        "Jamel (Y) -0.100, Ebony (Y) +0.100, Harry (X) +0.300 filth",
     ]
 
 

@@ -107,7 +107,7 @@ def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
     tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -(test[1].value or 0.0)))
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
         words = part.words.get((figure.config, figure.group or ""))
-        if words is not None:
+        if words is not None and all(words.has.values()):
             yield _build_map(words, weat, figure, of, closed=part.number > 0)
 
 

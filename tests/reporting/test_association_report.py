@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.reporting.test_report import HOSTILE, MODEL, Page, loads
 
+import senseprobe
 from senseprobe import document
 from senseprobe.api import results as api
 from senseprobe.errors import ResultError
@@ -327,6 +329,14 @@ def test_a_result_without_tests() -> None:
     assert "Shown in 0 of 0 tests." in shown.text
 
 
+def test_words_of_another_test() -> None:
+    """A table of words that lacks a set of a test that has an effect is not drawn, and does no harm."""
+    words = words_of(["weat3"])
+    shown = page(result("word", shown_test("weat3"), words=words.set_column(4, "target_role", pa.array(["X"] * 8))))
+    assert "Shown in 1 of 1 test: weat3." in shown.text
+    assert "nearer than on average" not in shown.text
+
+
 def test_a_release_with_pairs_too() -> None:
     """Results on pairs of the same release have a part of their own, in points."""
     pairs = replace(result(), scorer="aul", figures=(replace(shown_test("a", estimand="preference-half"), group=None),))
@@ -405,6 +415,22 @@ def test_read_from_files(tmp_path: Path) -> None:
     assert "No table of words lies beside the result" in " ".join(missing.missing)
     with pytest.raises(ResultError, match="No table of words"):
         api.compare(paths)
+
+
+def test_figures_of_an_older_definition(tmp_path: Path) -> None:
+    """They are computed again from the words of the result, as those of a new one are; without words they stay."""
+    words = sorted({*senseprobe.load("association@1.0.1").table("unbleached", spans=False)["word"]})
+    vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
+    (new,) = senseprobe.score(vectors, "association@1.0.1:unbleached", "weat", name="made", stored=False)
+    older = replace(new, figures=tuple(replace(figure, definition=0, value=9.0) for figure in new.figures))
+    path = older.write(tmp_path)
+    (again,) = gather_inputs([path])
+    assert len(new.figures) == 4
+    assert again.result.figures == new.figures
+    path.with_suffix(".words.parquet").unlink()
+    (kept,) = gather_inputs([path])
+    assert kept.result.figures == older.figures
+    assert "Of an older definition, and not computed again: weat." in kept.missing
 
 
 # --- elsewhere --------------------------------------------------------------------------------------------------------

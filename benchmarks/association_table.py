@@ -20,11 +20,11 @@ Written by `python benchmarks/association_table.py --write docs/association-test
 
 The thirty tests of the dataset `association`: {members:,} words in sets, {distinct} of them distinct, {bleached:,}
 bleached sentences. X and Y are the sets of targets, A and B those of attributes; each cell has the published name of
-the set, its words and its bleached sentences.
+the set, its words and its bleached sentences. Identities are those of Table 2 of Tan and Celis.
 
 Words are permuted, after a word's sentences have been averaged; sentences of one word are no independent draws. With n
 targets in X and n in Y, each of the C(2n, n) ways to split them is as likely as any other, and the smallest one-sided
-p is 1 / C(2n, n), whatever the model. No test can be significant at a level below that.
+p is 1 / C(2n, n), whatever the model.
 
 The last column is how the published code of May et al., which Tan and Celis use as well, comes to its p for these
 words: by all splits where C(2n, n) is at most 100,000 (n up to 9), else by 99,999 shuffles and one added hit, so that
@@ -75,10 +75,11 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class Counts:
-    """What the catalogue has, by test and role: names of sets, words, and sentences of both configs."""
+    """What the catalogue has, by test and role: names of sets, words, sentences of both configs; identities by test."""
 
     sets: Mapping[Row, str]
     sources: Mapping[str, str]
+    identities: Mapping[str, str]
     words: Mapping[Row, int]
     bleached: Mapping[Row, int]
     unbleached: Mapping[Row, int]
@@ -98,6 +99,7 @@ def count(catalogue: ResolvedDataset) -> Counts:
     return Counts(
         sets={row: str(word.columns["set"]) for row, word in zip(at, found.words, strict=True)},
         sources={row[0]: str(word.columns["source"]) for row, word in zip(at, found.words, strict=True)},
+        identities={row[0]: str(word.columns["identity"] or "none") for row, word in zip(at, found.words, strict=True)},
         words=Counter(at),
         bleached=sentences(catalogue, "bleached"),
         unbleached=sentences(catalogue, "unbleached"),
@@ -127,11 +129,12 @@ def splits(counts: Counts, test: str) -> int:
 
 
 def test_row(counts: Counts, test: str) -> list[str]:
-    """Test, source, its four sets, the smallest p, and how the published code comes to one."""
+    """Test, source, identity, its four sets, the smallest p, and how the published code comes to one."""
     sets = [f"{counts.sets[row]} {counts.words[row]} / {counts.bleached[row]}" for row in ((test, r) for r in "XYAB")]
     ways = splits(counts, test)
     published = "all splits" if ways <= MOST_SPLITS else f"shuffles, ≥ {LEAST_SAMPLED:.5f}"
-    return [f"`{test}`", counts.sources[test], *sets, f"1/{ways:,} ({1 / ways:.2g})", published]
+    about = [f"`{test}`", counts.sources[test], counts.identities[test]]
+    return [*about, *sets, f"1/{ways:,} ({1 / ways:.2g})", published]
 
 
 def work_row(counts: Counts, test: str) -> list[str]:
@@ -148,7 +151,7 @@ def page(counts: Counts) -> str:
         bleached=sum(counts.bleached.values()),
         unbleached=sum(counts.unbleached.values()),
         tests=table(
-            ["test", "source", "X: words / sentences", "Y", "A", "B", "smallest p", "published, words"],
+            ["test", "source", "identity", "X: words / sentences", "Y", "A", "B", "smallest p", "published, words"],
             (test_row(counts, test) for test in counts.tests),
         ),
         work=table(["test", "X", "Y", "A", "B"], (work_row(counts, test) for test in work)),

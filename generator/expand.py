@@ -47,7 +47,7 @@ def _batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.Rec
         "frame": rows.column(selection, (), lambda some: constant(rows.frame.frame.code, some.n)),
         **KINDS[config.kind].columns(rows, selection, lists),
         **{slot: rows.column(selection, (slot,), partial(rows.words, slot)) for slot in block.slots},
-        **{name: _own(rows, selection, name, text) for name, text in block.block.front.columns.items()},
+        **{name: _own(rows, selection, name, text) for name, text in block.block.front.own_columns.items()},
     }
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
     fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]

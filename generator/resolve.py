@@ -9,7 +9,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, ResolvedFrame, reference
 from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.kinds.base import Location, ReferenceChecker
-from senseprobe.generator.schema import Binding, Frame, Slot, Template, Text
+from senseprobe.generator.schema import Binding, Frame, Front, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
 from senseprobe.generator.word_lists import Word, WordList, WordLists
 from senseprobe.messages import nearest
@@ -36,7 +36,7 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
             add(("slots",), "E102", "every block has the slots of the first one")
         if front.kind != first.kind:
             add(("kind",), "E102", "every block is of the kind of the first one")
-        if list(front.columns) != list(first.columns):
+        if list(front.own_columns) != list(first.own_columns):
             add(("columns",), "E102", "every block has the columns of the first one")
         elif resolver.columns() != columns:
             add(("columns",), "E102", "every block has columns of the types that those of the first one have")
@@ -46,7 +46,7 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
         raise DeclarationError(findings)
     if len(blocks) < len(resolvers):
         raise DeclarationError([])
-    full = {name for name, text in first.columns.items() if all(_is_full(block, text) for block in blocks)}
+    full = {name for name, text in first.own_columns.items() if all(_is_full(block, text) for block in blocks)}
     return Config(template.config, template, blocks, columns, FULL[first.kind] | {"id", "frame", *first.slots} | full)
 
 
@@ -98,7 +98,7 @@ class _Resolver:
 
     def columns(self) -> dict[str, str]:
         """Return the types of the columns that the template adds, once the block is resolved."""
-        return {name: self._type(text) for name, text in self.front.columns.items()}
+        return {name: self._type(text) for name, text in self.front.own_columns.items()}
 
     def _type(self, text: str) -> str:
         parts = reference(text, self.front.slots)
@@ -179,10 +179,10 @@ class _Resolver:
                     self.add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
                 elif not _is_name(name, {"frame", *_JINJA}):
                     self.add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
-        for name in front.columns:
+        for name in front.own_columns:
             if not _is_name(name, {*reserved, *front.slots}):
                 hint = "letters of ASCII, digits and _, and no column that rows have already"
-                self.add(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
+                self.add(_column_location(front, name), "E102", f"{name!r} cannot be the name of a column", hint)
 
     def _check_references(self) -> None:
         """Check that every slot, column and binding that front matter names exists, and that labels are valid."""
@@ -197,11 +197,11 @@ class _Resolver:
             add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
         if front.target is None and not getattr(front, "unmarked", False):
             add(("target",), "E112", "only an unmarked block has no target")
-        for name, text in front.columns.items():
-            type_ = self._type(text)
-            if self.checker.check_column(text, ("columns", name)) and type_ not in ("string", "boolean"):
+        for name, text in front.own_columns.items():
+            type_, location = self._type(text), _column_location(front, name)
+            if self.checker.check_column(text, location) and type_ not in ("string", "boolean"):
                 message = f"{text} is of type {type_}: a row's own columns are string or boolean"
-                add(("columns", name), "E102", message, "codes are strings: say `type: string` in datapackage.yaml")
+                add(location, "E102", message, "codes are strings: say `type: string` in datapackage.yaml")
         KINDS[front.kind].check_references(front, self.checker)
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
@@ -217,6 +217,11 @@ class _Resolver:
             column = frame.column + mistake.column - 1
             self.checker.add_at(frame.line, column, mistake.code, str(mistake), mistake.hint)
         return None if mistakes else ResolvedFrame(frame, compiled, target)
+
+
+def _column_location(front: Front, name: str) -> Location:
+    """Return where front matter declares a column: in `columns`, or by a key of the column's name."""
+    return ("columns", name) if name in front.columns else (name,)
 
 
 def _is_name(name: str, taken: Container[str]) -> bool:

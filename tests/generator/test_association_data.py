@@ -202,6 +202,32 @@ def test_work_sentences_have_no_word_of_gender_or_race() -> None:
         assert not re.search(telling, rest, re.IGNORECASE), row["sentence"]
 
 
+def test_identities_are_those_of_the_papers_table() -> None:
+    """Tan and Celis 2019, Table 2 (VECTORS.md): 92 tests, 60 without contextual words; weat1 and weat2 are of nobody.
+
+    A test of a config is taken at each level, but for the words of unbleached ones, which are those of the bleached.
+    """
+    configs = ("bleached", "unbleached")
+    words = {
+        config: {(row["test"], row["identity"], row["role"], row["word"]) for row in rows(config)} for config in configs
+    }
+    tests = {config: Counter(identity for _, identity in {row[:2] for row in words[config]}) for config in configs}
+    by_level = {
+        "word": tests["bleached"],
+        "sent": sum(tests.values(), Counter()),
+        "cword": sum(tests.values(), Counter()),
+    }
+    table = sum(by_level.values(), Counter())
+
+    assert words["unbleached"] < words["bleached"]
+    assert table.pop(None) == 6  # two tests at three levels
+    assert table == {"gender": 34, "race": 31, "intersectional": 21, "disability": 3, "age": 3}
+    assert (table.total(), sum((by_level[level] - Counter({None: 2})).total() for level in ("word", "sent"))) == (
+        92,
+        60,
+    )
+
+
 def test_ids_are_permanent() -> None:
     """Frame code (6 hex of the sha256 of its source), then the slug of test, role and word."""
     found = {row["sentence"]: row["id"] for row in rows("bleached") if row["test"] == "angry_black_woman_stereotype_b"}

@@ -25,6 +25,9 @@ from senseprobe.generator.checks.validity import (
     check_declarations,
     check_lengths,
     check_levels,
+    check_sets_disjoint,
+    check_sets_large_enough,
+    check_sets_present,
     check_sizes,
     unshared_attributes,
 )
@@ -40,6 +43,7 @@ PLACES = {"j2": "templates/x/x.j2", "dataset.yaml": "templates/x/dataset.yaml"}
 CHECKS = (
     check_minimal_pairs, check_lengths, check_contradictions, check_sizes, check_levels, check_comparisons,
     check_label_consistency, check_label_balance, check_exceptions, check_repeated_words, check_sentence_ends,
+    check_sets_present, check_sets_disjoint, check_sets_large_enough,
 )  # fmt: skip
 
 # Bad file: line and column of each finding, counted by hand in the file, and what its message must name. Numbers of
@@ -60,7 +64,7 @@ CASES: dict[str, list[tuple[int, int, str]]] = {
     "W504-method-approach.j2": [(31, 1, "line 26 ('approach' for 'method') with baker")],
     "W505-roles.j2": [(12, 12, "'quality' from sets of unequal size: bad 3, good 5")],
     "W505-classes.j2": [(14, 1, "'job' are in classes of unequal size: male 5, female 1")],
-    "W505-sets.j2": [(11, 1, "sets of toy are of unequal size: X 2, Y 1")],
+    "W505-sets.j2": [(11, 1, "sets of toy are of unequal size: X 6, Y 5")],
     "W505-columns.j2": [(16, 11, "'other' are in classes of unequal size: male 4, female 1")],
     "W506-four-frames.j2": [(18, 19, "frame has 4 levels")],
     "W506-one-of-a-class.j2": [(17, 14, "job has 2 levels")],
@@ -79,6 +83,13 @@ CASES: dict[str, list[tuple[int, int, str]]] = {
     "W514-no-capital-in-text.j2": [(23, 3, "capital: 'they hired'")],
     "W514-one-without-a-stop.j2": [(24, 1, "the frame does not end in punctuation, and others do")],
     "W514-none-with-a-stop.j2": [(21, 1, "no frame ends in punctuation")],
+    "W518-no-B.j2": [(11, 1, "half has no words of B: it has no figure")],
+    "W519-rose-and-Rose.j2": [(12, 1, "'rose' is in X and Y of twice"), (12, 1, "'wasp' is in Y and B of twice")],
+    # By hand: of 8 words 4 can be dealt to X in 70 ways, of 6 words 3 in 20.
+    "W520-four-a-side.j2": [(11, 1, "sets of four are small (X 4, Y 4): the effect has no interval")],
+    "W520-three-a-side.j2": [
+        (11, 1, "(X 3, Y 3): the effect has no interval, and no p below 0.05: the smallest is 1 in 20")
+    ],
 }
 
 CLEAN = sorted(path.name for path in FOLDER.glob("not-*.j2"))
@@ -106,8 +117,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
 
 
 def test_every_warning_has_a_file_and_every_file_a_case() -> None:
-    """W501 to W511 and W514, each with a file that it must leave alone or the base project, which is clean."""
-    assert {name[:4] for name in CASES} == {f"W{number}" for number in (*range(501, 512), 514)}
+    """W501 to W511, W514, W518 to W520, each with a file that it must leave alone or the clean base project."""
+    assert {name[:4] for name in CASES} == {f"W{number}" for number in (*range(501, 512), 514, *range(518, 521))}
     assert {path.name for path in FOLDER.iterdir() if path.is_file()} == {*CASES, *CLEAN}
 
 

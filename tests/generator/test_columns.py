@@ -204,6 +204,31 @@ def test_inference_mistakes(lists: WordLists, was: str, now: str, message: str) 
     assert message in str(caught.value)
 
 
+def test_an_identity_is_a_column_of_the_rows(lists: WordLists) -> None:
+    """By hand: the cell of the list, after the columns of the kind; the design declares it, and `weat`."""
+    text = ASSOCIATION.replace("generalise:", "identity: member.kind\ngeneralise:")
+    assert [row["identity"] for row in _rows(lists, text)] == ["thing"] * 4 + ["name"]
+    design = derive_design(_config(lists, text))
+    assert (design.columns, design.estimands) == ((("identity", "string"),), ("weat",))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("identity: member.knid", r"x\.j2:14:1: E104 member has no column 'knid' \(did you mean 'kind'\?\)"),
+        ("identity: gender", r"x\.j2:14:1: E105 'gender' is not slot\.column"),
+        (
+            "identity: member.kind\ncolumns: {identity: member.test}",
+            r"x\.j2:15:11: E102 `identity` makes this column already",
+        ),
+    ],
+)
+def test_an_identity_that_is_no_column(lists: WordLists, line: str, message: str) -> None:
+    """A mistake stands where the key stands."""
+    with pytest.raises(DeclarationError, match=message):
+        _config(lists, ASSOCIATION.replace("generalise:", f"{line}\ngeneralise:"))
+
+
 def test_a_role_that_is_none(lists: WordLists) -> None:
     """Sets are X, Y, A and B."""
     with pytest.raises(DeclarationError, match=r"E102 member\.kind holds 'thing'"):

@@ -1,5 +1,6 @@
 """Tables that are no release yet: the rows of a release, given as a table, have the figures of that release."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,123 @@ def test_what_cannot_be_a_draft(table: Any, factors: Any, message: str) -> None:
     """One message each, before a model is loaded."""
     with pytest.raises(SenseprobeError, match=message):
         senseprobe.score("no-such-model", table, factors=factors)
+
+
+# --- association tests ------------------------------------------------------------------------------------------------
+
+# Two words a set; the word once, as a plural, not there, and twice in its sentence.
+MEMBERS = pd.DataFrame(
+    [
+        ("toy", "X", "rose", "This is a rose."),
+        ("toy", "X", "rose", "Roses are here."),
+        ("toy", "X", "lily", "No flower at all."),
+        ("toy", "Y", "ant", "An ant is an ant."),
+        ("toy", "A", "joy", "Joy!"),
+        ("toy", "B", "grief", "It is \U0001f641 grief."),
+    ],
+    columns=["test", "role", "word", "sentence"],
+)
+
+
+def test_words_in_sentences_are_an_association_test() -> None:
+    """Spans by hand, in code points: 10 to 14, 0 to 5, none, none of two, 0 to 3, 8 to 13."""
+    draft = draft_of(MEMBERS)
+    rows = draft.rows.to_pylist()
+    design = draft.designs["rows"]
+
+    spans = [(10, 14), (0, 5), None, None, (0, 3), (8, 13)]
+    assert [row["span"] and (row["span"]["start"], row["span"]["end"]) for row in rows] == spans
+    assert [row["word"] for row in rows] == list(MEMBERS["word"])
+    assert (design.kind, design.estimands, design.factors[0].columns) == ("association", ("weat",), ("word",))
+    assert draft.left_out == {}
+
+
+def test_identity_and_class_of_words_stay() -> None:
+    """The one is a column of the table's own, the other one of the kind; places are those that are stated."""
+    table = MEMBERS.assign(identity="age", word_class="thing", span_start=pd.Series({3: 12}), span_end=15)
+    draft = draft_of(table)
+
+    assert draft.designs["rows"].columns == (("identity", "string"),)
+    assert draft.rows.column_names == [
+        *("id", "frame", "test", "role", "word", "word_class", "sentence", "span", "identity")
+    ]
+    assert draft.rows["span"][3].as_py() == {"start": 12, "end": 15}
+    assert draft.rows["identity"][0].as_py() == "age"
+
+
+def test_rows_of_a_release_keep_their_spans() -> None:
+    """Also of the word that is twice in its sentence, in the mapping that a release has."""
+    table = senseprobe.load("association@1.0.1").to_pandas("unbleached")
+    assert draft_of(table).rows["span"].to_pylist() == list(table["span"])
+
+
+def test_words_alone_and_sentences_alone() -> None:
+    """What the one lacks is null, and what cannot be asked for is said; so is the other way round."""
+    words = draft_of(MEMBERS.drop(columns="sentence").drop_duplicates("word"))
+    sentences = draft_of(MEMBERS.drop(columns="word"))
+
+    assert words.rows["word"].to_pylist() == ["rose", "lily", "ant", "joy", "grief"]
+    assert words.rows["sentence"].null_count == words.rows["span"].null_count == 5
+    assert {*words.left_out} == {"level sent", "level cword"}
+    assert sentences.rows["word"].null_count == 6
+    assert sentences.designs["rows"].factors[0].columns == ("sentence",)
+    assert {*sentences.left_out} == {"level word", "level cword"}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("role", "targets", "row 3 (from 0) has the role 'targets': it takes a test, X, Y, A or B, and a word or sent"),
+        ("role", "X", "test 'toy' has no rows of Y: it takes X, Y, A and B"),
+        ("test", " ", "row 3 (from 0) has no test"),
+        ("test", "other", "test 'toy' has no rows of Y"),
+        ("span_end", "99", "row 3 (from 0) has no span from 3 to 99: code points of a sentence"),
+        ("span_end", "three", "row 3 (from 0) has no span from 3 to three"),
+        ("span_end", "3", "row 3 (from 0) has no span from 3 to 3"),
+        ("sentence", " An ant.", "row 3 (from 0) has no span from 3 to 6"),
+    ],
+)
+def test_rows_that_make_no_test(column: str, cell: str, message: str) -> None:
+    """In one message, with the number of the row."""
+    table = MEMBERS.assign(span_start=pd.Series({3: "3"}), span_end=pd.Series({3: "6"}))
+    table.loc[3, column] = cell
+    with pytest.raises(SenseprobeError, match=re.escape(message)):
+        draft_of(table)
+
+
+def test_a_row_without_word_and_sentence() -> None:
+    """Missing cells of pandas are no text."""
+    table = MEMBERS.copy()
+    table.loc[3, ["word", "sentence"]] = float("nan")
+    with pytest.raises(SenseprobeError, match=r"row 3 \(from 0\) has no word and no sentence"):
+        draft_of(table)
+
+
+# By hand: the words of X have the associations 1 and -.2, those of Y -1 and .2, so the means differ by .8, and the
+# sample has the variance (1 + .04 + 1 + .04) / 3. Of the 6 ways to choose two of the four, 2 have a sum of .8 or more.
+PLANE = {"rose": (1, 0), "lily": (3, 4), "ant": (0, 2), "fly": (4, 3), "joy": (5, 0), "grief": (0, 1)}
+EFFECT = 0.8 / (2.08 / 3) ** 0.5
+SETS = pd.DataFrame({"test": "toy", "role": [*"XXYYAB"], "word": [*PLANE]})
+
+
+def effect(vectors: Any, table: pd.DataFrame, **how: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """Return level, effect, p and identity of the only test."""
+    (result,) = senseprobe.score(vectors, table, stored=False, control=False, say=lambda _: None, **how)
+    (figure,) = result.figures
+    return result.scorer, figure.value, figure.p, figure.identity
+
+
+@pytest.mark.parametrize("make", [dict, lambda vectors: [*vectors.values()]])
+def test_a_table_of_words_and_vectors_is_a_test(make: Any) -> None:  # noqa: ANN401
+    """Vectors by word, or one for each row; at the only level that words have."""
+    scorer, value, p, identity = effect(make(PLANE), SETS.assign(identity="age"))
+    assert (scorer, value, p, identity) == ("weat-word", pytest.approx(EFFECT), pytest.approx(2 / 6), "age")
+
+
+def test_sentences_of_a_word_are_averaged_and_without_words_each_stands_for_itself() -> None:
+    """Two sentences of a rose, whose mean is as long as no word's; without the column of words they are two targets."""
+    texts = {"A rose.": (2, 1), "Roses.": (2, -1), **{word: PLANE[word] for word in [*PLANE][1:]}}
+    table = pd.DataFrame({"test": "toy", "role": [*"XXXYYAB"], "word": ["rose", *PLANE], "sentence": [*texts]})
+    assert effect(texts, table, level="sent")[1:3] == (pytest.approx(EFFECT), pytest.approx(2 / 6))
+    (result,) = senseprobe.score(texts, table.drop(columns="word"), stored=False, say=lambda _: None)
+    assert result.figures[0].levels == {"X": 3, "Y": 2, "A": 1, "B": 1}

@@ -406,6 +406,20 @@ def test_seat_sets_are_roles_and_words_are_looked_up_in_the_test_of_words() -> N
     assert imported.design("tests").kind == "association"
 
 
+def test_seat_is_scored_at_the_level_of_each_test(tmp_path: Path) -> None:
+    """Words alone at the level of words, sentences at that of sentences: no test comes twice at a level."""
+    release, _ = api.import_release("seat", FILES["seat"], "mine", "1.0.0", None, tmp_path)
+    table = release.table("tests")
+    texts = dict.fromkeys([*table["sentence"], *table["word"].dropna()])
+    vectors = {text: (len(text), ord(text[-2]), number) for number, text in enumerate(texts)}
+    tests = {
+        level: [figure.group for figure in api.score(vectors, release, level=level, stored=False)[0].figures]
+        for level in ("word", "sent")
+    }
+
+    assert tests == {"word": ["weat1"], "sent": ["sent-weat1"]}
+
+
 def test_winobias_pairs_sentences_by_number() -> None:
     """The pronoun of the stereotyped gender is `stereo`; brackets are gone, and the occupation's place is known."""
     imported = _read("winobias")

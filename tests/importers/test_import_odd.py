@@ -330,6 +330,48 @@ def test_the_word_of_a_sentence_is_there_in_one_form(tmp_path: Path) -> None:
     assert [row["word"] for row in rows[:4]] == [None, None, "European American", "car"]
 
 
+def test_files_of_tan_and_celis_and_of_bias_bench(tmp_path: Path) -> None:
+    """Their form, with sentences written for this test: long sentences, an added test, one without its words."""
+    names, other = ["Emily", "Anne"], ["Lakisha", "Ebony"]
+    sentences = [f"{name} is an engineer with superior skills." for name in (*names, *other)]
+    sets = {"targ1": names, "targ2": other, "attr1": ["competent", "able"], "attr2": ["inept", "a mess"]}
+    texts = {
+        **dict(zip(("targ1", "targ2"), (sentences[:2], sentences[2:]), strict=True)),
+        **{key: [f"They say the engineer is {word}." for word in sets[key]] for key in ("attr1", "attr2")},
+    }
+
+    def whole(of: dict[str, list[str]]) -> str:
+        return json.dumps({key: {"category": key, "examples": examples} for key, examples in of.items()}, indent=2)
+
+    religion = _seat(X=["This is a church.", "Churches are things."], A=["This is a cherish."])
+    files = {
+        "weat_hdb_unbleach_competent.jsonl": whole(sets),
+        "sent-weat_hdb_unbleach_competent.jsonl": whole(texts),
+        "+i1.jsonl": _seat(X=["Aisha", "Mary Ann"]),
+        "sent-+i1.jsonl": _seat(X=["This is Aisha.", "Mary Ann is here."]),
+        "sent-religion1.jsonl": religion,
+    }
+    rows = _import(tmp_path, "seat", files).table("tests").rows
+    by_test = {
+        test: [(row["role"], row["word"], row["span"] and (row["span"]["start"], row["span"]["end"])) for row in some]
+        for test in ("sent-weat_hdb_unbleach_competent", "sent-+i1", "sent-religion1")
+        if (some := [row for row in rows if row["test"] == test])
+    }
+
+    assert by_test["sent-weat_hdb_unbleach_competent"] == [
+        ("X", "Emily", (0, 5)),
+        ("X", "Anne", (0, 4)),
+        ("Y", "Lakisha", (0, 7)),
+        ("Y", "Ebony", (0, 5)),
+        ("A", "competent", (25, 34)),
+        ("A", "able", (25, 29)),
+        ("B", "inept", (25, 30)),
+        ("B", "a mess", (25, 31)),
+    ]
+    assert by_test["sent-+i1"][:2] == [("X", "Aisha", (8, 13)), ("X", "Mary Ann", (0, 8))]
+    assert {word for _, word, _ in by_test["sent-religion1"]} == {None}
+
+
 def _winobias(folder: Path, pro: str, anti: str) -> ImportedDataset:
     fill = "9 [The baker] said [{}] ran.\n"
     names = ("pro_stereotyped_type1.txt", "anti_stereotyped_type1.txt")

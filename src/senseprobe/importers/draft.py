@@ -1,4 +1,4 @@
-"""Tables of pairs that are no release yet, with what of a design their columns allow."""
+"""Tables of pairs, or of words of association tests, that are no release yet, with the design their columns allow."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.sentence_pairs import (
     WORD_SIGN,
+    as_span,
     contrast_design,
     differ_in_pronouns,
     find_difference,
@@ -74,7 +75,11 @@ def is_table(value: object) -> bool:
 
 
 def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
-    """Return a draft of a table with the columns `stereo` and `anti`, or `premise` and `hypothesis`.
+    """Return a draft of a table with `stereo` and `anti`, `premise` and `hypothesis`, or sets of association tests.
+
+    The last are rows with a `test`, a `role` (X, Y, A, B), and a `word`, a `sentence` or both. Where the word stands in
+    its sentence is looked for, unless `span` (a mapping), or `span_start` and `span_end`, say so. A row without a
+    sentence is of the word alone, one without a word of its sentence. `word_class` and `identity` may be added.
 
     Other columns are used where a release has them under the same name: ``id``, ``frame``, ``target``, ``gold``,
     ``group``, ``stereotype``, ``valence``, ``contested``, ``unrelated``, ``gender`` and ``pair``. `factors` are
@@ -86,11 +91,12 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
     except (pa.ArrowException, ValueError, KeyError) as error:
         raise SenseprobeError(f"a table that cannot be read: {error}") from error
     columns = {*rows.column_names}
-    kind = next((kind for kind, sentences in SENTENCES.items() if columns >= {*sentences}), None)
+    kind = next((kind for kind, fits in _COLUMNS.items() if fits(columns)), None)
     if kind is None or not len(rows):
         state = "no rows" if kind else f"the columns {listed(rows.column_names) or 'of none'}"
-        raise SenseprobeError(f"a table with {state}: expected stereo and anti, or premise and hypothesis")
-    _check_sentences(rows, SENTENCES[kind])
+        expected = "stereo and anti, premise and hypothesis, or test, role and word or sentence"
+        raise SenseprobeError(f"a table with {state}: expected {expected}")
+    _check_sentences(rows, SENTENCES.get(kind, ()))
     named = _factors(factors, columns)
     records = rows.to_pylist()
     design, complete, left_out = complete_rows(kind, records, rows.schema, named)
@@ -108,12 +114,22 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
 SENTENCES: Mapping[str, tuple[str, str]] = {"contrast": ("stereo", "anti"), "inference": ("premise", "hypothesis")}
 """The columns of the two sentences of a row, by kind."""
 
+_COLUMNS: Mapping[str, Callable[[set[str]], bool]] = {
+    "contrast": lambda columns: columns >= {*SENTENCES["contrast"]},
+    "inference": lambda columns: columns >= {*SENTENCES["inference"]},
+    "association": lambda columns: columns >= {"test", "role"} and bool(columns & {"word", "sentence"}),
+}
+"""Whether a table with some columns is of a kind."""
+
 
 def _as_arrow(table: Any) -> pa.Table:  # noqa: ANN401 - of three libraries
     """Return a table with texts and booleans only; columns of nested values are dropped."""
     if not isinstance(table, pa.Table):
         as_pandas = table if hasattr(table, "columns") else table.to_pandas()
         table = pa.Table.from_pandas(as_pandas, preserve_index=False)
+    if "span" in table.column_names and pa.types.is_struct(span := table.schema.field("span").type):
+        for name in {"start", "end"} & {field.name for field in span}:
+            table = table.append_column(f"span_{name}", pc.struct_field(table["span"], name))
     flat = {field.name: field.type for field in table.schema if not pa.types.is_nested(field.type)}
     types = {name: kind if pa.types.is_boolean(kind) else pa.string() for name, kind in flat.items()}
     return pa.table({name: pc.cast(table[name], kind) for name, kind in types.items()})
@@ -258,9 +274,74 @@ def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[
     return design, rows, left_out
 
 
+SETS = ("X", "Y", "A", "B")
+"""The roles of an association test."""
+
+_SPAN = ("span_start", "span_end")
+
+
+def _association(
+    records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], source: Source
+) -> _Completed:
+    rows = [_association_row(row, number, source.language) for number, row in enumerate(records)]
+    roles: dict[str, set[str]] = {}
+    for row in rows:
+        roles.setdefault(row["test"], set()).add(row["role"])
+    for test, there in roles.items():
+        if missing := [role for role in SETS if role not in there]:
+            raise SenseprobeError(f"test {test!r} has no rows of {' and '.join(missing)}: it takes X, Y, A and B")
+    level = "word" if all(row["word"] for row in rows) else "sentence"
+    needs = {
+        "level word": ("word", "a column `word`"),
+        "level sent": ("sentence", "a column `sentence`"),
+        "level cword": ("sentence" if "word" in schema.names else "word", "the columns `word` and `sentence`"),
+    }
+    design = Design(
+        kind="association",
+        sense_type="",
+        bias_type="",
+        slots=(),
+        roles={"sentence": {}},
+        factors=factors or (Factor(name=level, columns=(level,)),),
+        columns=tuple(column for column in _own_columns("association", schema) if column[0] not in _SPAN),
+        estimands=("weat",),
+    )
+    return design, rows, {what: needed for what, (column, needed) in needs.items() if column not in schema.names}
+
+
+def _association_row(row: Mapping[str, Any], number: int, language: str) -> dict[str, Any]:
+    """Return a row with the place of its word in its sentence, where it has both."""
+    test, role, word, sentence = (str(row.get(name) or "").strip() for name in ("test", "role", "word", "sentence"))
+    if not test or role not in SETS or not (word or sentence):
+        found = "no test" if not test else f"the role {role!r}" if role not in SETS else "no word and no sentence"
+        raise SenseprobeError(
+            f"row {number} (from 0) has {found}: it takes a test, X, Y, A or B, and a word or sentence"
+        )
+    span: tuple[int, int] | None = None
+    if row.get(_SPAN[0]) is not None and row.get(_SPAN[1]) is not None:
+        span = _stated_span(row, number, sentence)
+    elif word and sentence:
+        span = find_word(sentence, word, language)
+    texts = {"word": word or None, "sentence": sentence or None}
+    return {**row, "test": test, "role": role, **texts, "span": as_span(span)}
+
+
+def _stated_span(row: Mapping[str, Any], number: int, sentence: str) -> tuple[int, int]:
+    """Return where a row says that its word stands; raise SenseprobeError where that is no part of the sentence."""
+    try:
+        start, end = (int(float(row[name])) for name in _SPAN)  # pandas makes 3.0 of 3 where a cell is missing
+    except (ValueError, OverflowError):
+        start = end = 0
+    if not 0 <= start < end <= len(sentence) or sentence != row.get("sentence"):
+        expected = "code points of a sentence without blanks around it, half-open"
+        raise SenseprobeError(f"row {number} (from 0) has no span from {row[_SPAN[0]]} to {row[_SPAN[1]]}: {expected}")
+    return start, end
+
+
 _KINDS: Mapping[str, Callable[[list[dict[str, Any]], pa.Schema, tuple[Factor, ...], Source], _Completed]] = {
     "contrast": _contrast,
     "inference": _inference,
+    "association": _association,
 }
 
 

@@ -50,8 +50,15 @@ _TASKS = {
 _LABELS = {"contrast": "machine-generated", "inference": "machine-generated", "association": "no-annotation"}
 """The Hub's name of how labels come about that follow from what templates and lists declare, by kind of rows."""
 
-_MODELS = {"contrast": "HuggingFaceTB/SmolLM2-135M-Instruct", "inference": "FacebookAI/roberta-large-mnli"}
+_MODELS = {
+    "contrast": "HuggingFaceTB/SmolLM2-135M-Instruct",
+    "inference": "FacebookAI/roberta-large-mnli",
+    "association": "sentence-transformers/all-MiniLM-L6-v2",
+}
 """A public model for each kind of rows, for the lines on scoring."""
+
+_UNITS = {"association": "standard deviations"}
+"""What the figures of a kind of rows are counted in, where it is not points."""
 
 MOST_LEFT_OUT = 100
 """How many of the rows that verdicts leave out are listed."""
@@ -79,6 +86,7 @@ _SINCE_CROISSANT = {"source_datasets", *_GATE, "dataset_info"}
 def render(about: DocumentInput) -> str:
     """Return the card of a release, front matter and text."""
     order, configs, designs = about.facts["order"], about.facts["configs"], about.designs
+    scored = [design.kind for design in designs.values() if design.estimands]  # association had none at first
     expect = {name: configs[name]["expect"] for name in order}
     text = _template().render(
         **about.facts,
@@ -97,7 +105,8 @@ def render(about: DocumentInput) -> str:
         made_by=about.card.get("made_by"),
         makers=_makers(about),
         examples=sum(len(configs[name].get("examples", ())) for name in order),
-        model=next((_MODELS[design.kind] for design in designs.values() if design.kind in _MODELS), ""),
+        model=next((_MODELS[kind] for kind in scored if kind in _MODELS), ""),
+        unit=next((_UNITS[kind] for kind in scored if kind in _UNITS), "points"),
         levels={name: _levels(design, configs[name]["levels"]) for name, design in designs.items()},
     )
     return f"---\n{render_front_matter(about)}---\n\n{text}"

@@ -34,7 +34,7 @@ FIRST = 10
 
 LABELS = (
     "stereotype", "valence", "gold", "label_basis", "contested", "minimal", "target", "bias_type", "sense_type",
-    "sense_key", "token_key", "lexicon", "test", "role", "word_class",
+    "sense_key", "token_key", "lexicon", "test", "role", "word_class", "identity",
 )  # fmt: skip
 """Columns that label a row, beside its sentences."""
 

@@ -57,6 +57,11 @@ _ASSOCIATION: Columns = (
     ("span", _SPAN, "where the word is in `sentence`: half-open, in code points, without its article"),
 )
 
+DECLARED: Mapping[str, Mapping[str, str]] = {
+    "association": {"identity": "what the test is about, as its list says: gender, race, …; empty where it is no group"}
+}
+"""By kind the columns that its front matter may declare by a key of their own, with their meanings."""
+
 PROVENANCE = ("source_file", "source_line", "anti_file", "anti_line")
 """The columns of imports that say where a row stands in the published files: a row that moved is the same row."""
 
@@ -149,7 +154,8 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}
     for design in listed:
-        own, otherwise = (IMPORTED, "as published") if is_import(design) else ({}, "what the lists say")
+        declared = DECLARED.get(design.kind, {})
+        own, otherwise = (IMPORTED, "as published") if is_import(design) else (declared, "what the lists say")
         texts |= {name: own.get(name, f"{otherwise}: `{name}`") for name, _ in design.columns}
     return texts
 

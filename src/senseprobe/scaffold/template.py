@@ -39,6 +39,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 }
 """The lists that the template of a kind uses."""
 
+MARGINS: Mapping[str, float] = {"contrast": 5, "inference": 5, "association": 0.2}
+"""The margin of equivalence that is proposed for a dataset of a kind, in the unit of its figures."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _CITED = re.compile(rf"@\w+\{{\s*{EXAMPLE_SOURCE}\s*,")
 
@@ -114,7 +117,7 @@ def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     about = yaml_source.parse(read_template_file("dataset/about.yaml"), "about.yaml")
     texts = about["example" if name == f"{EXAMPLE}/{CONFIG}" else "to_fill_in"]
     template = fill_template_file(f"dataset/{kind}.j2", rows=_count_rows(layer, config, kind, lists), **texts)
-    card = _card(folder / "dataset.yaml", dataset, config, texts)
+    card = _card(folder / "dataset.yaml", dataset, config, {**texts, "margin": f"{MARGINS[kind]:g}"})
     return {**lists, **_add_bibliography(layer), path: template, folder / "dataset.yaml": card}
 
 

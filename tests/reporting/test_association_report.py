@@ -417,6 +417,18 @@ def test_read_from_files(tmp_path: Path) -> None:
         api.compare(paths)
 
 
+def test_identities_of_the_release() -> None:
+    """Of association 1.1.0 weat1 has none, as flowers have none, and weat9 is about disability."""
+    table = senseprobe.load("association@1.1.0").table("bleached", spans=False)
+    words = sorted({*table[table["test"].isin(["weat1", "weat9"])]["word"]})
+    vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
+    (made,) = senseprobe.score(vectors, "association@1.1.0:bleached", "weat", name="made", stored=False)
+    identities = {figure.group: figure.identity for figure in made.figures}
+    assert (identities["weat1"], identities["weat9"], identities["weat6"]) == ("", "disability", "gender")
+    assert made.words is not None
+    assert {*made.words["identity"].to_pylist()} == {"", "gender", "race", "intersectional", "age", "disability"}
+
+
 def test_figures_of_an_older_definition(tmp_path: Path) -> None:
     """They are computed again from the words of the result, as those of a new one are; without words they stay."""
     words = sorted({*senseprobe.load("association@1.0.1").table("unbleached", spans=False)["word"]})

@@ -381,10 +381,10 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
     return Verdict(
         config=config,
         bias_type=identity,
-        figure=largest,
+        figure=None if largest.value is None else largest,
         kind=WORDINGS[leading],
         text="; ".join(texts),
-        basis=f"{largest.group}, the largest effect of these: {describe_sizes(largest)}",
+        basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
         hidden=hidden if leading == NOT_SHOWN else None,
     )
 

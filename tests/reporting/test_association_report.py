@@ -140,6 +140,9 @@ def test_a_fifth_of_a_set_may_be_lost() -> None:
         source(result("word", shown_test("a", levels={"X": 8, "Y": 8, "A": 8, "B": 8}, missing=two)))
     )
     assert judged.kind == "shown"
+    nothing = shown_test("a", value=None, levels=dict.fromkeys("XYAB", 0), missing=three, p=None, p_holm=None, low=None)
+    assert [verdict.figure for verdict in build_verdicts(source(result("word", nothing)))] == [None]
+    assert "not judged" in page(result("word", nothing, words=None)).text
     (lost,) = build_verdicts(
         source(result("word", shown_test("a", levels={"X": 7, "Y": 8, "A": 8, "B": 8}, missing=three)))
     )

@@ -15,6 +15,7 @@ import pyarrow as pa
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
+from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
@@ -95,6 +96,10 @@ class ReportInput:
     def is_comparable(self) -> bool:
         """Whether the vectors of association tests can be compared: those of words alone of some models cannot."""
         return self.encoding.get("comparable") != "no"
+
+    def why_unread(self, config: str) -> str:
+        """Return why the association tests of a config say nothing; empty where they can be read."""
+        return unreadable_configs(self.result.fitness).get(config, "") if self.is_comparable else NOT_COMPARABLE
 
     def design(self, config: str) -> Design | None:
         """Return the design of a config; None without the release, and for a contrast of two configs."""

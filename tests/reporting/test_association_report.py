@@ -15,6 +15,7 @@ import senseprobe
 from senseprobe import document
 from senseprobe.api import results as api
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands.association import WEAT
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
@@ -168,6 +169,22 @@ def test_vectors_that_cannot_be_compared() -> None:
     shown = page(of, result())
     assert shown.text.index("org/model: Shown in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
     assert not any("decoder (word)" in cell for row in shown.rows for cell in row)
+
+
+def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
+    """A config of unknown words is not read; words at the first position are counted, on a page and by score."""
+    unknown = Fitness(rows=10, unknown=3)
+    of = result("cword", *TESTS_OF_ALL, replace(TESTS_OF_ALL[0], config="other"), fitness={"bleached": unknown})
+    kinds = {(verdict.config, verdict.kind) for verdict in build_verdicts(source(of))}
+    assert kinds == {("bleached", "cannot be read"), ("other", "shown")}
+    shown = page(replace(of, fitness={**of.fitness, "other": Fitness(rows=10, unknown=0, at_start=2)}))
+    assert "Shown in 1 of 8 tests: weat3." in shown.text
+    assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
+    line = "other: 2 words at the first position, where the model has something else"
+    assert f"weat-cword · org/model: {line}." in shown.text
+    assert line in [
+        *summarize_results([replace(of, fitness={"other": Fitness(rows=9, unknown=0, at_start=2)})], tmp_path)
+    ]
 
 
 def test_brief() -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
@@ -22,6 +22,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import MAX_LISTED, counted
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
@@ -161,7 +162,7 @@ class Result:
         return rows.drop(columns="config").reset_index(drop=True)
 
     def plot(self) -> "Canvas":
-        """Return a Matplotlib figure of all figures around 0 over whole configs, with intervals.
+        """Return a Matplotlib figure of all figures around 0 of whole configs or association tests, with intervals.
 
         Raises ResultError without matplotlib.
         """
@@ -169,8 +170,7 @@ class Result:
             raise ResultError("a plot needs matplotlib: pip install 'senseprobe[reports]'")
         from matplotlib.figure import Figure as Canvas
 
-        whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
-        shown = [(figure, figure.value) for figure in whole if figure.value is not None]
+        shown = [(figure, figure.value) for figure in self._plotted() if figure.value is not None]
         canvas = Canvas(figsize=(8, 0.8 + 0.36 * len(shown)), layout="constrained")
         axes = canvas.subplots()
         axes.axvline(0, color="#999999", linewidth=0.8)
@@ -179,10 +179,21 @@ class Result:
                 axes.plot([figure.low, figure.high], [height, height], color="#1b6ca8", linewidth=1.4)
             filled = "#1b6ca8" if figure.neutral is not None else "white"
             axes.plot([value], [height], "o", color="#1b6ca8", markerfacecolor=filled, markersize=4.5)
-        axes.set_yticks(range(len(shown)), [f"{figure.config}: {figure.estimand}" for figure, _ in shown])
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.set_xlabel("points; hollow: 0 is not known to be neutral")
+        axes.set_yticks(
+            range(len(shown)), [f"{figure.config}: {figure.group or figure.estimand}" for figure, _ in shown]
+        )
+        axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+        measure = lookup(shown[0][0].estimand).measure if shown else "points"
+        axes.set_xlabel(f"{measure}; hollow: 0 is not known to be neutral")
         return canvas
+
+    def _plotted(self) -> Iterator[Figure]:
+        """Yield the figures around 0 of whole configs, or each association test, but not of variants of it."""
+        for figure in self.figures:
+            estimand = lookup(figure.estimand)
+            of_test = KINDS[estimand.kind].tests and not estimand.variant_of
+            if (figure.group is None or of_test) and not estimand.from_zero:
+                yield figure
 
     def __repr__(self) -> str:
         """Return scorer, model, release and size in a line."""

@@ -136,9 +136,10 @@ class ExportedResults:
 def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
     """Return the distances of a result's figures of whole configs, and why others are left out, a line for each reason.
 
-    Left out are figures of single groups; those without a known neutral value; those that mean something only beside
-    their p; those of an older definition or of a plug-in that is not installed; configs whose words the tokenizer does
-    not know; and all of a model of inference that is not shown to infer anything, since it reads as one without bias.
+    Left out are association tests; figures of single groups; those without a known neutral value; those that mean
+    something only beside their p; those of an older definition or of a plug-in that is not installed; configs whose
+    words the tokenizer does not know; and all of a model of inference that is not shown to infer anything, since it
+    reads as one without bias.
     """
     result, found, reasons = source.result, [], dict[str, dict[str, dict[str, None]]]()
     if result.scorer == "planted":
@@ -169,6 +170,8 @@ def _why_no_inference(controls: Sequence[Result]) -> str:
 
 def _why_left_out(figure: Figure) -> str:
     estimand = find(figure.estimand)
+    if estimand is not None and KINDS[estimand.kind].tests:
+        return "of association tests, whose effects are no distances: chance alone makes them large where words are few"
     if figure.group is not None:
         return "of single groups, and only figures of whole configs are exported"
     if figure.value is None:

@@ -25,6 +25,7 @@ class RowKind:
       `slots_are_cells` so do the slots in which the texts of a row differ.
     - `pairs`: whether the two sentences of a row are each scored, and compared; `infers`: whether models say what
       follows from the one of them.
+    - `tests`: whether what is computed of them are association tests, with an effect and words each.
     - `titles`: what readers call the two texts of a row; `label`: the column that says how a row is labelled.
     - `noun`, `reading`: what a row, and what its numbers say, is called in messages.
     """
@@ -34,6 +35,7 @@ class RowKind:
     slots_are_cells: bool = False
     pairs: bool = False
     infers: bool = False
+    tests: bool = False
     titles: tuple[str, ...] = ()
     label: str = ""
     noun: str = "row"
@@ -70,7 +72,7 @@ KINDS: Mapping[str, RowKind] = {
         label="gold",
         reading="largest label",
     ),
-    "association": RowKind(roles={"sentence": "sentence"}, noun="word", reading="sign"),
+    "association": RowKind(roles={"sentence": "sentence"}, tests=True, noun="word", reading="sign"),
 }
 """By the name that designs have for it."""
 

@@ -83,6 +83,14 @@ class TestWords:
         values = cosines[:, : ends[1]].mean(axis=1) - cosines[:, ends[1] :].mean(axis=1)
         return values[: ends[0]], values[ends[0] :]
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the effect has the other sign by the other pooling; False where there is none."""
+        if not all(self.has.values()) or not np.isfinite(self.check).all():
+            return False
+        sides = (self.associations(cosines) for cosines in (self.cosines, self.check))
+        return bool(np.prod([x.mean() - y.mean() for x, y in sides]) < 0)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weat(Estimand):
@@ -99,6 +107,7 @@ class Weat(Estimand):
     p_is_permuted: ClassVar[bool] = True
     no_parts: ClassVar[str] = "a test takes all its words"
     measure: ClassVar[str] = "standard deviations"
+    decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
@@ -126,7 +135,7 @@ class Weat(Estimand):
         few = f"{NOT_ESTIMABLE} from under {FEWEST_LEVELS} words in a set" if ends is None else ""
         tested = division_p(x, y, two_sided=self.two_sided, exact=self.exact)
         interval = {} if ends is None else {"low": ends[0], "high": ends[1], "method": "jackknife"}
-        note = joined(few, _turned(words, value))
+        note = joined(few, _turned(words))
         return {"value": value, **interval, **_p_fields(tested), "note": note}
 
     def _figure(self, test: str, scope: Scope, levels: Mapping[str, int], **fields: Any) -> Figure:  # noqa: ANN401
@@ -208,14 +217,10 @@ def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
     }
 
 
-def _turned(words: TestWords, value: float) -> str:
+def _turned(words: TestWords) -> str:
     """Return a note where the effect by another pooling of tokens has the other sign; empty where it has not."""
-    if not np.isfinite(words.check).all():
-        return ""
-    other = effect_size(*words.associations(words.check))
-    if other is None or other * value >= 0:
-        return ""
-    return f"pooled the other way (check), the effect has the other sign: {other:+.2f}"
+    other = effect_size(*words.associations(words.check)) if words.is_turned else None
+    return "" if other is None else f"pooled the other way (check), the effect has the other sign: {other:+.2f}"
 
 
 def with_corrected(figures: Sequence[Figure]) -> list[Figure]:

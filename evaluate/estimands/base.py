@@ -138,6 +138,7 @@ class Estimand:
     is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
     measure: ClassVar[str] = "points"  # what its figures are counted in
+    decimals: ClassVar[int] = 1  # of its figures in print
 
     @property
     def from_zero(self) -> bool:

@@ -41,6 +41,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
     project_difference,
     side_difference,
 )
+from senseprobe.evaluate.units import KINDS
 from senseprobe.records import Contrast, Design
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -129,8 +130,9 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
 
     Raises ResultError where the tables do not hold the same rows, by `id`, or rows of a kind that has no such test.
     """
-    if design.kind not in SCORES:
-        raise ResultError(f"two models cannot be compared on {design.kind} rows, only on {' and '.join(SCORES)}")
+    if not _has_rows(design):
+        kinds = [kind for kind in SCORES if not KINDS[kind].tests]
+        raise ResultError(f"two models cannot be compared on {design.kind} rows, only on {' and '.join(kinds)}")
     a, b = a.reset_index(drop=True), b.reset_index(drop=True)
     if not a["id"].equals(b["id"]):
         if not a["id"].is_unique or len(a) != len(b) or set(a["id"]) != set(b["id"]):
@@ -145,6 +147,11 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
             for table, numbers in zip((a, b), scores, strict=True)
         )
     return a, b
+
+
+def _has_rows(design: Design) -> bool:
+    """Return whether models are compared row by row; on association tests it is word by word."""
+    return design.kind in SCORES and not KINDS[design.kind].tests
 
 
 def compare_all(
@@ -165,7 +172,7 @@ def compare_all(
     """
     results: list[Comparison] = []
     for config, design in designs.items():
-        if config in a and config in b and design.kind in SCORES:
+        if config in a and config in b and _has_rows(design):
             results += compare(a[config], b[config], design, config, margin=margin, seed=seed, scale=scale)
     for contrast in contrasts:
         names = (contrast.a, contrast.b)

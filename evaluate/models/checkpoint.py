@@ -245,7 +245,9 @@ def find_file(spec: str, name: str) -> Path | None:
     try:
         return Path(hf_hub_download(location, name, revision=revision))
     except LocalEntryNotFoundError:
-        raise Unloadable(f"the Hub cannot be asked whether it has {name}, and its cache does not say") from None
+        raise Unloadable(
+            f"the Hub cannot be asked whether it has {name}, and its cache does not say: load it once online"
+        ) from None
     except EntryNotFoundError:
         return None
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -22,27 +22,18 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import Ids, PretrainedModel, fingerprint, hash_json, start_of
 from senseprobe.evaluate.models.batching import by_length
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, read_config, vocabulary
-from senseprobe.evaluate.models.encodings import Encoding, EncodingOptions
+from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
 from senseprobe.evaluate.models.layers import agree
 from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.masked import Encoding as TokenizedText
 from senseprobe.evaluate.models.masked import read_texts
 from senseprobe.evaluate.models.sentence_pooling import SentencePooling, read_sentence_pooling
+from senseprobe.evaluate.models.token_pooling import POOLINGS, Pooling, Positions, blank_tokens, word_positions
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 Vector: TypeAlias = NDArray[np.float32]
 Vectors: TypeAlias = list[tuple[Unit, Vector]]
 """Units that are done, each with its vector, of shape (width,): NaN throughout where it has none."""
-
-Positions: TypeAlias = tuple[Ids, ...]
-"""For each pooling of a unit, where in the input the tokens stand that are pooled."""
-
-POOLINGS = {
-    "word": ("mean", "first", "last"),
-    "sent": ("cls", "mean", "max", "last"),
-    "cword": ("mean", "first", "last", "head"),
-}
-"""By level; the model's own is the first, but for sentences, where it depends on the model."""
 
 NO_TOKEN = "no token of the word"  # noqa: S105 - a token of text
 
@@ -51,22 +42,6 @@ _WINDOW = 65_536
 # So far may hidden states be apart, as a part of the largest, that differ in nothing that the model has read.
 _SAME = {torch.float64: 1e-9, torch.float32: 1e-4}
 _SAME_IN_HALF = 1e-2
-
-
-class Pooling(NamedTuple):
-    """What makes the vector of a unit of hidden states.
-
-    - `level`: ``word``, ``sent`` or ``cword``; `layer`: which hidden states, 0 the table of tokens.
-    - `names`: of poolings, the second a check; their vectors stand one after the other.
-    - `special`: whether the mean, the largest and the last are taken of special tokens, too.
-    - `normalised`: whether the vector has length 1.
-    """
-
-    level: str
-    names: tuple[str, ...]
-    layer: int
-    special: bool = False
-    normalised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +118,12 @@ class Encoder(PretrainedModel):
         model: Pretrained,
         tokenizer: Pretrained,
         *,
-        options: EncodingOptions | None = None,
+        options: EncodingOptions = OWN_WAY,
         convention: SentencePooling | None = None,
         **stated: Any,  # noqa: ANN401
     ) -> dict[str, Any]:
         """Raise ModelError where the model translates, or is asked for what is of files of vectors."""
         _refuse_translation(model.config)
-        options = options or EncodingOptions()
         if options.lower is not None:
             raise Unloadable("lower case is looked up in files of vectors; a model's tokenizer decides it here")
         if convention and convention.lower:
@@ -168,16 +142,9 @@ class Encoder(PretrainedModel):
 
     def encoding(self, level: str) -> Encoding:
         """Return how vectors are made at a level, all resolved. ModelError where the options do not fit it."""
-        pooling = self._pooling(level)
-        parts = [("pooling", pooling.names[0])]
-        parts += [("check", check) for check in pooling.names[1:]]
-        if level == "sent" and pooling.names[0] != "cls":
-            parts += [("special", "in" if pooling.special else "out")]
-        parts += [("norm", "l2")] * pooling.normalised
-        parts += [("layer", str(pooling.layer)), ("start", self.start)]
-        if level == "word" and self.reads_left_to_right:
-            parts += [("comparable", "no")]  # what a decoder has read by then is a word that nothing stands before
-        return Encoding(level, tuple(parts))
+        # What a decoder has read of a word alone is a word that nothing stands before.
+        comparable = level != "word" or not self.reads_left_to_right
+        return self._pooling(level).encoding(self.start, comparable=comparable)
 
     def width(self, level: str) -> int:
         """Return how many numbers the vector of a unit has: `dimensions`, with a check pooling twice as many."""
@@ -191,11 +158,17 @@ class Encoder(PretrainedModel):
             raise ModelError(f"level {level} has no pooling {name}: take one of {', '.join(POOLINGS[level])}")
         if name == "cls" and self._cls is None:
             raise ModelError(f"the tokenizer of {self.name} puts no CLS token beside a text: take another pooling")
-        layer = self._resolved_layer()
-        if level == "sent":
-            convention = self._convention
-            return Pooling(level, (name,), layer, convention is not None, bool(convention and convention.normalised))
-        return Pooling(level, (name, "last" if name == "mean" else "mean") if level == "cword" else (name,), layer)
+        check = ("last" if name == "mean" else "mean",) if level == "cword" else ()
+        of_files = self._convention if level == "sent" else None
+        return Pooling(
+            level=level,
+            names=(name, *check),
+            layer=self._resolved_layer(),
+            blanks=self._blanks,
+            special=of_files is not None,
+            normalised=of_files is not None and of_files.normalised,
+            cls=self._cls or 0,
+        )
 
     def _own_pooling(self, level: str) -> str:
         if level != "sent":
@@ -262,15 +235,18 @@ class Encoder(PretrainedModel):
         """Yield why each unit has no vector, in a few words."""
         pooling = self._pooling(level)
         for unit, text in zip(units, self._read([unit.text for unit in units]), strict=True):
-            yield self._obstacle(text, self._positions(pooling, text, unit)) or NOT_FINITE
+            yield self._obstacle(text, pooling.positions(text, unit)) or NOT_FINITE
 
     def first_positions(self, units: Sequence[Unit]) -> int:
-        """Return of how many units a token stands at position 0, where a decoder has something else than the word.
+        """Return of how many units a token stands at position 0 of a decoder, which has something else than it there.
 
-        A unit without a span is a word alone.
+        A unit without a span is a word alone. Of other models it is 0.
         """
-        texts = zip(units, self._read([unit.text for unit in units]), strict=True)
-        return sum(0 in self._word(text, *_span("word" if unit.start < 0 else "cword", unit)) for unit, text in texts)
+        if not self.reads_left_to_right:
+            return 0
+        spans = [(unit.start, unit.end) if unit.start >= 0 else (0, len(unit.text)) for unit in units]
+        texts = zip(self._read([unit.text for unit in units]), spans, strict=True)
+        return sum(0 in word_positions(text, *span, self._blanks) for text, span in texts)
 
     def _read(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return the texts as the model reads them, in order, each distinct one read once."""
@@ -281,7 +257,7 @@ class Encoder(PretrainedModel):
     def _plan(self, pooling: Pooling, window: Sequence[tuple[str, tuple[Unit, ...]]]) -> Iterator[_TextWork]:
         """Yield the texts that have a unit with a vector, each with those units."""
         for (_, units), text in zip(window, self._read([text for text, _ in window]), strict=True):
-            placed = [(unit, self._positions(pooling, text, unit)) for unit in units]
+            placed = [(unit, pooling.positions(text, unit)) for unit in units]
             if able := tuple((unit, at) for unit, at in placed if not self._obstacle(text, at)):
                 yield _TextWork(text, able)
 
@@ -293,40 +269,9 @@ class Encoder(PretrainedModel):
             return TOO_LONG
         return "" if all(positions) else NO_TOKEN
 
-    def _positions(self, pooling: Pooling, text: TokenizedText, unit: Unit) -> Positions:
-        """Return the positions that each of the poolings takes of a unit; none where the word has no token."""
-        if pooling.level == "sent":
-            own = tuple(range(len(text.ids))) if pooling.special else text.positions
-        else:
-            own = self._word(text, *_span(pooling.level, unit))
-        return tuple(self._pooled(name, own, text, unit) for name in pooling.names)
-
-    def _pooled(self, name: str, own: Ids, text: TokenizedText, unit: Unit) -> Ids:
-        if name == "cls" and self._cls is not None:
-            return (self._cls % len(text.ids),) if text.ids else ()
-        if name == "head":
-            span = unit.text[unit.start : unit.end]
-            word = next(reversed(span.split()), span)
-            return self._word(text, unit.start + span.rindex(word), unit.end)[:1]
-        return {"first": own[:1], "last": own[-1:]}.get(name, own)
-
-    def _word(self, text: TokenizedText, start: int, end: int) -> Ids:
-        """Return where the tokens stand that share a character with a stretch of the text, and are not blank.
-
-        Some tokenizers have a token for the blank before a word, and give it the word's first letter at the beginning
-        of a text, and not elsewhere.
-        """
-        offsets, ids = text.offsets, text.ids
-        return tuple(
-            at
-            for at in text.positions
-            if max(offsets[at][0], start) < min(offsets[at][1], end) and ids[at] not in self._blanks
-        )
-
     @cached_property
     def _blanks(self) -> frozenset[int]:
-        """The ids of tokens that spell nothing but blanks."""
-        return frozenset(id_ for token, id_ in self._tokenizer.get_vocab().items() if not token.strip(" ▁Ġ"))
+        return blank_tokens(self._tokenizer)
 
     @torch.inference_mode()
     def _answer(self, pooling: Pooling, batch: Sequence[_TextWork]) -> list[Vectors]:
@@ -334,15 +279,9 @@ class Encoder(PretrainedModel):
         hidden = self._hidden([work.text for work in batch], pooling.layer)
         length = batch[0].length
         units = [(row * length, unit, at) for row, work in enumerate(batch) for unit, at in work.units]
-        columns = [
-            _reduced(hidden, [[first + position for position in at[number]] for first, _, at in units], name == "max")
-            for number, name in enumerate(pooling.names)
-        ]
-        vectors = torch.cat(columns, dim=1)
-        if pooling.normalised:
-            vectors = torch.nn.functional.normalize(vectors, dim=1)
-        vectors[~vectors.isfinite().all(1)] = torch.nan
-        pairs = iter(zip((unit for _, unit, _ in units), vectors.float().cpu().numpy(), strict=True))
+        shifted = [tuple(tuple(first + i for i in one) for one in at) for first, _, at in units]
+        vectors = pooling.pool(hidden, shifted).astype(np.float32)
+        pairs = iter(zip((unit for _, unit, _ in units), vectors, strict=True))
         return [list(islice(pairs, len(work.units))) for work in batch]
 
     def _hidden(self, texts: Sequence[TokenizedText], layer: int) -> torch.Tensor:
@@ -376,7 +315,7 @@ class Encoder(PretrainedModel):
                 input_ids=rows, attention_mask=torch.ones_like(rows), output_hidden_states=True, **self._always
             )
         states, last = getattr(output, "hidden_states", None), getattr(output, "last_hidden_state", None)
-        if not states or last is None or last.shape[:2] != rows.shape or states[0].shape != last.shape:
+        if not states or last is None or last.shape[:2] != rows.shape:
             raise Unloadable("it does not show hidden states, one for each token")
         first, second = last[:, :half]
         return len(states) - 1, last.shape[-1], agree(first, second, _SAME.get(last.dtype, _SAME_IN_HALF))
@@ -387,7 +326,7 @@ load = Encoder.load
 
 def _refuse_translation(config: Pretrained) -> None:
     if getattr(config, "is_encoder_decoder", False):
-        raise Unloadable("it has an encoder and a decoder: save its encoder alone to get vectors of it")
+        raise Unloadable("it has an encoder and a decoder; vectors are made of models that are one of the two")
 
 
 def _read_lower_case(tokenizer: Pretrained) -> None:
@@ -409,19 +348,3 @@ def _put_before(text: TokenizedText, start: Ids) -> TokenizedText:
         special=(True,) * len(start) + text.special,
         offsets=((0, 0),) * len(start) + text.offsets,
     )
-
-
-def _span(level: str, unit: Unit) -> tuple[int, int]:
-    """Return where the word is in a unit's text: all of it, but for a word in its sentence."""
-    return (unit.start, unit.end) if level == "cword" else (0, len(unit.text))
-
-
-def _reduced(hidden: torch.Tensor, positions: Sequence[Sequence[int]], largest: bool) -> torch.Tensor:
-    """Return the mean, or the largest number, of the rows at `positions`[k] in each row k: at least float32."""
-    flat = torch.tensor([at for row in positions for at in row], device=hidden.device)
-    counts = torch.tensor([len(row) for row in positions], device=hidden.device)
-    values = hidden[flat]
-    values = values if values.dtype == torch.float64 else values.float()
-    if values.device.type not in ("cpu", "cuda"):  # others have no such operator
-        values, counts = values.cpu(), counts.cpu()
-    return torch.segment_reduce(values, "max" if largest else "mean", lengths=counts, axis=0)

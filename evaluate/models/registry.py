@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
-from senseprobe.evaluate.models.vector_files import VectorFile, opens
+from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile, opens
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
@@ -70,13 +70,16 @@ class ModelSource:
     def spec(self) -> str:
         """The model as `load` takes it: a folder, ``NAME`` or ``NAME@REVISION``.
 
-        Raises ModelError where a folder has a revision, or where a model that can be fetched was not.
+        Raises ModelError where a folder has a revision, where a model that can be fetched was not, or where vectors
+        were, which have a prefix.
         """
         is_folder = Path(self.name).expanduser().is_dir()
         fetched = None if is_folder else find_fetched(self.name)
         if self.revision and (is_folder or fetched or opens(self.name)):
             what = "a file" if opens(self.name) else "a folder"
             raise ModelError(f"{self.name} is {what}, which has no revisions")
+        if fetched and not (fetched / "config.json").is_file():
+            raise ModelError(f"{self.name} is a file of vectors: name it {PREFIX}{self.name}")
         return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
 
 
@@ -250,7 +253,9 @@ def wrap(source: ModelSource, ability: str) -> Model:
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
     more = _stated_way(ability, source.encoding)
-    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more)
+    wrapped = _class_of(ability).wrap(
+        source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more
+    )
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
 

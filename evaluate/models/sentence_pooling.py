@@ -101,15 +101,17 @@ def _module_folders(modules: object) -> dict[str, str]:
         package, _, kind = str(module.get("type")).rpartition(".")
         path = module.get("path")
         if package.partition(".")[0] != "sentence_transformers" or kind in folders:
-            raise Unloadable(f"its {_MODULES} has the module {module.get('type')!r}, which senseprobe does not compute")
+            raise Unloadable(
+                f"its {_MODULES} has the module {module.get('type')!r:.80}, which senseprobe does not compute"
+            )
         if not isinstance(path, str) or (path and not _FOLDER.fullmatch(path)):
-            raise Unloadable(f"its {_MODULES} has a module in {path!r}, which is not a folder in it")
+            raise Unloadable(f"its {_MODULES} has a module in {path!r:.80}, which is not a folder in it")
         folders[kind] = path
     names = [*folders]
     if names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise Unloadable(
-            f"its {_MODULES} has the modules {', '.join(names) or 'of nothing'}; senseprobe computes Transformer,"
-            " Pooling and after them Normalize"
+            f"its {_MODULES} has the modules {names!r:.80}; senseprobe computes Transformer, Pooling, and after them"
+            " Normalize"
         )
     if folders["Transformer"]:
         raise Unloadable(f"its transformer is not at the top but in {folders['Transformer']}: save it anew")
@@ -121,8 +123,7 @@ def _pooling(config: Mapping[str, Any]) -> str:
     modes = config.get("pooling_mode", [name for key, name in _KEYS.items() if config.get(key)] or "mean")
     names = modes if isinstance(modes, list) else [modes]
     if len(names) != 1 or not isinstance(names[0], str) or names[0] not in _POOLINGS:
-        stated = " and ".join(map(str, names))
-        raise Unloadable(f"its pooling of tokens is {stated}; senseprobe has one of {', '.join(_POOLINGS)}")
+        raise Unloadable(f"its pooling of tokens is {modes!r:.80}; senseprobe has one of {', '.join(_POOLINGS)}")
     return _POOLINGS[names[0]]
 
 
@@ -131,10 +132,10 @@ def _settings(settings: object) -> tuple[int | None, bool]:
     settings = _mapping(settings, f"its {_SETTINGS}")
     for key, value in settings.items():
         if key not in _READ and value and value != _USUAL.get(key):
-            raise Unloadable(f"its {_SETTINGS} sets {key}, which senseprobe does not read")
+            raise Unloadable(f"its {_SETTINGS} sets {key!r:.80}, which senseprobe does not read")
     most, lower = (settings.get(key) for key in _READ)
     if not (most is None or (isinstance(most, int) and most > 0)) or not isinstance(lower, bool | None):
-        raise Unloadable(f"its {_SETTINGS} has {_READ[0]} {most!r} and {_READ[1]} {lower!r}")
+        raise Unloadable(f"its {_SETTINGS} has {_READ[0]} {most!r:.80} and {_READ[1]} {lower!r:.80}")
     return most, bool(lower)
 
 
@@ -143,7 +144,7 @@ def _refuse_prompt(config: object) -> None:
     config = _mapping(config, f"its {_PROMPTS}")
     name, prompts = config.get("default_prompt_name"), config.get("prompts")
     if name is not None and not (isinstance(prompts, dict) and prompts.get(str(name)) in ("", None)):
-        raise Unloadable(f"it puts the prompt {name!r} before every text ({_PROMPTS}), which senseprobe does not")
+        raise Unloadable(f"it puts the prompt {name!r:.80} before every text ({_PROMPTS}), which senseprobe does not")
 
 
 def _check_normalisation(read: ReadFile, folder: str) -> None:

@@ -97,7 +97,7 @@ class VectorFile:
                 raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: it takes a vector for each")
             if not all(isinstance(word, str) for word in words):
                 raise Unusable("not all of its keys are texts")
-            matrix = check_finite(matrix.astype(np.float64), range(len(matrix)))
+            matrix = check_finite(matrix, range(len(matrix)))
         table = VectorTable(
             "from Python", (), Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), lambda rows: matrix[[*rows]]
         )
@@ -117,7 +117,7 @@ class VectorFile:
             "weights": weights.hexdigest(),
             "config": hashlib.sha256(json.dumps(config).encode()).hexdigest(),
             "tokenizer": hashlib.sha256(json.dumps([*table.vocabulary.rows]).encode()).hexdigest(),
-            "dtype": table.dtype,
+            "dtype": "float32",  # of the answers, whatever the file has
         }
 
     def encoding(self, level: str) -> Encoding:

@@ -142,7 +142,7 @@ def _read_text(path: Path) -> VectorTable:
 
     form = "text, as word2vec and fastText write it" if header else "text, as GloVe writes it"
     stated = first.decode().strip() if header else ""
-    return VectorTable(form, (path,), vocabulary, dimensions, "text", read, stated)
+    return VectorTable(form, (path,), vocabulary, dimensions, "decimal", read, stated)
 
 
 def _scan_lines(file: BinaryIO, start: int, dimensions: int, separator: bytes) -> tuple[Vocabulary, "array[int]"]:
@@ -211,8 +211,7 @@ def _read_binary(path: Path) -> VectorTable:
         with explained(path):
             data = np.memmap(path, np.uint8, "r")
             parts = (data[offsets[row] : offsets[row] + 4 * dimensions].tobytes() for row in rows)
-            found = np.array([np.frombuffer(part, "<f4") for part in parts], np.float64).reshape(-1, dimensions)
-            return check_finite(found, rows)
+            return check_finite(np.frombuffer(b"".join(parts), "<f4").reshape(-1, dimensions), rows)
 
     return VectorTable(
         "binary, as word2vec writes it", (path,), vocabulary, dimensions, "float32", read, first.decode().strip()

@@ -5,11 +5,12 @@ A file is looked through once, for its words; vectors stay in the file until the
 
 import json
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -102,7 +103,15 @@ def explained(path: Path) -> Iterator[None]:
         raise ModelError(f"{printable(str(path))}: {error}") from None
     except (
         *(OSError, ValueError, TypeError, LookupError, EOFError, SyntaxError, OverflowError, MemoryError),
-        *(RecursionError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException),
+        *(
+            RecursionError,
+            NotImplementedError,
+            RuntimeError,
+            AttributeError,
+            zipfile.BadZipFile,
+            zlib.error,
+            pa.ArrowException,
+        ),
         tokenize.TokenError,  # NumPy reads the headers of arrays as Python
     ) as error:
         reason = printable(str(error).partition("\n")[0][:200]) or type(error).__name__
@@ -115,9 +124,10 @@ def check_count(words: int) -> None:
         raise Unusable(f"it has more than {MOST_WORDS:,} words")
 
 
-def check_finite(vectors: Vectors, rows: Sequence[int], noun: str = "row", first: int = 1) -> Vectors:
-    """Return the vectors of rows. Raise Unusable where one is not finite in float32: it is the `noun` `first` + row."""
-    with np.errstate(over="ignore"):
+def check_finite(numbers: NDArray[Any], rows: Sequence[int], noun: str = "row", first: int = 1) -> Vectors:
+    """Return vectors of rows as float64. Raise Unusable where one is not finite in float32: `noun` `first` + row."""
+    with np.errstate(over="ignore", invalid="ignore"):  # some bits of NaN are signals
+        vectors = numbers.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(vectors.astype(np.float32)).all(axis=1))
     if len(bad):
         raise Unusable(f"{noun} {rows[bad[0]] + first} has a number that is not finite in float32")
@@ -127,9 +137,18 @@ def check_finite(vectors: Vectors, rows: Sequence[int], noun: str = "row", first
 # --- arrays with a list of words ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _tolerating_python_2() -> Iterator[None]:
+    """Silence NumPy's warning that an array was written by Python 2: it reads the array all the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
 def read_npy(path: Path) -> VectorTable:
     """Read an array, with its words in a file beside it."""
-    matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    with _tolerating_python_2():
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     return _table_of("npy", path, matrix, *_words_beside(path))
 
 
@@ -141,7 +160,7 @@ def read_npz(path: Path) -> VectorTable:
         raise Unusable("it is a zip archive: unpack it first")
     if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
         raise Unusable("it unfolds into far more than vectors would")
-    with np.load(path, allow_pickle=False) as arrays:
+    with _tolerating_python_2(), np.load(path, allow_pickle=False) as arrays:
         parts = {name: arrays[name] for name in arrays.files}
     matrices = [part for part in parts.values() if part.ndim == 2 and part.dtype.kind in "fiu"]
     lists = [part for part in parts.values() if part.ndim == 1 and part.dtype.kind in "US"]
@@ -162,8 +181,7 @@ def _table_of(
 
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path):
-            found = np.asarray(matrix[np.asarray(rows, dtype=np.intp)], dtype=np.float64)
-            return check_finite(found, rows)
+            return check_finite(matrix[np.asarray(rows, dtype=np.intp)], rows)
 
     files = (path, beside) if beside else (path,)
     return VectorTable(form, files, Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), read)
@@ -253,7 +271,7 @@ def read_parquet(path: Path) -> VectorTable:
 
 def _stack(parts: Sequence[Any], dimensions: int, *, nested: bool) -> Vectors:
     if not nested:
-        return np.column_stack([part.to_numpy(zero_copy_only=False) for part in parts]).astype(np.float64)
+        return np.column_stack([part.to_numpy(zero_copy_only=False) for part in parts])
     vectors = parts[0].to_pylist()
     if any(len(vector or ()) != dimensions for vector in vectors):
         raise Unusable(f"not all of its vectors have {dimensions} numbers, as the first")
@@ -309,18 +327,26 @@ def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray
         except Unloadable as error:
             raise Unusable(str(error)) from None
         names, tokens = _tokenizer(beside)
-    mapping = tensors.get("mapping", np.arange(len(matrix))).astype(np.int64)
-    weights = tensors.get("weights", np.ones(len(mapping))).astype(np.float64)
-    if not len(names) == len(mapping) == len(weights) or mapping.min() < 0 or mapping.max() >= len(matrix):
+    mapping = tensors.get("mapping", np.arange(len(matrix)))
+    weights = check_finite(tensors.get("weights", np.ones(len(mapping))).reshape(-1, 1), range(len(mapping)))
+    fits = len(names) == len(mapping) == len(weights) and mapping.ndim == 1 and mapping.dtype.kind == "i"
+    if not fits or mapping.min() < 0 or mapping.max() >= len(matrix):
         raise Unusable(f"its tensors do not fit the {len(names):,} tokens of tokenizer.json")
-    table = _table_of("safetensors, as model2vec writes them", path, matrix, [""] * len(matrix), beside)
     config = path.with_name("config.json")
-    normalized = config.is_file() and json.loads(config.read_bytes()).get("normalize") is True
-    return replace(
-        table,
-        files=(*table.files, *((config,) if config.is_file() else ())),
+    with explained(config):
+        normalized = config.is_file() and json.loads(config.read_bytes()).get("normalize") is True
+
+    def read(rows: Sequence[int]) -> Vectors:
+        with explained(path):
+            return check_finite(matrix[mapping[[*rows]]], rows) * weights[[*rows]]
+
+    return VectorTable(
+        format="safetensors, as model2vec writes them",
+        files=(path, beside, config) if config.is_file() else (path, beside),
         vocabulary=Vocabulary.of(names),
-        read=lambda rows: table.read(mapping[[*rows]].tolist()) * weights[[*rows], None],
+        dimensions=matrix.shape[1],
+        dtype=str(matrix.dtype),
+        read=read,
         tokens=tokens,
         normalized=normalized,
     )
@@ -331,14 +357,23 @@ def _tokenizer(path: Path) -> tuple[list[str], Callable[[str], list[int]]]:
     from tokenizers import Tokenizer
 
     pieces = json.loads(path.read_bytes())["model"]
-    try:
+    with _blamed_on_tokenizer():
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001 - tokenizers raises nothing narrower
-        raise Unusable(f"it cannot be read as a tokenizer ({error})") from None
     vocabulary = tokenizer.get_vocab()
+    if sorted(vocabulary.values()) != [*range(len(vocabulary))]:
+        raise Unusable("its tokens are not numbered from 0 without gaps")
     unknown = vocabulary.get(pieces.get("unk_token"), pieces.get("unk_id"))
 
     def tokens(text: str) -> list[int]:
-        return [token for token in tokenizer.encode(text, add_special_tokens=False).ids if token != unknown]
+        with explained(path), _blamed_on_tokenizer():
+            return [token for token in tokenizer.encode(text, add_special_tokens=False).ids if token != unknown]
 
     return sorted(vocabulary, key=vocabulary.__getitem__), tokens
+
+
+@contextmanager
+def _blamed_on_tokenizer() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - tokenizers raises nothing narrower
+        raise Unusable(f"its tokenizer fails ({printable(str(error))[:200]})") from None

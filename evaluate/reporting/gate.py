@@ -21,12 +21,17 @@ from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import require_comparable
 from senseprobe.evaluate.reporting.verdict_table import Judge, find_failed_control, find_leads
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, nearest, printable
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE
 
 NO_NEUTRAL = "no value is known to be neutral"
 _OF_GROUPS = "only figures of whole configs are gated, and `compare` has the differences of groups"
+_OF_TESTS = (
+    "association tests are not gated: an effect is not in points, and its growth has no interval; `compare` says in "
+    "which tests two models differ"
+)
 TITLE = "senseprobe gate"
 
 
@@ -206,6 +211,8 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
     """
     if not (isfinite(margin) and margin >= 0):
         raise ResultError(f"a margin of {margin:g} points: expected 0 or more")
+    if any(KINDS[source.kind].tests for source in (new, old)):
+        raise ResultError(_OF_TESTS)
     require_comparable([new, old])
     for source in (new, old):
         if find_failed_control(source) is not None:

@@ -18,7 +18,7 @@ from senseprobe.evaluate import control
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.score_tables import read_scores
+from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.token_tables import read_tokens
 from senseprobe.evaluate.units import KINDS
@@ -29,6 +29,8 @@ from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
 MOST_NAME = 100  # characters of the name of a release that is not at hand
+
+NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
 
 Tables = Mapping[str, pd.DataFrame]
 """Rows of a release with their scores, by config."""
@@ -44,8 +46,9 @@ _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.AS
 class ReportInput:
     """A result with what belongs to it, as far as it is available.
 
-    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `release`:
-      verified, with the same content; None where one of them is not available.
+    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `words` of
+      association tests (evaluate/word_tables.py); `release`: verified, with the same content; None where one of them is
+      not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
     - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
@@ -55,6 +58,7 @@ class ReportInput:
     result: Result
     rows: pd.DataFrame | None = None
     tokens: pa.Table | None = None
+    words: pa.Table | None = None
     release: Release | None = None
     tables: Tables = field(default_factory=dict)
     file: str = ""
@@ -75,6 +79,22 @@ class ReportInput:
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
         return self.result.kind
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether what two models are compared on is at hand: words of association tests, of others rows."""
+        return self.words is not None if KINDS[self.kind].tests else bool(self.tables)
+
+    @property
+    def encoding(self) -> dict[str, str]:
+        """How the vectors of association tests were made, by name (models/encodings.py); empty of other results."""
+        parts = (part.partition("=") for part in str(self.result.model.get("encoding", "")).split(";"))
+        return {name: value for name, sign, value in parts if sign}
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the vectors of association tests can be compared: those of words alone of some models cannot."""
+        return self.encoding.get("comparable") != "no"
 
     def design(self, config: str) -> Design | None:
         """Return the design of a config; None without the release, and for a contrast of two configs."""
@@ -201,15 +221,19 @@ def _read_input(
 ) -> ReportInput:
     rows = origin.rows if isinstance(origin, Result) else read_scores(origin, result)
     tokens = origin.tokens if isinstance(origin, Result) else read_tokens(origin, result)
+    words = origin.words if isinstance(origin, Result) else read_words(origin, result)
     notes = list(missing)
     if rows is None:
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
+    if words is None and KINDS[result.kind].tests:
+        notes.append("No table of words lies beside the result, so that words and their associations are left out.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables)
     source = ReportInput(
         result=result,
         rows=rows,
         tokens=tokens,
+        words=words,
         release=release,
         tables=tables,
         file="" if isinstance(origin, Result) else origin.with_suffix(".parquet").name,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
+from senseprobe.evaluate.estimands.association import SETS
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
@@ -15,9 +16,13 @@ OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 
 
 def format_points(value: float, estimand: str = "") -> str:
-    """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``."""
-    rounded = round(value, 1) + 0.0  # 0.0 is added so that nothing prints as -0.0
-    return f"{rounded:.1f}" if lookup(estimand).from_zero else f"{rounded:+.1f}"
+    """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``.
+
+    Figures of an estimand that is not in points have its number of decimals: ``+1.71``.
+    """
+    declared = lookup(estimand)
+    rounded = round(value, declared.decimals) + 0.0  # 0.0 is added so that nothing prints as -0.0
+    return f"{rounded:{'' if declared.from_zero else '+'}.{declared.decimals}f}"
 
 
 def format_ends(low: float | None, high: float | None, estimand: str = "") -> str:
@@ -55,6 +60,31 @@ def format_remarks(figure: Figure) -> str:
 def format_p(p: float) -> str:
     """Return a p-value with four decimals that never reads 0: ``p = 0.0123``, or ``p < 0.0001``."""
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
+
+
+def format_test(test: Figure | Comparison) -> tuple[str, str]:
+    """Return p of an association test, an upper end where it is enclosed, and p after correction: ``≤ 0.0012, 0.0230``.
+
+    Empty without a test; of one that left its family, since its words are too few, that it ``cannot reach``.
+    """
+    if test.p is None:
+        return "", ""
+    is_upper_end = isinstance(test, Figure) and test.p_low is not None
+    p, corrected = (None if n is None else format_p(n).removeprefix("p ") for n in (test.p, test.p_holm))
+    p = f"{p}".replace("=", "≤") if is_upper_end else f"{p}".removeprefix("= ")
+    return p, "cannot reach" if corrected is None else corrected.removeprefix("= ")
+
+
+def describe_test(test: Figure | Comparison) -> str:
+    """Return p of an association test in words: ``p ≤ 0.0012, corrected 0.0230``; empty without a test."""
+    p, corrected = format_test(test)
+    return f"p {p}, corrected {corrected}" if p else ""
+
+
+def describe_sizes(figure: Figure) -> str:
+    """Return how many words of each set of a test have a vector: ``8 and 8 words, 25 and 24 attributes``."""
+    x, y, a, b = (figure.levels.get(side, 0) for side in SETS)
+    return f"{x} and {y} words, {a} and {b} attributes"
 
 
 def format_p_value(test: Figure | Comparison | PolarityNull) -> str:

@@ -1,7 +1,7 @@
 """The report of results: verdicts first, then charts that answer questions, all figures, and last the method."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -13,13 +13,24 @@ from senseprobe.evaluate import caveats
 from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.control import GUESS, same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
-from senseprobe.evaluate.reporting import figure_charts, figure_tables, notation, row_tables, significance
+from senseprobe.evaluate.reporting import (
+    association_charts,
+    association_tables,
+    figure_charts,
+    figure_tables,
+    notation,
+    row_tables,
+    significance,
+)
+from senseprobe.evaluate.reporting.association_comparison import test_comparison_sections
 from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
 from senseprobe.evaluate.reporting.row_browser import build_row_section
 from senseprobe.evaluate.reporting.verdict_table import POINTS, Verdict, build_verdicts, direction_labels
+from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, counterpart
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design
 
@@ -41,19 +52,19 @@ ZERO_OF_INFERENCE = (
 
 
 def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison] = ()) -> Document:
-    """Return the report of results, a part for each release, with comparisons of their models.
+    """Return the report of results, a part for each release (association tests in one of their own), with comparisons.
 
     Raises ResultError without any result.
     """
     if not inputs:
         raise ResultError("no results to report")
-    releases: dict[ReleaseKey, list[ReportInput]] = {}
+    releases: dict[tuple[ReleaseKey, bool], list[ReportInput]] = {}
     for source in inputs:
-        releases.setdefault(source.release_key, []).append(source)
+        releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
     noun = "Models" if len(models) > 1 else "Model"
     return Document(
-        title=f"{noun} {listed(models)} on {listed(dict.fromkeys(name for name, _ in releases))}",
+        title=f"{noun} {listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(inputs),
         warning=" ".join(dict.fromkeys(_read_warning(members[0]) for members in releases.values())),
         parts=tuple(_build_part(members, comparisons) for members in releases.values()),
@@ -81,6 +92,8 @@ def _read_warning(source: ReportInput) -> str:
 
 def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison]) -> Part:
     """Return the sections about results on one release."""
+    if KINDS[inputs[0].kind].tests:
+        return _build_test_part(inputs, comparisons)
     rows, labels = figure_tables.build_figure_rows(inputs), tuple(source.label for source in inputs)
     release = inputs[0].release
     designs = release.designs if release else {}
@@ -109,6 +122,24 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
         _build_declaration_section(inputs, rows),
     )
     name = str(inputs[0].result.release["name"])
+    return Part(title=name, sections=tuple(filter(None, sections)), labels=labels)
+
+
+def _build_test_part(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison]) -> Part:
+    """Return the sections about association tests of one release."""
+    tested, rows = association_tables.tested_inputs(inputs), figure_tables.build_figure_rows(inputs)
+    sections = (
+        *test_comparison_sections(comparisons, tested),
+        association_tables.build_verdict_section(tested, [*_describe_caveats(inputs, caveats.flipped_text)]),
+        association_tables.build_proportion_section(tested),
+        association_tables.build_level_section(tested),
+        association_charts.build_intersection_section(tested),
+        association_charts.build_word_section(tested),
+        association_tables.build_test_section(tested),
+        _build_method_section(inputs, rows),
+        _build_declaration_section(inputs, rows),
+    )
+    name, labels = str(inputs[0].result.release["name"]), association_tables.label_inputs(inputs)
     return Part(title=name, sections=tuple(filter(None, sections)), labels=labels)
 
 
@@ -160,7 +191,8 @@ def _build_verdict_section(
             caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
             note = _explain_planted(source) or ("" if around_zero is False else KEY) if members is shown else ""
             tables += [Table(caption, (number, *headings), rows, note, members is folded, axis)] if rows else []
-    return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
+    limits = _describe_caveats(inputs, caveats.flipped_text, caveats.unscored_text)
+    return Section("What it shows", tuple(limits), tables=tuple(tables))
 
 
 def _summarize(verdicts: Sequence[Verdict]) -> str:
@@ -203,8 +235,8 @@ def _build_verdict_row(
     return about, text, Cell(mark.text, name, "number", mark if is_on_axis else None), basis
 
 
-def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:
-    """Yield what a reader has to know before any figure: rows that were drawn, have no number or are not at hand."""
+def _describe_caveats(inputs: Sequence[ReportInput], *describers: Callable[[Result], str]) -> Iterator[str]:
+    """Yield what a reader has to know before any figure: rows that were drawn, what others say, and what is missing."""
     for source in inputs:
         if source.result.limit is not None:
             drawn = counted(source.result.limit, "row")
@@ -212,7 +244,7 @@ def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:
                 total = sum(source.release.manifest.config(config)["rows"] for config in source.tables)
                 drawn = f"{source.result.limit:,} of {counted(total, 'row')}"
             yield f"{source.label}: a first look at {drawn}, drawn by seed {source.result.seed}."
-    for describe in (caveats.flipped_text, caveats.unscored_text):
+    for describe in describers:
         yield from (f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result)))
     for sentence, names in missing_parts(inputs).items():
         yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"

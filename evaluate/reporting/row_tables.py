@@ -237,6 +237,8 @@ def compute_slices(
     """
     if largest is not None and not KINDS[source.kind].infers:
         raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results have a largest label")
+    if KINDS[source.kind].tests:
+        raise ResultError("an association test takes all its words, and has no slices: the report has its words")
     if not source.tables or source.release is None:
         raise ResultError(" ".join(source.missing) or "the rows of the result are not at hand")
     parts: dict[str, dict[str, Part]] = {}

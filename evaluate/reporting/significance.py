@@ -9,6 +9,7 @@ from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
+from senseprobe.evaluate.estimands.association_comparison import compare_tests, read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Equivalence, Margin, equivalence, equivalences
 from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected, without_single
@@ -16,7 +17,7 @@ from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarit
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
-from senseprobe.evaluate.reporting.inputs import ReportInput, require_one_release
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, require_one_release
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
@@ -75,13 +76,18 @@ def require_comparable(inputs: Sequence[ReportInput]) -> None:
             versions = ", ".join(f"{version} in {label}" for version, label in sorted(labels.items()))
             raise ResultError(f"the results have different definitions of {name} ({versions}): score the models again")
     for source in inputs:
-        if not source.tables:
+        if not source.has_numbers:
             raise ResultError(f"cannot compare {source.label}: {' '.join(source.missing) or 'it has no rows'}")
+        if not source.is_comparable:
+            raise ResultError(f"cannot compare {source.label}: {NOT_COMPARABLE}")
     if len({(source.result.release["config"], source.result.limit) for source in inputs}) > 1:
         raise ResultError("the results are not of the same rows: some are of one config, or of a sample (--limit)")
 
 
 def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
+    if a.words is not None and b.words is not None:
+        yield from compare_tests(read_tests(a.words), read_tests(b.words), seed=a.result.seed)
+        return
     if a.release is None:  # for mypy: `require_comparable` has refused it
         return
     designs = {config: a.release.design(config) for config in a.tables}

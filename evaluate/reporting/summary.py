@@ -7,6 +7,16 @@ from typing import NamedTuple, TypeAlias
 
 from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
+from senseprobe.evaluate.estimands.association import SETS, Weat
+from senseprobe.evaluate.reporting.association_comparison import (
+    HOW,
+    describe_words,
+    format_numbers,
+    name_models,
+    rank_tests,
+    summarize_tests,
+    tell_test,
+)
 from senseprobe.evaluate.reporting.comparison_page import (
     BY_DIFFERENCE,
     DISAGREEMENT,
@@ -23,16 +33,28 @@ from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 from senseprobe.evaluate.reporting.notation import (
     describe_neutral,
+    describe_test,
     format_difference,
     format_interval,
     format_p_value,
     format_points,
+    format_test,
 )
 from senseprobe.evaluate.reporting.row_tables import ResultSlice
 from senseprobe.evaluate.reporting.significance import ModelComparison, find_control_figures
+from senseprobe.evaluate.reporting.verdict_table import find_tests
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
-from senseprobe.messages import counted
+from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import counted, listed
+from senseprobe.records import Figure
+
+TESTS = (
+    "p is one-sided, of these attribute words, and corrected over the tests of a config (Tarone, then Holm). Shown: "
+    "the interval lies above 0, too. These attribute words only: it includes 0. Not shown does not mean that there is "
+    "none."
+)
+"""The last line on association tests."""
 
 
 class TextTable(NamedTuple):
@@ -52,6 +74,10 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
     `out` is the folder below which the results were written.
     """
     for result in results:
+        if KINDS[result.kind].tests:
+            yield from _summarize_tests(result)
+            yield _written(result, out)
+            continue
         columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
         rows = [
             (
@@ -74,8 +100,37 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         yield result.signature
         yield from filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results)))
         yield from _group_lines(result)
-        folder = folder_of(out, str(result.release["name"]), result.model["name"])
-        yield f"result in {result.path_in(folder)}"
+        yield _written(result, out)
+
+
+def _written(result: Result, out: Path) -> str:
+    folder = folder_of(out, str(result.release["name"]), result.model["name"])
+    return f"result in {result.path_in(folder)}"
+
+
+def _summarize_tests(result: Result) -> Summary:
+    """Yield a table of the association tests of each estimand and config, the signature, and how to read them."""
+    columns = {"test": "left", "effect [95 %]": "left", "p": "right", "corrected": "right", "X+Y+A+B": "left"}
+    columns |= dict.fromkeys(("reads", "without a vector"), "left")
+    tables: dict[tuple[str, Weat], list[tuple[str, ...]]] = {}
+    for weat, figure in (test for own in (False, True) for test in find_tests(result.figures, variants=own)):
+        tables.setdefault((figure.config, weat), []).append(_test_row(weat, figure))
+    for (config, weat), rows in tables.items():
+        title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}:{config}, {weat.title}"
+        yield TextTable(columns, rows, title)
+        if not weat.has_interval:
+            yield f"{weat.id}: {weat.cannot_say}"
+    yield result.signature
+    yield from filter(None, [flipped_text(result)])
+    yield TESTS
+
+
+def _test_row(weat: Weat, figure: Figure) -> tuple[str, ...]:
+    missing = dict.fromkeys(word for words in figure.missing.values() for word in words)
+    reads = weat.wording(figure) if weat.has_interval else ""
+    reads = "too many words lost" if weat.lost_too_many(figure) else reads
+    sizes = "+".join(str(figure.levels.get(side, 0)) for side in SETS)
+    return figure.group or "", format_interval(figure), *format_test(figure), sizes, reads, listed(missing)
 
 
 def _group_lines(result: Result) -> Iterator[str]:
@@ -101,6 +156,9 @@ def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
 
 def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[ReportInput]) -> Summary:
     """Yield the differences of each pair of models, in words and as a table, then the control of each model."""
+    if all(KINDS[source.kind].tests for source in inputs):
+        yield from _summarize_compared_tests(pairs, name_models(inputs))
+        return
     every: list[Difference] = []
     for pair in pairs:
         whole, groups = (rank_differences(pair, inputs, grouped=grouped) for grouped in (False, True))
@@ -113,6 +171,30 @@ def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[Repo
         yield DISAGREEMENT
     for source in inputs:
         yield from control_lines(source)
+
+
+def _summarize_compared_tests(pairs: Iterable[ModelComparison], names: Sequence[str]) -> Summary:
+    """Yield which association tests of each pair of models differ, and all of them as a table, smallest p first."""
+    for pair in pairs:
+        first, second = names[pair.a - 1], names[pair.b - 1]
+        yield f"\n{summarize_tests(pair, names)}"
+        rows = [
+            (
+                row.group,
+                row.config,
+                *format_numbers(row),
+                describe_test(row),
+                describe_words(row),
+                tell_test(row, first, second),
+            )
+            for row in rank_tests(pair)
+        ]
+        columns = dict.fromkeys(("test", "config"), "left")
+        columns |= dict.fromkeys(("difference", "first", "second"), "right") | dict.fromkeys(
+            ("p", "targets", "in words"), "left"
+        )
+        yield TextTable(columns, rows, f"\n{first} less {second}")
+    yield HOW
 
 
 def _summarize_pair(whole: Sequence[Difference], groups: Sequence[Difference], title: str) -> Summary:

@@ -1,10 +1,11 @@
 """What a result says, in a line for each config or bias type: shown, shown to be small, not shown, or cannot be read.
 
 Each line is about one figure, a config's leading one where it has a neutral value. Where no value of `preference` is
-neutral, the one that stands in for it does: `pronoun-stereotype`, `gap`, or the groups of `relative`.
+neutral, the one that stands in for it does: `pronoun-stereotype`, `gap`, or the groups of `relative`. Of association
+tests a line is about all that share an identity.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,18 +15,26 @@ from senseprobe.document import Cell, Table, name_cells, render_table
 from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.control import DATASET, GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
+from senseprobe.evaluate.estimands.association import (
+    CANNOT_REACH,
+    NO_INTERVAL,
+    NOT_SHOWN,
+    SHOWN,
+    THESE_WORDS,
+    Weat,
+)
+from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
-from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.notation import format_interval, format_p
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
+from senseprobe.evaluate.reporting.notation import describe_sizes, format_interval, format_p, format_points
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
 
-Kind: TypeAlias = Literal["shown", "shown to be small", "not shown", "cannot be read"]
+Kind: TypeAlias = Literal["shown", "these attribute words only", "shown to be small", "not shown", "cannot be read"]
 
-ORDER: tuple[Kind, ...] = ("shown", "shown to be small", "not shown", "cannot be read")
+ORDER: tuple[Kind, ...] = ("shown", "these attribute words only", "shown to be small", "not shown", "cannot be read")
 """In which verdicts stand on a page."""
 
 LEVEL = 0.05
@@ -40,10 +49,13 @@ class Verdict:
     """What one figure of a result says.
 
     - `config`, `bias_type`: what it is of; `bias_type` is empty where the config has no figures by bias type.
-    - `figure`: the figure; of groups that of the one that differs most, or their spread where none is shown to.
+    - `figure`: the figure; of groups that of the one that differs most, or their spread where none is shown to; of
+      association tests the largest of those that are of its kind.
     - `kind`: ``shown`` where the interval excludes the neutral value, ``not shown`` where it includes it, ``shown to be
       small`` where the release's margin holds it, on either side of the neutral value, else ``cannot be read``. Where
-      no value is neutral, but it is known what models read that always prefer one word, all between is excluded.
+      no value is neutral, but it is known what models read that always prefer one word, all between is excluded. Of
+      association tests that of the first in this order that any test is of; ``these attribute words only`` where p is
+      small, which holds them fixed, and the interval includes the neutral value.
     - `text`: which way, or how much could hide, or why it cannot be read: a clause without subject.
     - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
     - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
@@ -66,6 +78,8 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
 
     A model that fails its control has one verdict alone, which says that.
     """
+    if KINDS[source.kind].tests:
+        return sorted(_judge_tests(source), key=rank)
     if (failed := find_failed_control(source)) is not None:
         right = f"{describe_right(failed)}, not shown to beat guessing ({GUESS})"
         return [
@@ -259,7 +273,7 @@ class Judge:
             self._small = {
                 (answer.config, answer.estimand, answer.group)
                 for answer in answers
-                if answer.neutral is not None and answer.answer != NOT_SHOWN
+                if answer.neutral is not None and answer.answer != NOT_SMALL
             }
         return (figure.config, figure.estimand, figure.group) in self._small
 
@@ -293,6 +307,88 @@ def _explain_no_interval(figure: Figure) -> str:
     return f"no interval: fewer than five of {few}" if few and not figure.levels else "no interval can be estimated"
 
 
+# --- Association tests ----------------------------------------------------------------------------------------------
+
+OTHER = "no identity"
+"""What tests are about that are of no identity, as those of flowers and insects."""
+
+WORDINGS: Mapping[str, Kind] = {
+    SHOWN: "shown",
+    THESE_WORDS: "these attribute words only",
+    NOT_SHOWN: "not shown",
+    CANNOT_REACH: "cannot be read",
+    NO_INTERVAL: "cannot be read",
+}
+"""The kind of verdict, by what a test says; in order."""
+
+
+def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
+    """Return the association tests among figures, each with its estimand, or those of its variants."""
+    found = ((lookup(figure.estimand), figure) for figure in figures if figure.group is not None)
+    return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
+
+
+def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[Weat, Figure]]]:
+    """Return the association tests by config and identity; of a config none of whose tests has one, that is empty."""
+    tests = find_tests(figures)
+    of_identities = {figure.config for _, figure in tests if figure.identity}
+    families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
+    for weat, figure in tests:
+        identity = figure.identity or (OTHER if figure.config in of_identities else "")
+        families.setdefault((figure.config, identity), []).append((weat, figure))
+    return families
+
+
+def _judge_tests(source: ReportInput) -> Iterator[Verdict]:
+    """Yield a verdict for each identity of each config."""
+    for (config, identity), tests in group_tests(source.result.figures).items():
+        if source.is_comparable:
+            yield _judge_family(config, identity, tests)
+        else:
+            of = counted(len(tests), "test")
+            kind: Kind = "cannot be read"
+            yield Verdict(config=config, bias_type=identity, figure=None, kind=kind, text=NOT_COMPARABLE, basis=of)
+
+
+def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]]) -> Verdict:
+    """Return the verdict of the tests of an identity: how many say what, and which."""
+    said: dict[str, list[Figure]] = {wording: [] for wording in WORDINGS}
+    lost: list[Figure] = []
+    for weat, figure in tests:
+        (lost if weat.lost_too_many(figure) else said[weat.wording(figure)]).append(figure)
+    leading = next((wording for wording, figures in said.items() if figures), CANNOT_REACH)
+    largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
+    hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
+    reverse = [figure for figure in said[NOT_SHOWN] if figure.high is not None and figure.high < 0]
+    several = f" of {len(tests)} tests" if len(tests) > 1 else ""
+    clauses = {
+        f"in {len(said[SHOWN])}{several}": said[SHOWN],
+        f"in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else f', {THESE_WORDS}'}": said[THESE_WORDS],
+        "too few words for any p to be small": said[CANNOT_REACH],
+        "not estimable": said[NO_INTERVAL],
+        "the other way round, which p does not test": reverse,
+        "not judged, since over a fifth of a set has no vector": lost,
+    }
+    texts = [
+        f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures
+    ]
+    if said[NOT_SHOWN]:
+        fits = f"an effect up to {format_points(max(hidden, 0.0), largest.estimand)} fits, too"
+        count = (
+            f"not shown in {len(said[NOT_SHOWN])}" if leading != NOT_SHOWN else f"in none{several}" if several else ""
+        )
+        texts.insert(0 if leading == NOT_SHOWN else len(texts), "; ".join(filter(None, (count, fits))))
+    return Verdict(
+        config=config,
+        bias_type=identity,
+        figure=largest,
+        kind=WORDINGS[leading],
+        text="; ".join(texts),
+        basis=f"{largest.group}, the largest effect of these: {describe_sizes(largest)}",
+        hidden=hidden if leading == NOT_SHOWN else None,
+    )
+
+
 # --- For a pull request -------------------------------------------------------------------------------------------
 
 MOST_ROWS = 30
@@ -304,6 +400,15 @@ POINTS = (
 )
 """What readers of any table of verdicts are told."""
 
+EFFECTS = (
+    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Shown: "
+    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
+    "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
+)
+"""What readers of verdicts on association tests are told."""
+
+NOT_NONE = "Not shown does not mean that there is none."
+
 
 def build_brief(inputs: Sequence[ReportInput]) -> str:
     """Return the verdicts of results as Markdown; where they are many, the last line counts those left out."""
@@ -312,13 +417,16 @@ def build_brief(inputs: Sequence[ReportInput]) -> str:
     shown = [rows[index] for index in sorted(important)]
     omitted = [verdict.kind for index, (_, verdict) in enumerate(rows) if index not in important]
     several = len(inputs) > 1
-    headings = (*(("result",) if several else ()), "config", "", "verdict", "points, 95 %", "based on", "sharper")
+    kinds = {KINDS[source.kind].tests for source in inputs}
+    measure = " or ".join("effect" if tests else "points" for tests in sorted(kinds))
+    headings = (*(("result",) if several else ()), "config", "", "verdict", f"{measure}, 95 %", "based on", "sharper")
     table_rows = tuple(
         (*(name_cells(source.label) if several else ()), *_build_cells(verdict)) for source, verdict in shown
     )
     releases = listed(dict.fromkeys(str(source.result.release["name"]) for source in inputs))
     names = counted(len(inputs), "result") if several else inputs[0].label
-    rest = f"{POINTS} Not shown does not mean that there is none. {_count_omitted(omitted)}".rstrip()
+    notes = (*(note for tests, note in ((False, POINTS), (True, EFFECTS)) if tests in kinds), NOT_NONE)
+    rest = " ".join(filter(None, (*notes, _count_omitted(omitted))))
     return render_table(Table(f"senseprobe: {names} on {releases}", headings, table_rows, note=rest))
 
 

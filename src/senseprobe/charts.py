@@ -71,8 +71,8 @@ class Forest:
 class HeatMap:
     """A number for each row and column: signed points from -50 to 50, None where there is none.
 
-    `texts` are the numbers in words, of the shape of `values`, as ``+50 4 of 4``; the ends of the scale mean `left` and
-    `right`.
+    `texts` are the numbers in words, of the shape of `values`, as ``+50 4 of 4``; the ends of the scale, which read
+    `low` and `high`, mean `left` and `right`. `note` says what is in small print.
     """
 
     title: str
@@ -84,6 +84,9 @@ class HeatMap:
     texts: tuple[tuple[str, ...], ...]
     left: str = ""
     right: str = ""
+    low: str = "\N{MINUS SIGN}50"
+    high: str = "+50"
+    note: str = "Small: so many of the pairs, ties as halves."
     closed: bool = False
 
     kind: ClassVar[str] = "heat-map"

@@ -197,7 +197,6 @@ def test_causal(made: Path) -> None:
             "nli-control@1.0.0",
             r"scorers such as ll-nli \(causal models\) or nli \(inference models\) take; ll takes contrast",
         ),
-        ("nli", "association@1.0.0", "association@1.0.0: no scorer takes association rows yet"),
     ],
 )
 def test_rows_of_another_kind(model: str, release: str, message: str, made: Path) -> None:

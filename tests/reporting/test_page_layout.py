@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.annotation.label_studio.browser import Browser
+from tests.reporting.test_association_report import INTERSECTIONS, pair, source
+from tests.reporting.test_association_report import result as levelled
 from tests.reporting.test_report import HOSTILE, INFERENCE, Page, loads, made, render, result
 
 import senseprobe
@@ -56,8 +58,9 @@ def _fields(of: Result) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A page of hostile names, one of scores with all that lies beside them, and one of two releases and inference."""
+    """Pages of hostile names, of scores with all that lies beside them, of two releases and inference, and of tests."""
     folder = tmp_path_factory.mktemp("pages")
+    tested = [*pair(), source(levelled("cword", name=HOSTILE)), source(levelled("sent", *INTERSECTIONS))]
     scored = gather_inputs([made(name, seed).write(folder / name) for seed, name in enumerate(("one", "two"))])
     documents = {
         "whole": build_report(scored, compare_results(scored)),
@@ -65,6 +68,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     texts = {name: setting.render_html(document) for name, document in documents.items()}
     texts["hostile"] = render([result(), result("pll", HOSTILE * 3)])
+    texts["tests"] = setting.render_html(build_report(tested, compare_results(tested[:2])))
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in texts}
@@ -82,7 +86,7 @@ def show(browser: Browser, page: Path, width: int, scheme: str = "light", *, ope
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["hostile", "whole", "releases"])
+@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests"])
 def test_layout(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
     """Folded or not, no text overlaps another, is cut off, too small or outside the page, and nothing is asked for."""
     for opened in (False, True):
@@ -146,7 +150,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["hostile", "whole", "releases"])
+@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests"])
 def test_accessibility(browser: Browser, pages: dict[str, Path], axe: str, name: str, scheme: str) -> None:
     """axe-core has nothing to object to, on a phone and on a desk, with all unfolded."""
     for width in (390, 1280):

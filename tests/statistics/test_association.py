@@ -9,11 +9,28 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from senseprobe.statistics import effect_interval, effect_size, tarone_holm
+from senseprobe.statistics import effect_interval, effect_size, pairwise_cosines, tarone_holm
 
 Floats = NDArray[np.float64]
 
 associations = st.lists(st.integers(-50, 50).map(lambda value: value / 50), min_size=1, max_size=9)
+
+
+def test_cosines_are_those_of_a_loop() -> None:
+    """By hand for (3, 4) with (1, 0) and (0, -2): .6 and -.8; by math.hypot for others; none with a zero vector."""
+    assert pairwise_cosines(np.array([[3, 4]]), np.array([[1, 0], [0, -2]])) == pytest.approx(
+        np.array([[0.6, -0.8]]), rel=1e-15
+    )
+    first, second = np.random.default_rng(0).normal(size=(2, 5, 7))
+    expected = [
+        [
+            sum(a * b for a, b in zip(one, other, strict=True)) / math.hypot(*one) / math.hypot(*other)
+            for other in second
+        ]
+        for one in first
+    ]
+    assert pairwise_cosines(first, second) == pytest.approx(np.array(expected), abs=1e-15)
+    assert np.isnan(pairwise_cosines(np.array([[0, 0], [math.nan, 1]]), np.array([[1, 0]]))).all()
 
 
 def test_effect_size_is_a_hand_calculation() -> None:

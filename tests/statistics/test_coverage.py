@@ -8,10 +8,19 @@ import pandas as pd
 import pytest
 from scipy import integrate, stats
 from simulation import models, tables
+from simulation.association import (
+    COSINE_SCATTERS,
+    EFFECTS,
+    simulate_effect_intervals,
+    simulate_sentence_sizes,
+    simulate_word_sizes,
+)
 from simulation.boundary import BOUNDARY_TRUTHS, build_boundary_studies, simulate_boundary
 from simulation.coverage import Cell, ContrastStudy, Study, build_studies, simulate
 from simulation.models import MIXES, Effects, PairedEffects
 from simulation.size import SINGLE_GROUP, SizeCell, simulate_relative_sizes, simulate_sizes
+
+from senseprobe.statistics import effect_size
 
 DRAWS, MANY = 500, 10_000
 DESIGNS = list(dict.fromkeys(study.name for study in build_studies()))
@@ -145,6 +154,44 @@ def test_tests_keep_their_level_in_full() -> None:
     assert [cell for cell in made if cell.limit is not None and too_high(cell)] == []
 
 
+def test_intervals_of_effect_sizes_cover_the_truth() -> None:
+    """Association tests of 5 and 8 words a set, four kinds of scatter, d from 0 to 1.6."""
+    cells = list(simulate_effect_intervals(DRAWS // 2, seed=1, sizes=(5, 8)))
+
+    assert len(cells) == 2 * len(COSINE_SCATTERS) * len(EFFECTS)
+    assert {cell.not_estimable for cell in cells} == {0}
+    assert [cell for cell in cells if too_low(cell)] == []
+
+
+def test_p_of_words_keeps_its_level_where_attributes_are_held() -> None:
+    """At 5 %; where attributes are drawn, it rejects more often."""
+    made = [cell for cell in simulate_word_sizes(DRAWS, seed=1) if cell.limit == 0.05 or cell.limit is None]
+
+    assert [cell for cell in made if cell.limit is not None and too_high(cell)] == []
+    assert max(cell.rejected for cell in made if cell.limit is None) > 0.15
+
+
+def test_p_of_sentences_does_not_keep_its_level() -> None:
+    """At 5 %: where half of the variance of sentences is their word's, it rejects four times as often.
+
+    By hand, for a normal statistic: with eight sentences a word its variance is 1 + 7/2 times what permutations give,
+    so that 1.645 is exceeded as 1.645/√4.5 = .78 is, in 22 %.
+    """
+    made = {(cell.mix, cell.design): cell for cell in [*simulate_sentence_sizes(DRAWS // 2, seed=1)][::2]}
+    error = math.sqrt(0.22 * 0.78 / (DRAWS // 2))
+
+    assert not too_high(made["0 %", "8 words of 8 sentences"])
+    assert made["50 %", "8 words of 8 sentences"].rejected == pytest.approx(0.22, abs=3 * error)
+
+
+@pytest.mark.soak
+def test_intervals_of_effect_sizes_cover_the_truth_in_full() -> None:
+    """10,000 draws in every cell, with a seed other than that of the published table."""
+    cells = list(simulate_effect_intervals(MANY, seed=2))
+
+    assert [cell for cell in cells if too_low(cell)] == []
+
+
 # --- the simulated models themselves: a wrong truth would make a wrong interval look right ----------------------------
 
 
@@ -226,3 +273,12 @@ def test_designs_are_shaped_as_the_releases() -> None:
     )
     assert isinstance(rows["noun"], pd.DataFrame)
     assert int(rows["noun"]["contested"].sum()) == 4
+
+
+def test_the_truth_of_simulated_cosines_is_their_effect_size() -> None:
+    """Without any scatter of attributes, over 400 words a set: d of a sample is within 0.15 of the truth."""
+    for d in EFFECTS:
+        for scatter in COSINE_SCATTERS[:2]:
+            table = scatter.draw_cosines(np.random.default_rng(1), 400, d)
+            found = effect_size(*np.split(table[:, :400].mean(axis=1) - table[:, 400:].mean(axis=1), 2))
+            assert found == pytest.approx(d, abs=0.15)

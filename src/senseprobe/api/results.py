@@ -34,16 +34,18 @@ _OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result file, with the scores of its rows and their tokens if they lie beside it.
+    """Read a result file, with the scores of its rows, their tokens and the words of tests if they lie beside it.
 
-    Raises ResultError where it is not a result of senseprobe, or the table is not that of the result.
+    Raises ResultError where it is not a result of senseprobe, or a table is not that of the result.
     """
     from senseprobe.evaluate.result import read_result
-    from senseprobe.evaluate.score_tables import read_scores
+    from senseprobe.evaluate.score_tables import read_scores, read_words
     from senseprobe.evaluate.token_tables import read_tokens
 
-    result = read_result(Path(path))
-    return replace(result, rows=read_scores(Path(path), result), tokens=read_tokens(Path(path), result))
+    path = Path(path)
+    result = read_result(path)
+    rows, tokens = read_scores(path, result), read_tokens(path, result)
+    return replace(result, rows=rows, tokens=tokens, words=read_words(path, result))
 
 
 @with_progress("reporting")

@@ -3,7 +3,7 @@
 ::
 
     agreement.py    agreement of people beyond chance, with intervals from resampled items
-    association.py  effect sizes of association tests, with intervals over targets and attributes
+    association.py  cosines and effect sizes of association tests, with intervals over targets and attributes
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
     intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
     boundary.py     intervals where a model decides all rows of a cell alike
@@ -21,7 +21,7 @@ from senseprobe.statistics.agreement import (
     agreement_between,
     agreement_within,
 )
-from senseprobe.statistics.association import effect_interval, effect_size
+from senseprobe.statistics.association import effect_interval, effect_size, pairwise_cosines
 from senseprobe.statistics.boundary import (
     Interval,
     block_interval,
@@ -104,6 +104,7 @@ __all__ = [
     "effect_size",
     "estimate_rest",
     "holm",
+    "pairwise_cosines",
     "permutation_p",
     "planned_half_width",
     "psi",

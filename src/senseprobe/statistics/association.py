@@ -1,4 +1,4 @@
-"""Effect sizes of association tests, and intervals over the words of all four sets.
+"""Cosines and effect sizes of association tests, with intervals over the words of all four sets.
 
 A test has two sets of targets, X and Y, and two of attributes, A and B. The association of a target is its mean cosine
 with the words of A minus that with those of B, and the effect size is a standardised difference of their means over X
@@ -15,6 +15,17 @@ from senseprobe.statistics.intervals import CONFIDENCE, FEWEST_LEVELS, Ends, Flo
 
 EQUAL = 1e-12
 """Associations are equal that differ by at most this, times the largest magnitude."""
+
+
+def pairwise_cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
+    """Return the cosine of each vector of the first, shape (N, D), with each of the second, (M, D): shape (N, M).
+
+    NaN where one of the two is zero or not finite.
+    """
+    vectors = [np.asarray(side, dtype=np.float64) for side in (first, second)]
+    lengths = [np.sqrt(np.einsum("nd,nd->n", side, side)) for side in vectors]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(vectors[0] @ vectors[1].T / lengths[0][:, None] / lengths[1])
 
 
 def effect_size(x: ArrayLike, y: ArrayLike, *, population: bool = False) -> float | None:

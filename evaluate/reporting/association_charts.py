@@ -1,0 +1,170 @@
+"""Charts of association tests: race and gender against both, and which words are pulled to which attributes."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from senseprobe.charts import Forest, ForestRow, HeatMap
+from senseprobe.document import Cell, Section, Table
+from senseprobe.evaluate.estimands.association import SHOWN, TestWords, Weat
+from senseprobe.evaluate.reporting import figure_charts, notation
+from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, listed_words
+from senseprobe.records import Figure
+from senseprobe.statistics import FloatArray, IntArray
+
+MEN, WOMEN = ("European American men", "African American men"), ("European American women", "African American women")
+INTERSECTIONS = {
+    "i1": (WOMEN[0], WOMEN[1], "race"),
+    "i2": (MEN[1], WOMEN[1], "gender"),
+    "i3": (MEN[0], MEN[1], "race"),
+    "i4": (MEN[0], WOMEN[0], "gender"),
+    "i5": (MEN[0], WOMEN[1], "both"),
+}
+"""Whose names are X and Y in the intersectional tests of Tan and Celis (2019, section 4.3), and in what they differ."""
+
+ANCHORS = {f"{MEN[0]} against others": ("i4", "i3", "i5"), f"Others against {WOMEN[1]}": ("i2", "i1", "i5")}
+"""Their two series, each with one group in all tests: the most privileged one, and the one of both minorities."""
+
+IDENTITY = "intersectional"
+NO_TEST = (
+    "Tan and Celis compare the effect of both (i5) with that of race (i3) and of gender (i4) alone. The three are of "
+    "different names, and no test of their differences is known: read them with their intervals."
+)
+MOST_WORDS, MOST_ATTRIBUTES = 8, 6
+"""Rows and columns of a heat map on either side."""
+
+MAPS_OF_FIRST = 2
+MOST_PULLED = 3
+CENTRED = (
+    "A cell is the cosine of a word with an attribute, less what the word has on average with all attributes of the "
+    "test, and the attribute with all words: what is left is what the test is about. The words are those with the "
+    "largest and the smallest association, the attributes those that tell X from Y most."
+)
+
+
+def build_intersection_section(tested: Sequence[TestedInput]) -> Section:
+    """Return the tests of race, of gender and of both side by side, for each result; empty without them."""
+    found = {
+        (part.number, figure.group): (weat, figure)
+        for part in tested
+        for weat, figure in part.tests
+        if figure.identity == IDENTITY and figure.group in INTERSECTIONS and part.source.is_comparable
+    }
+    charts = []
+    for title, names in ANCHORS.items():
+        rows = tuple(
+            row
+            for name in names
+            if (
+                row := _build_row(name, [(number, f) for (number, test), (_, f) in found.items() if test == name])
+            ).marks
+        )
+        if len(rows) > 1:
+            left, right = (f"{side} nearer to pleasant words" for side in ("Y", "X"))
+            chart = Forest(
+                title=f"{title}: effects with 95 % intervals",
+                rows=rows,
+                low=AXIS.low,
+                high=AXIS.high,
+                left=left,
+                right=right,
+            )
+            charts.append(chart)
+    texts = [text for part in tested if (text := _compare_intersections(part))]
+    return Section("Race, gender, and both", (*texts, NO_TEST) if charts else (), charts=tuple(charts))
+
+
+def _build_row(name: str, figures: Sequence[tuple[int, Figure]]) -> ForestRow:
+    x, y, what = INTERSECTIONS[name]
+    marks = tuple(figure_charts.build_mark(figure, number) for number, figure in figures)
+    return ForestRow(label=f"{name}: {what}", note=f"X {x}, Y {y}", marks=marks)
+
+
+def _compare_intersections(part: TestedInput) -> str:
+    """Return whether the effect of both is the largest of the three, as the paper mostly found; empty without them."""
+    effects = {f.group: f.value for _, f in part.tests if f.identity == IDENTITY and f.value is not None}
+    if not {"i3", "i4", "i5"} <= effects.keys() or not part.source.is_comparable:
+        return ""
+    both, race, gender = (effects[name] for name in ("i5", "i3", "i4"))
+    largest = "is" if both > max(race, gender) else "is not"
+    effects_of = f"both {both:+.2f}, race {race:+.2f}, gender {gender:+.2f}"
+    return f"{part.label}: {effects_of}: that of both {largest} the largest."
+
+
+# --- Words ------------------------------------------------------------------------------------------------------------
+
+
+def build_word_section(tested: Sequence[TestedInput]) -> Section:
+    """Return which words are pulled to which attributes: heat maps of the largest effects, and a table of all tests."""
+    charts = [chart for part in tested for chart in _plot_words(part, of=f"{part.label}, " if len(tested) > 1 else "")]
+    tables = [table for part in tested if (table := _build_pulled_table(part)).rows]
+    return Section("Which words", (CENTRED,) if charts else (), charts=tuple(charts), tables=tuple(tables))
+
+
+def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
+    """Yield heat maps of the tests with the largest effects that are shown, else of the largest effect."""
+    tests = [test for test in part.tests if test[1].value is not None and part.source.is_comparable]
+    tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -(test[1].value or 0.0)))
+    for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
+        words = part.words.get((figure.config, figure.group or ""))
+        if words is not None:
+            yield _build_map(words, weat, figure, of, closed=part.number > 0)
+
+
+def _build_map(words: TestWords, weat: Weat, figure: Figure, of: str, *, closed: bool) -> HeatMap:
+    cosines = words.cosines
+    centred = cosines - cosines.mean(axis=1, keepdims=True) - cosines.mean(axis=0) + cosines.mean()
+    n_x, n_a = len(words.has["X"]), len(words.has["A"])
+    pull = centred[:n_x].mean(axis=0) - centred[n_x:].mean(axis=0)  # of each attribute, towards X
+    rows = _find_ends(np.concatenate(words.associations(cosines)), MOST_WORDS)
+    of_a, of_b = _find_ends(pull[:n_a], MOST_ATTRIBUTES), n_a + _find_ends(pull[n_a:], MOST_ATTRIBUTES)
+    columns = [*of_a[:MOST_ATTRIBUTES], *of_b[-MOST_ATTRIBUTES:]]
+    shown, beside = centred[np.ix_(rows, columns)], cosines[np.ix_(rows, columns)]
+    limit = float(np.abs(shown).max()) or 1.0
+    targets, attributes = ([f"{word} ({side})" for side in pair for word in words.has[side]] for pair in ("XY", "AB"))
+    return HeatMap(
+        title=f"{of}{figure.group}, effect {notation.format_interval(figure)}",
+        row_heading="word",
+        column_heading="attribute",
+        rows=tuple(targets[row] for row in rows),
+        columns=tuple(attributes[column] for column in columns),
+        values=tuple(map(tuple, (np.round(50 * shown / limit, 1) + 0.0).tolist())),
+        texts=tuple(tuple(map(_format_cell, *row)) for row in zip(shown.tolist(), beside.tolist(), strict=True)),
+        left="farther",
+        right="nearer than on average",
+        low=f"{-limit:+.2f}",
+        high=f"{limit:+.2f}",
+        note="Small: the cosine itself.",
+        closed=closed,
+    )
+
+
+def _format_cell(centred: float, cosine: float) -> str:
+    return f"{round(centred, 2) + 0.0:+.2f} {round(cosine, 2) + 0.0:.2f}"
+
+
+def _find_ends(values: FloatArray, most: int) -> IntArray:
+    """Return the indices of the largest and of the smallest values, from the largest on."""
+    order = np.argsort(-np.round(values, 12), kind="stable")
+    return order if len(order) <= 2 * most else np.concatenate([order[:most], order[-most:]])
+
+
+def _build_pulled_table(part: TestedInput) -> Table:
+    """Return the words of each test that are pulled most to A, and most to B, with their associations."""
+    rows = []
+    for _, figure in part.tests:
+        words = part.words.get((figure.config, figure.group or ""))
+        if words is None or not all(words.has.values()):
+            continue
+        values = np.concatenate(words.associations(words.cosines))
+        named = [f"{word} ({side}) {value:+.3f}" for (side, word), value in zip(_targets(words), values, strict=True)]
+        order = _find_ends(values, len(values))
+        sides = zip("AB", (order[:MOST_PULLED], order[::-1][:MOST_PULLED]), strict=True)
+        cells = (Cell(", ".join(named[i] for i in ends), listed_words(words.has[side])) for side, ends in sides)
+        rows.append((Cell(figure.group or "", figure.config, "name"), *cells))
+    caption = f"{part.label}: the words pulled most to A and to B, with their associations"
+    return Table(caption, ("test", "to A", "to B"), tuple(rows), closed=True)
+
+
+def _targets(words: TestWords) -> list[tuple[str, str]]:
+    return [(side, word) for side in ("X", "Y") for word in words.has[side]]

@@ -1,0 +1,377 @@
+"""Association tests in a report: verdicts, then the tables of Tan and Celis (2019), then each test with its words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from senseprobe.charts import Axis
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
+from senseprobe.evaluate.control import same_model
+from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_WORDS, TestWords, Weat
+from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
+from senseprobe.evaluate.reporting import figure_charts, notation
+from senseprobe.evaluate.reporting.figure_tables import align
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
+from senseprobe.evaluate.reporting.verdict_table import (
+    EFFECTS,
+    NOT_NONE,
+    WORDINGS,
+    Verdict,
+    build_verdicts,
+    find_tests,
+    group_tests,
+)
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.messages import counted, listed
+from senseprobe.records import Figure
+
+AXIS = Axis(low=-2.0, high=2.0, neutral=0.0)
+"""Of effect sizes, which lie between the two."""
+
+TONES = {"shown": "strong", "these attribute words only": "calm", "not shown": "open", "cannot be read": "mute"}
+"""The colour of a verdict, by its kind."""
+
+PAPER_LEVEL = 0.01
+"""Below it, p is significant in Tan and Celis (2019)."""
+
+MOST_OPEN = 4
+"""Results whose verdicts are not collapsed."""
+
+FEW = 2
+"""Words of a set that name it."""
+
+QUESTION = (
+    "Each test asks of vectors: do the words of X lie nearer to the attributes A, and those of Y nearer to B, than the "
+    "other way round?"
+)
+WHAT_P_SAYS = (
+    "p speaks of the target words, with these attribute words: it is the share of divisions of the targets, X and Y as "
+    "large as they are, that have as large an effect. It is corrected over all tests of a config at a level (Tarone, "
+    "then Holm). The interval is over all four lists of words, as if others like them had been chosen."
+)
+NEARNESS = (
+    "An effect says how vectors lie, not what a model writes. A test that shows nothing does not mean that there is no "
+    "such bias, and a larger effect at one level, or of one model, is not more bias without a test of the difference."
+)
+
+
+IDENTITIES = {
+    "gender": "gender",
+    "race": "race",
+    "intersectional": "intersectional",
+    "disability": "disability, age",
+    "age": "disability, age",
+}
+"""The rows of Tan and Celis' Table 2 by what a test is about."""
+
+SHORT = {SHOWN: "shown", THESE_WORDS: "these words"}
+"""What is said of an effect in a narrow column, by what its test says; the others are in the colour of small print."""
+
+OVERALL = "overall"
+BY_IDENTITY = "Proportion of tests with an effect, by identity"
+PROPORTION = (
+    "As in Table 2 of Tan and Celis (2019): the share of tests that they call significant, with p < "
+    f"{PAPER_LEVEL:g}, not corrected, and an effect above 0; a test counts once for each level. Below it: how many "
+    f"have p < {ALPHA:g} after correction, and in how many of these the interval lies above 0, too. Left out are tests "
+    "of no identity, and vectors that cannot be compared."
+)
+SIDE_BY_SIDE = (
+    "The effect of each test, as in their Tables 3 to 5, with p after correction. That one level or model shows an "
+    "effect and another does not is no difference between the two: `senseprobe compare` tests that for two models."
+)
+
+
+@dataclass(frozen=True)
+class TestedInput:
+    """A result of association tests, its `number` on the page (from 0), and the name by which it is told apart."""
+
+    source: ReportInput
+    number: int
+    label: str
+
+    @cached_property
+    def tests(self) -> list[tuple[Weat, Figure]]:
+        """Its tests, each with the estimand; those of variants are not among them."""
+        return find_tests(self.source.result.figures)
+
+    @cached_property
+    def words(self) -> dict[TestKey, TestWords]:
+        """The words of its tests; empty where its table of words is not at hand."""
+        return {} if self.source.words is None else read_tests(self.source.words)
+
+    @property
+    def level(self) -> str:
+        """What has vectors: ``word``, ``sent`` or ``cword``."""
+        return level_of(self.source)
+
+    def turned(self) -> list[str]:
+        """Return the names of the tests whose effect has another sign by the other pooling of a word's tokens."""
+        return [test for (_, test), words in self.words.items() if words.is_turned]
+
+
+def level_of(source: ReportInput) -> str:
+    """Return what has vectors in a result: ``word``, ``sent`` or ``cword``; empty where its scorer is not known."""
+    scorer = SCORERS.get(source.result.scorer)
+    return "" if scorer is None else scorer.level
+
+
+def label_inputs(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
+    """Return the names of results; where several are alike, with that of their encodings in which they differ."""
+    labels = [source.label for source in inputs]
+    alike = {label: [source.encoding for source in inputs if source.label == label] for label in labels}
+    names = []
+    for source, label in zip(inputs, labels, strict=True):
+        parts = (f"{k}={v}" for k, v in source.encoding.items() if any(other.get(k) != v for other in alike[label]))
+        names.append(" ".join([label, *parts]))
+    return tuple(names)
+
+
+def tested_inputs(inputs: Sequence[ReportInput]) -> list[TestedInput]:
+    """Return the results with what sections need of them."""
+    labels = label_inputs(inputs)
+    return [TestedInput(source, number, labels[number]) for number, source in enumerate(inputs)]
+
+
+# --- Verdicts -------------------------------------------------------------------------------------------------------
+
+
+def build_verdict_section(tested: Sequence[TestedInput], caveats: Sequence[str]) -> Section:
+    """Return a table of verdicts for each result, a line for the tests of an identity; `caveats` come first."""
+    tables = []
+    for number, part in enumerate(sorted(tested, key=lambda part: not part.source.is_comparable)):
+        verdicts = build_verdicts(part.source)
+        caption = _summarize(part) if part.source.is_comparable else NOT_COMPARABLE
+        caption = caption if len(tested) == 1 else f"{part.label}: {caption}"
+        rows = tuple(_build_verdict_row(verdict, part) for verdict in verdicts)
+        headings = (part.number, "verdict", "largest effect [95 %], bars from -2 to +2", "for example")
+        closed = number >= MOST_OPEN or not part.source.is_comparable
+        tables.append(Table(caption, headings, rows, "" if number else f"{EFFECTS} {NOT_NONE}", closed, AXIS))
+    paragraphs = (QUESTION, *caveats, *_describe_missing(tested), *_describe_turned(tested))
+    return Section("What it shows", paragraphs, tables=tuple(tables))
+
+
+def _summarize(part: TestedInput) -> str:
+    """Return in how many tests an effect is shown, and in which."""
+    by_wording: dict[str, list[Figure]] = {}
+    for weat, figure in part.tests:
+        by_wording.setdefault("lost" if weat.lost_too_many(figure) else weat.wording(figure), []).append(figure)
+    shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
+    total = counted(len(part.tests), "test")
+    text = f"Shown in {len(shown)} of {total}" + (f": {listed(figure.group for figure in shown)}" if shown else "")
+    return f"{text}; in {len(these)} more for these attribute words only." if these else f"{text}."
+
+
+def _build_verdict_row(verdict: Verdict, part: TestedInput) -> tuple[Cell, ...]:
+    figure = verdict.figure
+    names = filter(None, (verdict.bias_type, verdict.config))
+    about = Cell(next(names), next(names, ""), "name")
+    text = Cell(verdict.text, tag=verdict.kind, tone=TONES[verdict.kind])
+    if figure is None:
+        return about, text, Cell(""), Cell.quiet(verdict.basis)
+    words = part.words.get((figure.config, figure.group or ""))
+    example = "" if words is None or verdict.kind not in (SHOWN, THESE_WORDS) else describe_effect(words)
+    return (
+        about,
+        text,
+        build_effect_cell(figure, part.number, figure.group or ""),
+        Cell(example, verdict.basis, "quiet"),
+    )
+
+
+def build_effect_cell(figure: Figure, number: int, note: str = "") -> Cell:
+    """Return an effect with its interval, drawn on `AXIS`."""
+    mark = figure_charts.build_mark(figure, number)
+    return Cell(mark.text, note, "number", mark if mark.low is not None else None)
+
+
+def describe_effect(words: TestWords) -> str:
+    """Return what an effect above 0 says, by the first words of each set."""
+    x, y, a, b = (listed_words(words.has[side]) for side in SETS)
+    return f"{x} nearer to {a}; {y} to {b}"
+
+
+def listed_words(words: Sequence[str], few: int = FEW) -> str:
+    """Return the first words of a set: ``Adam, Chuck …``."""
+    return ", ".join(words[:few]) + (" …" if len(words) > few else "")
+
+
+def _describe_missing(tested: Sequence[TestedInput]) -> Iterator[str]:
+    """Yield the words of each result that have no vector."""
+    for part in tested:
+        sets = (names for _, figure in part.tests for names in figure.missing.values())
+        if words := dict.fromkeys(word for names in sets for word in names):
+            yield f"{part.label}: left out, since they have no vector: {listed(words)}."
+
+
+def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
+    """Yield for which tests the sign depends on how a word's tokens become one vector."""
+    for part in tested:
+        if names := part.turned():
+            encoding = part.source.encoding
+            poolings = f"{encoding.get('pooling', 'one')} and {encoding.get('check', 'another')}"
+            yield (
+                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(names)} of "
+                f"{counted(len(part.tests), 'test')} ({listed(names)}): what such a test says depends on that choice."
+            )
+
+
+# --- The tables of Tan and Celis --------------------------------------------------------------------------------------
+
+
+def build_proportion_section(tested: Sequence[TestedInput]) -> Section:
+    """Return their Table 2: the proportion of tests with a small p and an effect above 0, by identity and model."""
+    models = _group_by_model(tested)
+    cells: dict[str, list[Cell]] = {}
+    names = dict.fromkeys(identity for part in tested for identity in map(_identity_of, part.tests) if identity)
+    for identity in [*sorted(names, key=[*IDENTITIES.values()].index), OVERALL]:
+        for parts in models:
+            tests = [test for part in parts for test in part.tests if _identity_of(test)]
+            tests = [test for test in tests if identity in (_identity_of(test), OVERALL)]
+            cells.setdefault(identity, []).append(_count_tests(tests))
+    rows = tuple((*name_cells(identity), *own) for identity, own in cells.items()) if names else ()
+    headings = (
+        "tests about",
+        *(f"{_name_model(parts)} ({', '.join(part.level for part in parts)})" for parts in models),
+    )
+    return table_section(BY_IDENTITY, [PROPORTION], [Table(BY_IDENTITY, headings, rows)])
+
+
+def _group_by_model(tested: Sequence[TestedInput]) -> list[list[TestedInput]]:
+    """Return the results of each model, one for each level; without vectors that cannot be compared."""
+    models: list[list[TestedInput]] = []
+    for part in tested:
+        result = part.source.result
+        own = next((parts for parts in models if same_model(parts[0].source.result, result)), None)
+        if own is None and part.source.is_comparable:
+            models.append([part])
+        elif own is not None and part.source.is_comparable and part.level not in {other.level for other in own}:
+            own.append(part)
+    return models
+
+
+def _name_model(parts: Sequence[TestedInput]) -> str:
+    return str(parts[0].source.result.model["name"])
+
+
+def _identity_of(test: tuple[Weat, Figure]) -> str:
+    """Return the row of Table 2 that a test counts for; empty where it is of no identity."""
+    return IDENTITIES.get(test[1].identity, "")
+
+
+def _count_tests(tests: Sequence[tuple[Weat, Figure]]) -> Cell:
+    significant = sum(is_significant(figure) for _, figure in tests)
+    judged = [weat.wording(figure) for weat, figure in tests if not weat.lost_too_many(figure)]
+    shown, these = (judged.count(wording) for wording in (SHOWN, THESE_WORDS))
+    if not tests:
+        return Cell.number("")
+    return Cell.number(
+        f"{significant / len(tests):.2f} ({significant} of {len(tests)})",
+        f"corrected {shown + these}, of which {shown} shown",
+    )
+
+
+def is_significant(figure: Figure) -> bool:
+    """Return whether a test has a significant positive effect in the sense of Tan and Celis."""
+    return figure.p is not None and figure.p < PAPER_LEVEL and (figure.value or 0.0) > 0
+
+
+def build_level_section(tested: Sequence[TestedInput]) -> Section:
+    """Return their Tables 3 to 5: each test at each level, models side by side, and where levels differ."""
+    rows = align([[*_keyed_tests(part)] for part in tested])
+    tables: dict[tuple[str, str], list[tuple[Cell, ...]]] = {}
+    for (config, identity, test), cells in rows.items():
+        words = next((part.words[config, test] for part in tested if (config, test) in part.words), None)
+        note = (
+            ""
+            if words is None
+            else ", ".join(" / ".join(words.has[side][0] for side in pair if words.has[side]) for pair in ("XY", "AB"))
+        )
+        row = (Cell(test, note, "name"), *map(_build_level_cell, cells))
+        tables.setdefault((config, identity), []).append(row)
+    headings = ("test", *range(len(tested)))
+    return table_section(
+        "The same tests side by side",
+        [*_compare_levels(tested), SIDE_BY_SIDE],
+        [Table(", ".join(filter(None, key[::-1])), headings, tuple(members)) for key, members in tables.items()],
+    )
+
+
+def _keyed_tests(part: TestedInput) -> Iterator[tuple[tuple[str, str, str], tuple[Weat, Figure]]]:
+    """Yield each test of a result after its config, identity and name."""
+    for (config, identity), tests in group_tests(part.source.result.figures).items():
+        yield from (((config, identity, figure.group or ""), (weat, figure)) for weat, figure in tests)
+
+
+def _build_level_cell(test: tuple[Weat, Figure] | None) -> Cell:
+    if test is None:
+        return Cell.number("")
+    weat, figure = test
+    wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
+    value = "none" if figure.value is None else notation.format_points(figure.value, weat.id)
+    corrected = notation.format_test(figure)[1]
+    note = ", ".join(filter(None, (SHORT.get(wording, ""), f"p {corrected}" if corrected else "")))
+    return Cell(value, note, "number" if wording in SHORT else "quiet")
+
+
+def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
+    """Yield for each model which tests the level of sentences and that of words in sentences agree in."""
+    for parts in _group_by_model(tested):
+        levels = {part.level: {(f.config, f.group or "") for _, f in part.tests if is_significant(f)} for part in parts}
+        if {"sent", "cword"} <= levels.keys():
+            sent, cword = levels["sent"], levels["cword"]
+            sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))
+            texts = [f"{len(keys)} {where}" + _name_tests(keys) for where, keys in sets]
+            yield f"{_name_model(parts)}: with p < {PAPER_LEVEL:g} and an effect above 0, {'; '.join(texts)}."
+
+
+def _name_tests(keys: set[TestKey]) -> str:
+    return f" ({listed(sorted({test for _, test in keys}))})" if keys else ""
+
+
+# --- Each test --------------------------------------------------------------------------------------------------------
+
+
+def build_test_section(tested: Sequence[TestedInput]) -> Section:
+    """Return all tests of each result with their words, and those that variants were computed of."""
+    tables = []
+    for part in tested:
+        rows = tuple(_build_test_row(weat, figure, part) for weat, figure in part.tests)
+        headings = ("test", "effect [95 %]", "p", "words", "reads")
+        tables.append(Table(part.label, headings, rows, closed=len(tested) > 1, axis=AXIS))
+        tables += _build_variant_tables(part)
+    return table_section("Every test", [WHAT_P_SAYS, NEARNESS], tables)
+
+
+def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell, ...]:
+    words = part.words.get((figure.config, figure.group or ""))
+    sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
+    least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
+    missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
+    wording = weat.wording(figure)
+    notes = [figure.note, "not judged: over a fifth of a set has no vector" if weat.lost_too_many(figure) else ""]
+    return (
+        Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
+        build_effect_cell(figure, part.number, sets),
+        Cell.number(notation.describe_test(figure), least),
+        Cell(notation.describe_sizes(figure), missing, "quiet"),
+        Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS[wording]]),
+    )
+
+
+def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
+    """Yield a collapsed table of the variants of a result's tests that were asked for."""
+    others = [figure for _, figure in find_tests(part.source.result.figures, variants=True)]
+    names = [*dict.fromkeys(figure.estimand for figure in others)]
+    rows = align([[((f.config, f.group or ""), f) for f in others if f.estimand == name] for name in names])
+    if rows:
+        cells = (
+            (Cell(test, config, "name"), *(_build_variant_cell(figure) for figure in figures))
+            for (config, test), figures in rows.items()
+        )
+        yield Table(f"{part.label}: variants", ("test", *names), tuple(cells), closed=True)
+
+
+def _build_variant_cell(figure: Figure | None) -> Cell:
+    if figure is None:
+        return Cell.number("")
+    return Cell.number(notation.format_interval(figure), notation.describe_test(figure))

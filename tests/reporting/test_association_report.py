@@ -1,0 +1,453 @@
+"""Reports of association tests, from results made up by hand: what is said first, and what each table counts."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from tests.reporting.test_report import HOSTILE, MODEL, Page, loads
+
+from senseprobe import document
+from senseprobe.api import results as api
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.association import WEAT
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
+from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.significance import compare_results
+from senseprobe.evaluate.reporting.summary import TESTS, TextTable, summarize_comparison, summarize_results
+from senseprobe.evaluate.reporting.verdict_table import build_brief, build_verdicts
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.result_exports import ExportSource, find_distances
+from senseprobe.records import Figure
+
+WORDS = {"X": ("Adam", "Harry"), "Y": ("Ebony", "Jamel"), "A": ("joy",), "B": ("filth",)}
+ASSOCIATIONS = {"Adam": 0.3, "Harry": 0.1, "Ebony": -0.1, "Jamel": -0.3}
+
+
+def shown_test(name: str, identity: str = "race", value: float | None = 1.0, **fields: object) -> Figure:
+    """A test of eight and eight words, eight and eight attributes; its effect is shown unless fields say otherwise."""
+    own = {"low": 0.2, "high": 1.5, "p": 0.001, "p_holm": 0.01, "p_least": 1 / 12870, "method": "jackknife"}
+    own |= {"rows": 32, "scored": 32, "unscored": 0, "ties": 0, "levels": dict.fromkeys("XYAB", 8)}
+    own |= {"config": "bleached", "sense_type": "", "estimand": "weat", "neutral": 0.0} | fields
+    return Figure(group=name, identity=identity, value=value, **own)  # type: ignore[arg-type]
+
+
+def unshown(name: str, identity: str = "race", value: float = 0.4, **fields: object) -> Figure:
+    """A test whose p is large."""
+    return shown_test(name, identity, value, **{"low": -0.5, "high": 1.3, "p": 0.2, "p_holm": 0.9, **fields})
+
+
+TESTS_OF_ALL = (
+    shown_test("weat3", value=1.1),
+    shown_test("weat4", value=0.9, low=-0.3, p=0.005, p_holm=0.03),  # these attribute words only
+    unshown("weat5"),
+    unshown("weat5b", value=-1.2, low=-1.6, high=-0.3, p=0.99, p_holm=1.0),  # the other way round
+    shown_test("weat6", "gender", 1.7),
+    shown_test("weat7", "gender", 1.6, p=0.02, p_holm=0.04, missing={"A": ("sine", "cosine", "pi")}),  # 3 of 11 words
+    unshown("few", "intersectional", p=0.02, p_holm=None, low=None, high=None, method="none"),
+)
+"""Of each kind one."""
+
+INTERSECTIONS = tuple(shown_test(name, "intersectional", d) for name, d in (("i3", 0.9), ("i4", 0.3), ("i5", 1.2)))
+
+
+def words_of(
+    tests: Sequence[str], associations: dict[str, float] = ASSOCIATIONS, check: float | None = None
+) -> pa.Table:
+    """The words of tests: the cosine of a target with joy is its association, with filth 0; `check` times that."""
+    rows: list[dict[str, object]] = [
+        {"config": "bleached", "test": test, "identity": "race", "target": word, "target_role": role}
+        | {"attribute": WORDS[side][0], "attribute_role": side, "cosine": value}
+        | {"check": None if check is None else check * value}
+        for test in dict.fromkeys(tests)
+        for role in ("X", "Y")
+        for word in WORDS[role]
+        for side in ("A", "B")
+        for value in [associations[word] if side == "A" else 0.0]
+    ]
+    types = {name: pa.float64() if name in ("cosine", "check") else pa.string() for name in rows[0]}
+    return pa.Table.from_pylist(rows, pa.schema(types))
+
+
+def result(level: str = "word", *figures: Figure, name: str = "org/model", **fields: object) -> Result:
+    """A result of a model at a level, with the words of its tests."""
+    figures = figures or TESTS_OF_ALL
+    encoding = {"word": "level=word;pooling=mean", "sent": "level=sent;pooling=cls"}
+    encoding["cword"] = "level=cword;pooling=mean;check=last;layer=12;start=own"
+    made = Result(
+        scorer=f"weat-{level}",
+        model={**MODEL, "name": name, "encoding": encoding[level]},
+        release={"name": "association@1.1.0", "content": "d" * 64, "config": None},
+        senseprobe="0.1.0",
+        seed=0,
+        scale="probability",
+        figures=figures,
+        words=words_of([figure.group or "" for figure in figures]),
+    )
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def source(of: Result) -> ReportInput:
+    """A result with its words, and without its release."""
+    return ReportInput(result=of, words=of.words)
+
+
+def page(*results: Result) -> Page:
+    """The page of results."""
+    return Page(document.render_html(build_report([source(each) for each in results])))
+
+
+def decoder(of: Result) -> Result:
+    """The result of a model whose single words cannot be compared."""
+    return replace(of, model={**of.model, "encoding": f"{of.model['encoding']};comparable=no"})
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------------
+
+
+def test_a_verdict_for_each_identity() -> None:
+    """What is shown comes first; each kind of test is counted and named in words of its own."""
+    race, gender, both = sorted(build_verdicts(source(result())), key=lambda verdict: -len(verdict.text))
+    assert (race.bias_type, race.kind, race.figure and race.figure.group) == ("race", "shown", "weat3")
+    assert race.text == (
+        "in 1 of 4 tests: weat3; in 1, these attribute words only: weat4; the other way round, which p does not test: "
+        "weat5b; not shown in 2; an effect up to +1.30 fits, too"
+    )
+    assert gender.text == "in 1 of 2 tests: weat6; not judged, since over a fifth of a set has no vector: weat7"
+    assert (both.kind, both.text) == ("cannot be read", "too few words for any p to be small: few")
+    assert [verdict.kind for verdict in build_verdicts(source(result()))] == ["shown", "shown", "cannot be read"]
+
+
+def test_nothing_shown() -> None:
+    """None of two: how large an effect could be is said; and of one that p alone shows, that it is of these words."""
+    (verdict,) = build_verdicts(source(result("word", unshown("a"), unshown("b", high=1.82))))
+    assert (verdict.kind, verdict.hidden) == ("not shown", 1.82)
+    assert verdict.text == "in none of 2 tests; an effect up to +1.82 fits, too"
+    (words,) = build_verdicts(source(result("word", shown_test("a", low=-0.1), unshown("b"))))
+    assert words.kind == "these attribute words only"
+    assert words.text == "in 1 of 2 tests: a; not shown in 1; an effect up to +1.30 fits, too"
+
+
+def test_a_fifth_of_a_set_may_be_lost() -> None:
+    """Two words of ten are a fifth, and the test is judged; three of ten are more, and it is not."""
+    two, three = ({"X": tuple("abc"[:lost])} for lost in (2, 3))
+    (judged,) = build_verdicts(
+        source(result("word", shown_test("a", levels={"X": 8, "Y": 8, "A": 8, "B": 8}, missing=two)))
+    )
+    assert judged.kind == "shown"
+    (lost,) = build_verdicts(
+        source(result("word", shown_test("a", levels={"X": 7, "Y": 8, "A": 8, "B": 8}, missing=three)))
+    )
+    assert (lost.kind, lost.text) == (
+        "cannot be read",
+        "not judged, since over a fifth of a set has no vector: a",
+    )
+
+
+def test_tests_without_identities() -> None:
+    """Of a config none of whose tests has an identity there is one verdict, under its name; else of those without."""
+    (verdict,) = build_verdicts(source(result("word", shown_test("a", ""), unshown("b", ""))))
+    assert (verdict.config, verdict.bias_type) == ("bleached", "")
+    assert any(row[0] == "bleached" for row in page(result("word", shown_test("a", ""))).rows)
+    both = build_verdicts(source(result("word", shown_test("a", ""), shown_test("b", "gender"))))
+    assert [verdict.bias_type for verdict in both] == ["no identity", "gender"]
+
+
+def test_vectors_that_cannot_be_compared() -> None:
+    """Of a decoder's single words nothing is read, nor counted among proportions; they come last."""
+    of = decoder(result(name="decoder"))
+    assert {verdict.text for verdict in build_verdicts(source(of))} == {NOT_COMPARABLE}
+    shown = page(of, result())
+    assert shown.text.index("org/model: Shown in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
+    assert not any("decoder (word)" in cell for row in shown.rows for cell in row)
+
+
+def test_brief() -> None:
+    """Markdown for a pull request speaks of effects, and not of points, and says what the words of verdicts mean."""
+    text = build_brief([source(result())])
+    assert "| effect, 95 % |" in text
+    assert "+1.10 \\[+0.20, +1.50\\]" in text
+    assert "In points" not in text
+    assert "with other such words there may be no effect" in text
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_first_screen() -> None:
+    """What a test asks, which words are missing, how many tests show what, and an example in words."""
+    text = page(result()).text
+    assert "do the words of X lie nearer to the attributes A" in text
+    assert "weat-word · org/model: left out, since they have no vector: sine, cosine, pi." in text
+    assert "Shown in 2 of 7 tests: weat3, weat6; in 1 more for these attribute words only." in text
+    assert "Adam, Harry nearer to joy; Ebony, Jamel to filth" in text
+
+
+def test_proportions_by_identity() -> None:
+    """Table 2 by hand: p < 0.01 and d > 0 in 2 of 4 tests of race (p 0.001, 0.005; not 0.2, 0.99), in 1 of 2 of gender.
+
+    At two levels it is as many again. Corrected, p is below 0.05 in two tests of race, one of which is shown, and in
+    one of gender, since the other lost too many words.
+    """
+    once, twice = page(result()), page(result(), result("sent"))
+    headings = ["gender", "race", "intersectional", "overall"]
+    table = {row[0]: row[1] for row in once.rows if row and row[0] in headings and len(row) == 2}
+    assert table == {
+        "gender": "0.50 (1 of 2) corrected 1, of which 1 shown",
+        "race": "0.50 (2 of 4) corrected 2, of which 1 shown",
+        "intersectional": "0.00 (0 of 1) corrected 0, of which 0 shown",
+        "overall": "0.43 (3 of 7) corrected 3, of which 2 shown",
+    }
+    assert ["overall", "0.43 (6 of 14) corrected 6, of which 4 shown"] in twice.rows
+    assert "org/model (word, sent)" in twice.text
+
+
+def test_a_level_counts_once() -> None:
+    """Two poolings at one level are two results, told apart by name, and one of them counts in the table."""
+    first = result("cword")
+    other = replace(first, model={**first.model, "encoding": first.model["encoding"].replace("mean", "first")})
+    both = page(first, other)
+    assert "weat-cword · org/model pooling=first" in both.text
+    assert "0.43 (3 of 7)" in both.text
+    assert "org/model (cword)" in both.text
+
+
+def test_levels_side_by_side() -> None:
+    """By the paper's rule sent has a and b, cword b and c: one at both, one each at one level only."""
+    sent = result("sent", shown_test("a"), shown_test("b"), unshown("c"))
+    cword = result("cword", unshown("a"), shown_test("b"), shown_test("c"))
+    shown = page(sent, cword)
+    assert (
+        "org/model: with p < 0.01 and an effect above 0, 1 at both levels (b); 1 only at cword (c); 1 only at sent (a)."
+        in (shown.text)
+    )
+    row = next(row for row in shown.rows if row[0].startswith("a Adam / Ebony"))
+    assert row[1:] == ["+1.00 shown, p 0.0100", "+0.40 p 0.9000"]
+
+
+def test_race_gender_and_both() -> None:
+    """The three effects are drawn with their intervals, and said; that of both is the largest or it is not."""
+    shown = page(result("word", *INTERSECTIONS))
+    assert "both +1.20, race +0.90, gender +0.30: that of both is the largest." in shown.text
+    assert [row[2] for row in shown.rows if row[0].startswith(("i3: race", "i5: both"))] == [
+        "+0.90 [+0.20, +1.50]",
+        "+1.20 [+0.20, +1.50]",
+    ]
+    between = replace(INTERSECTIONS[2], value=0.6)
+    assert "that of both is not the largest" in page(result("word", *INTERSECTIONS[:2], between)).text
+    assert "Race, gender, and both" not in page(result()).text
+    elsewhere = [replace(figure, identity="") for figure in INTERSECTIONS]
+    assert "Race, gender, and both" not in page(result("word", *elsewhere)).text
+
+
+def test_words_pulled_to_attributes() -> None:
+    """By hand: columns have the means .2 and 0, rows half their association, all .1: Adam and joy .5 - .25 - .2 + .1.
+
+    The words stand from the largest association to the smallest.
+    """
+    words_and_more = words_of(["weat3"], {word: value + 0.2 for word, value in ASSOCIATIONS.items()})
+    rows = page(result("word", shown_test("weat3"), words=words_and_more)).rows
+    words = [row for row in rows if row[0] in {"Adam (X)", "Harry (X)", "Ebony (Y)", "Jamel (Y)"}]
+    assert words == [
+        ["Adam (X)", "+0.15 0.50", "-0.15 0.00"],
+        ["Harry (X)", "+0.05 0.30", "-0.05 0.00"],
+        ["Ebony (Y)", "-0.05 0.10", "+0.05 0.00"],
+        ["Jamel (Y)", "-0.15 -0.10", "+0.15 0.00"],
+    ]
+    pulled = next(row for row in rows if row[1].startswith("Adam (X) +0.500"))
+    assert pulled[1:] == [
+        "Adam (X) +0.500, Harry (X) +0.300, Ebony (Y) +0.100 joy",
+        "Jamel (Y) -0.100, Ebony (Y) +0.100, Harry (X) +0.300 filth",
+    ]
+
+
+def test_signs_that_depend_on_the_pooling() -> None:
+    """Where the check has the other sign, that is said, and by which poolings; where it has the same, it is not."""
+    figures = (shown_test("weat3"), shown_test("weat4"))
+    part = pa.concat_tables([words_of(["weat3"], check=-0.5), words_of(["weat4"], check=2.0)])
+    text = page(result("cword", *figures, words=part)).text
+    assert "by the mean and last of a word's tokens the effect has different signs in 1 of 2 tests (weat3)" in text
+
+
+def test_every_test() -> None:
+    """Effect, p (an upper end where it is enclosed), p after correction, the smallest p, words and what is missing."""
+    figures = (shown_test("weat3", p_low=0.00099), *TESTS_OF_ALL[5:])
+    rows = {row[0]: row[1:] for row in page(result("word", *figures)).rows if len(row) == 5}
+    assert rows["weat3 race; bleached"] == [
+        "+1.00 [+0.20, +1.50] X Adam, Harry; Y Ebony, Jamel; A joy; B filth",
+        "p ≤ 0.0010, corrected 0.0100 smallest possible p 7.8e-05",
+        "8 and 8 words, 8 and 8 attributes",
+        "shown",
+    ]
+    assert rows["weat7 gender; bleached"][2:] == [
+        "8 and 8 words, 8 and 8 attributes A without sine, cosine, pi",
+        "shown not judged: over a fifth of a set has no vector",
+    ]
+    assert rows["few intersectional; bleached"][1] == "p 0.0200, corrected cannot reach smallest possible p 7.8e-05"
+
+
+def test_variants_have_a_table_of_their_own() -> None:
+    """They are in no verdict and no proportion."""
+    variant = shown_test("weat3", value=1.03, estimand="weat-pop")
+    shown = page(result("word", shown_test("weat3"), variant))
+    assert "Shown in 1 of 1 test: weat3." in shown.text
+    assert ["weat3 bleached", "+1.03 [+0.20, +1.50] p 0.0010, corrected 0.0100"] in shown.rows
+
+
+def test_without_its_words() -> None:
+    """A result alone has its verdicts and figures; what is missing is not drawn."""
+    shown = page(result(words=None))
+    assert "Shown in 2 of 7 tests" in shown.text
+    assert "Which words" not in shown.text
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    """Names of tests, words, models and configs of others are text wherever they stand."""
+    words = words_of([HOSTILE])
+    hostile = words.set_column(3, "target", pa.array([f"{word}{HOSTILE}" for word in words["target"].to_pylist()]))
+    figure = shown_test(
+        HOSTILE, HOSTILE, missing={"X": (HOSTILE,)}, levels={"X": 99, "Y": 8, "A": 8, "B": 8}, note=HOSTILE
+    )
+    shown = page(
+        result("word", figure, name=HOSTILE, words=hostile), result("sent", shown_test("i3", "intersectional"))
+    )
+    assert [*loads(shown)] == []
+    assert HOSTILE in shown.text
+    markdown = document.render_markdown(build_report([source(result("word", figure, name=HOSTILE, words=hostile))]))
+    assert "<script>" not in markdown
+
+
+def test_a_result_without_tests() -> None:
+    """Figures of other estimands, and tests without a name, are none of its tests; the page says so and stands."""
+    others = (shown_test("a", estimand="preference"), replace(shown_test("a"), group=None))
+    shown = page(result("word", *others, words=words_of(["a"])))
+    assert "Shown in 0 of 0 tests." in shown.text
+
+
+def test_a_release_with_pairs_too() -> None:
+    """Results on pairs of the same release have a part of their own, in points."""
+    pairs = replace(result(), scorer="aul", figures=(replace(shown_test("a", estimand="preference-half"), group=None),))
+    shown = page(pairs, result())
+    assert shown.text.count("What it shows") == 4  # two parts, and both in the contents
+    assert "Shown in 2 of 7 tests" in shown.text
+    assert "Shown in 1 of 1 line: bleached." in shown.text
+
+
+def test_no_word_for_certainty() -> None:
+    """Only Tan and Celis call a test significant; a page of ours quotes them once."""
+    text = page(result(), result("cword"), result("sent")).text
+    assert re.findall(r"[^.:;]*significan[^.:;,]*", text) == [
+        " the share of tests that they call significant",
+    ]
+
+
+# --- two models -------------------------------------------------------------------------------------------------------
+
+
+def pair() -> list[ReportInput]:
+    """Two models that are mirror images on one test, and alike on another."""
+    turned = {word: -value for word, value in ASSOCIATIONS.items()}
+    words = pa.concat_tables([words_of(["weat3"], turned), words_of(["weat4"])])
+    figures = (shown_test("weat3"), shown_test("weat4"))
+    return [source(result("word", *figures, name="one")), source(result("word", *figures, name="two", words=words))]
+
+
+def test_two_models_side_by_side() -> None:
+    """By hand in tests/estimands/test_association_comparison.py: 2 · 1.549 apart, p 2/16; and the other not at all."""
+    inputs = pair()
+    pairs = compare_results(inputs)
+    shown = Page(document.render_html(build_report(inputs, pairs)))
+    assert "one and two: none of 2 tests are shown to differ." in shown.text
+    row = next(row for row in shown.rows if row[0] == "weat3 bleached" and len(row) == 6)
+    assert row[1:] == ["+3.10 p 0.1250, corrected 0.2500", "+1.55", "-1.55", "4", "no difference shown"]
+    table = next(part for part in summarize_comparison(pairs, inputs) if isinstance(part, TextTable))
+    assert table.rows[0] == (
+        *("weat3", "bleached", "+3.10", "+1.55", "-1.55"),
+        *("p 0.1250, corrected 0.2500", "4", "no difference shown"),
+    )
+
+
+def test_a_difference_in_words() -> None:
+    """Shown below 0.05 after correction, the model with the larger effect first; of few words both are counted."""
+    inputs = pair()
+    (comparison,) = compare_results(inputs)
+    found = replace(comparison.comparisons[0], p_holm=0.049, scored=3, unscored=1)
+    pairs = [replace(comparison, comparisons=(found, replace(found, group="less", difference=-3.1)))]
+    shown = Page(document.render_html(build_report(inputs, pairs)))
+    assert "one and two: 2 of 2 tests are shown to differ: less, weat3." in shown.text
+    words = {row[0]: row[4:] for row in shown.rows if len(row) == 6}
+    assert words["weat3 bleached"] == ["3 of 4", "one has X nearer to A than two"]
+    assert words["less bleached"] == ["3 of 4", "two has X nearer to A than one"]
+
+
+def test_what_cannot_be_compared() -> None:
+    """Vectors that say nothing, and a result without its words, are named."""
+    first, second = pair()
+    with pytest.raises(ResultError, match="two: single words are no texts"):
+        compare_results([first, source(decoder(second.result))])
+    with pytest.raises(ResultError, match="cannot compare weat-word · two: it has no rows"):
+        compare_results([first, replace(second, words=None)])
+
+
+def test_read_from_files(tmp_path: Path) -> None:
+    """Written and read, two results are compared, reported and loaded with their words; without them, that is said."""
+    paths = [part.result.write(tmp_path / str(part.result.model["name"])) for part in pair()]
+    assert api.load_result(paths[0]).words is not None
+    comparison = api.compare(paths, tmp_path / "page.html")
+    assert [row["group"] for row in comparison.as_dict()["differences"][0]["comparisons"]] == ["weat3", "weat4"]
+    assert api.report(paths, tmp_path / "report.md").read_text(encoding="utf-8").count("Shown in 2 of 2 tests") == 2
+    for path in paths:
+        path.with_suffix(".words.parquet").unlink()
+    (missing, *_) = gather_inputs(paths)
+    assert "No table of words lies beside the result" in " ".join(missing.missing)
+    with pytest.raises(ResultError, match="No table of words"):
+        api.compare(paths)
+
+
+# --- elsewhere --------------------------------------------------------------------------------------------------------
+
+
+def test_the_summary_of_score(tmp_path: Path) -> None:
+    """A line for each test, and a last one that says what p is corrected over."""
+    parts = [*summarize_results([result()], tmp_path)]
+    table = parts[0]
+    assert isinstance(table, TextTable)
+    assert table.title.endswith(f"weat-word of org/model on association@1.1.0:bleached, {WEAT.title}")
+    assert table.rows[0] == ("weat3", "+1.10 [+0.20, +1.50]", "0.0010", "0.0100", "8+8+8+8", "shown", "")
+    assert table.rows[5][-2:] == ("too many words lost", "sine, cosine, pi")
+    assert parts[-2:] == [TESTS, f"result in {tmp_path / 'association@1.1.0/org--model/weat-word.json'}"]
+
+
+def test_the_published_test_says_what_it_is(tmp_path: Path) -> None:
+    """It has no interval, so it reads nothing; that it takes sentences for draws stands below it."""
+    sentences = shown_test("weat3", estimand="weat-sentence", low=None, high=None, method="none")
+    parts = [*summarize_results([result("sent", shown_test("weat3"), sentences)], tmp_path)]
+    assert isinstance(parts[1], TextTable)
+    assert parts[1].rows[0][:2] == ("weat3", "+1.00")
+    assert parts[1].rows[0][5] == ""
+    assert "anti-conservative" in str(parts[2])
+
+
+def test_what_knows_no_tests() -> None:
+    """The gate, exports and slices refuse them in a sentence each."""
+    one, two = (part.result for part in pair())
+    with pytest.raises(ResultError, match="association tests are not gated"):
+        api.gate(one, two)
+    with pytest.raises(ResultError, match="an association test takes all its words"):
+        api.slice_result(one, by=["test"])
+    found, (reason,) = find_distances(ExportSource(one))
+    assert found == []
+    assert "of association tests, whose effects are no distances" in reason
+
+
+def test_a_plot_of_tests() -> None:
+    """Each test is a line of it, in standard deviations."""
+    (axes,) = (
+        result("word", shown_test("weat3"), unshown("weat4"), shown_test("weat3", estimand="weat-pop")).plot().axes
+    )
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["bleached: weat3", "bleached: weat4"]
+    assert axes.get_xlabel().startswith("standard deviations")
+    assert math.isclose(axes.get_ylim()[0], 1.5)

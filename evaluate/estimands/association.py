@@ -40,6 +40,11 @@ TESTS = Family(
     estimands=("weat", "weat-pop", "weat-two-sided", "weat-exact", "weat-sentence"),
 )
 
+NO_WORDS = (
+    "the words of some sentences are not known: each such sentence counts as a word, which makes p too small and the "
+    "interval too narrow"
+)
+
 # What a test says, in the words of tables; `Weat.wording` says when.
 SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
@@ -114,7 +119,10 @@ class Weat(Estimand):
         if scope.words is None:
             return []
         tables = scope.words.groupby("test", sort=False)
-        return with_corrected([self._test(str(name), table, scope) for name, table in tables])
+        figures = [self._test(str(name), table, scope) for name, table in tables]
+        unknown = {*rows.loc[rows["word"].isna(), "test"]}
+        noted = (replace(one, note=joined(one.note, NO_WORDS if one.group in unknown else "")) for one in figures)
+        return with_corrected([*noted])
 
     def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)

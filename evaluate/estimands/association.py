@@ -20,6 +20,7 @@ from senseprobe.statistics import (
     EnclosedP,
     FloatArray,
     division_p,
+    drawn_p,
     effect_interval,
     effect_size,
     tarone_holm,
@@ -65,7 +66,7 @@ class TestWords:
 
     @classmethod
     def of_table(cls, table: pd.DataFrame) -> "TestWords":
-        """Return the words of one test from its rows of a table of words (word_tables.COSINES)."""
+        """Return the words of one test from its rows of a table of words (scorers/association.py)."""
         sides = [list(zip(table[f"{side}_role"], table[side], strict=True)) for side in ("target", "attribute")]
         words = [sorted(dict.fromkeys(side), key=lambda word: SETS.index(word[0])) for side in sides]
         rows, columns = (
@@ -212,7 +213,7 @@ class SentenceWeat(Weat):
         identity = _identity(table)
         if value is None:
             return self._figure(name, scope, levels, value=None, identity=identity, note="no effect can be computed")
-        tested = division_p(scores["X"], scores["Y"])
+        tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
         return self._figure(name, scope, levels, value=value, identity=identity, **_p_fields(tested))
 
 

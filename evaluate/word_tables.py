@@ -128,7 +128,7 @@ def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> p
     spelt = np.array([name for _, name in words], dtype=object)
     return pd.DataFrame(
         {
-            "identity": identity or "",
+            "identity": identity if isinstance(identity, str) else "",
             "target": spelt[first],
             "target_role": roles[first],
             "attribute": spelt[second],

@@ -118,7 +118,7 @@ class Weat(Estimand):
 
     def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)
-        facts = {"identity": str(table["identity"].iloc[0] or ""), "missing": words.missing}
+        facts = {"identity": _identity(table), "missing": words.missing}
         levels = {side: len(own) for side, own in words.has.items()}
         if not all(levels.values()):
             lacking = " and ".join(side for side, count in levels.items() if not count)
@@ -201,11 +201,17 @@ class SentenceWeat(Weat):
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
         value = effect_size(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
-        identity = str(table["identity"].iloc[0] or "") if "identity" in table else ""
+        identity = _identity(table)
         if value is None:
             return self._figure(name, scope, levels, value=None, identity=identity, note="no effect can be computed")
         tested = division_p(scores["X"], scores["Y"])
         return self._figure(name, scope, levels, value=value, identity=identity, **_p_fields(tested))
+
+
+def _identity(table: pd.DataFrame) -> str:
+    """Return what the test of a table is about; empty where that is null, or no column."""
+    identity = table["identity"].iloc[0] if "identity" in table else None
+    return identity if isinstance(identity, str) else ""
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_
 from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import align
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
 from senseprobe.evaluate.reporting.verdict_table import (
     EFFECTS,
     NOT_NONE,
@@ -110,9 +110,9 @@ class TestedInput:
         """What has vectors: ``word``, ``sent`` or ``cword``."""
         return level_of(self.source)
 
-    def turned(self) -> list[str]:
-        """Return the names of the tests whose effect has another sign by the other pooling of a word's tokens."""
-        return [test for (_, test), words in self.words.items() if words.is_turned]
+    def turned(self) -> list[TestKey]:
+        """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
+        return [key for key, words in self.words.items() if words.is_turned]
 
 
 def level_of(source: ReportInput) -> str:
@@ -217,11 +217,13 @@ def _describe_fitness(tested: Sequence[TestedInput]) -> Iterator[str]:
 def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for which tests the sign depends on how a word's tokens become one vector."""
     for part in tested:
-        if names := part.turned():
+        if turned := part.turned():
+            tests = [test for _, test in turned]
+            names = (test if tests.count(test) == 1 else f"{test} of {config}" for config, test in turned)
             encoding = part.source.encoding
             poolings = f"{encoding.get('pooling', 'one')} and {encoding.get('check', 'another')}"
             yield (
-                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(names)} of "
+                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(turned)} of "
                 f"{counted(len(part.tests), 'test')} ({listed(names)}): what such a test says depends on that choice."
             )
 
@@ -297,7 +299,7 @@ def build_level_section(tested: Sequence[TestedInput]) -> Section:
             if words is None
             else ", ".join(" / ".join(words.has[side][0] for side in pair if words.has[side]) for pair in ("XY", "AB"))
         )
-        row = (Cell(test, note, "name"), *map(_build_level_cell, cells))
+        row = (Cell(test, note, "name"), *map(_build_level_cell, tested, cells))
         tables.setdefault((config, identity), []).append(row)
     headings = ("test", *range(len(tested)))
     return table_section(
@@ -313,14 +315,16 @@ def _keyed_tests(part: TestedInput) -> Iterator[tuple[tuple[str, str, str], tupl
         yield from (((config, identity, figure.group or ""), (weat, figure)) for weat, figure in tests)
 
 
-def _build_level_cell(test: tuple[Weat, Figure] | None) -> Cell:
+def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Cell:
     if test is None:
         return Cell.number("")
     weat, figure = test
-    wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     value = "none" if figure.value is None else notation.format_points(figure.value, weat.id)
+    if part.source.why_unread(figure.config):
+        return Cell(value, UNREAD, "quiet")
+    wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     corrected = notation.format_test(figure)[1]
-    note = ", ".join(filter(None, (SHORT.get(wording, ""), f"p {corrected}" if corrected else "")))
+    note = ", ".join(filter(None, (SHORT.get(wording, ""), corrected if figure.p_holm is None else f"p {corrected}")))
     return Cell(value, note, "number" if wording in SHORT else "quiet")
 
 
@@ -360,14 +364,15 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
     sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
-    wording = weat.wording(figure)
-    notes = [figure.note, "not judged: over a fifth of a set has no vector" if weat.lost_too_many(figure) else ""]
+    lost = weat.lost_too_many(figure)
+    wording = UNREAD if lost or part.source.why_unread(figure.config) else weat.wording(figure)
+    notes = [figure.note, "not judged: over a fifth of a set has no vector" if lost else ""]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),
         Cell.number(notation.describe_test(figure), least),
         Cell(notation.describe_sizes(figure), missing, "quiet"),
-        Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS[wording]]),
+        Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS.get(wording, UNREAD)]),
     )
 
 

@@ -223,8 +223,9 @@ def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
             encoding = part.source.encoding
             poolings = f"{encoding.get('pooling', 'one')} and {encoding.get('check', 'another')}"
             yield (
-                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(turned)} of "
-                f"{counted(len(part.tests), 'test')} ({listed(names)}): what such a test says depends on that choice."
+                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(turned)} "
+                f"of {counted(len(part.tests), 'test')} ({listed(names)}): what such a test says depends on that "
+                "choice."
             )
 
 

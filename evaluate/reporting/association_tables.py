@@ -1,6 +1,6 @@
 """Association tests in a report: verdicts, then the tables of Tan and Celis (2019), then each test with its words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,6 +110,11 @@ class TestedInput:
         """What has vectors: ``word``, ``sent`` or ``cword``."""
         return level_of(self.source)
 
+    def name_tests(self, keys: Iterable[TestKey]) -> str:
+        """Return the names of tests, with its config where the result has a test of that name in several."""
+        names = [figure.group for _, figure in self.tests]
+        return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
+
     def turned(self) -> list[TestKey]:
         """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
         return [key for key, words in self.words.items() if words.is_turned]
@@ -158,12 +163,13 @@ def build_verdict_section(tested: Sequence[TestedInput], caveats: Sequence[str])
 
 def _summarize(part: TestedInput) -> str:
     """Return in how many tests an effect is shown, and in which."""
-    by_wording: dict[str, list[Figure]] = {}
+    by_wording: dict[str, list[TestKey]] = {}
     for weat, figure in part.judged:
-        by_wording.setdefault("lost" if weat.lost_too_many(figure) else weat.wording(figure), []).append(figure)
+        wording = "lost" if weat.lost_too_many(figure) else weat.wording(figure)
+        by_wording.setdefault(wording, []).append((figure.config, figure.group or ""))
     shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
     total = counted(len(part.tests), "test")
-    text = f"Shown in {len(shown)} of {total}" + (f": {listed(figure.group for figure in shown)}" if shown else "")
+    text = f"Shown in {len(shown)} of {total}" + (f": {part.name_tests(shown)}" if shown else "")
     return f"{text}; in {len(these)} more for these attribute words only." if these else f"{text}."
 
 
@@ -218,14 +224,12 @@ def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for which tests the sign depends on how a word's tokens become one vector."""
     for part in tested:
         if turned := part.turned():
-            tests = [test for _, test in turned]
-            names = (test if tests.count(test) == 1 else f"{test} of {config}" for config, test in turned)
             encoding = part.source.encoding
             poolings = f"{encoding.get('pooling', 'one')} and {encoding.get('check', 'another')}"
             yield (
                 f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(turned)} "
-                f"of {counted(len(part.tests), 'test')} ({listed(names)}): what such a test says depends on that "
-                "choice."
+                f"of {counted(len(part.tests), 'test')} ({part.name_tests(turned)}): what such a test says depends on "
+                "that choice."
             )
 
 
@@ -332,18 +336,16 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
 def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for each model which tests the level of sentences and that of words in sentences agree in."""
     for parts in _group_by_model(tested):
-        levels = {
-            part.level: {(f.config, f.group or "") for _, f in part.judged if is_significant(f)} for part in parts
-        }
+        levels = {part.level: part for part in parts}
         if {"sent", "cword"} <= levels.keys():
-            sent, cword = levels["sent"], levels["cword"]
+            sent, cword = (
+                {(f.config, f.group or "") for _, f in levels[level].judged if is_significant(f)}
+                for level in ("sent", "cword")
+            )
             sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))
-            texts = [f"{len(keys)} {where}" + _name_tests(keys) for where, keys in sets]
+            names = [f" ({levels['sent'].name_tests(sorted(keys))})" if keys else "" for _, keys in sets]
+            texts = [f"{len(keys)} {where}{own}" for (where, keys), own in zip(sets, names, strict=True)]
             yield f"{_name_model(parts)}: with p < {PAPER_LEVEL:g} and an effect above 0, {'; '.join(texts)}."
-
-
-def _name_tests(keys: set[TestKey]) -> str:
-    return f" ({listed(sorted({test for _, test in keys}))})" if keys else ""
 
 
 # --- Each test --------------------------------------------------------------------------------------------------------

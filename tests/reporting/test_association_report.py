@@ -186,7 +186,7 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
     kinds = {(verdict.config, verdict.kind) for verdict in build_verdicts(source(of))}
     assert kinds == {("bleached", "cannot be read"), ("other", "shown")}
     shown = page(replace(of, fitness={**of.fitness, "other": Fitness(rows=10, unknown=0, at_start=2)}))
-    assert "Shown in 1 of 8 tests: weat3." in shown.text
+    assert "Shown in 1 of 8 tests: weat3 of other." in shown.text
     assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
     line = "other: 2 words at the first position, where the model has something else"
     assert f"weat-cword · org/model: {line}." in shown.text
@@ -301,8 +301,9 @@ def test_signs_that_depend_on_the_pooling() -> None:
     bare = part.set_column(0, "config", [["bare"] * len(part)])
     text = page(result("cword", *figures, words=part)).text
     assert "by the mean and last of a word's tokens the effect has different signs in 1 of 2 tests (weat3)" in text
+    figures += tuple(replace(figure, config="bare") for figure in figures)
     text = page(result("cword", *figures, words=pa.concat_tables([part, bare]))).text
-    assert "different signs in 2 of 2 tests (weat3 of bleached, weat3 of bare)" in text
+    assert "different signs in 2 of 4 tests (weat3 of bleached, weat3 of bare)" in text
 
 
 def test_every_test() -> None:

@@ -20,6 +20,7 @@ from senseprobe.statistics import (
     EnclosedP,
     FloatArray,
     division_p,
+    drawn_p,
     effect_interval,
     effect_size,
     tarone_holm,
@@ -38,6 +39,11 @@ TESTS = Family(
     "threshold leave first (Tarone 1990)",
     by=("config", "estimand"),
     estimands=("weat", "weat-pop", "weat-two-sided", "weat-exact", "weat-sentence"),
+)
+
+NO_WORDS = (
+    "the words of some sentences are not known: each such sentence counts as a word, which makes p too small and the "
+    "interval too narrow"
 )
 
 # What a test says, in the words of tables; `Weat.wording` says when.
@@ -60,7 +66,7 @@ class TestWords:
 
     @classmethod
     def of_table(cls, table: pd.DataFrame) -> "TestWords":
-        """Return the words of one test from its rows of a table of words (word_tables.COSINES)."""
+        """Return the words of one test from its rows of a table of words (scorers/association.py)."""
         sides = [list(zip(table[f"{side}_role"], table[side], strict=True)) for side in ("target", "attribute")]
         words = [sorted(dict.fromkeys(side), key=lambda word: SETS.index(word[0])) for side in sides]
         rows, columns = (
@@ -114,7 +120,10 @@ class Weat(Estimand):
         if scope.words is None:
             return []
         tables = scope.words.groupby("test", sort=False)
-        return with_corrected([self._test(str(name), table, scope) for name, table in tables])
+        figures = [self._test(str(name), table, scope) for name, table in tables]
+        unknown = {*rows.loc[rows["word"].isna(), "test"]}
+        noted = (replace(one, note=joined(one.note, NO_WORDS if one.group in unknown else "")) for one in figures)
+        return with_corrected([*noted])
 
     def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)
@@ -204,7 +213,7 @@ class SentenceWeat(Weat):
         identity = _identity(table)
         if value is None:
             return self._figure(name, scope, levels, value=None, identity=identity, note="no effect can be computed")
-        tested = division_p(scores["X"], scores["Y"])
+        tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
         return self._figure(name, scope, levels, value=value, identity=identity, **_p_fields(tested))
 
 

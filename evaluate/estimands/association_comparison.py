@@ -32,7 +32,7 @@ CONSTANT = "a model has the same association for all words"
 
 
 def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
-    """Return the words of each test of a table of words (evaluate/word_tables.py), in its order.
+    """Return the words of each test of a table of words (evaluate/scorers/association.py), in its order.
 
     ResultError where a test is not one cosine, from -1 to 1, for each target with each attribute.
     """

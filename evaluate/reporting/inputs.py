@@ -19,9 +19,8 @@ from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.score_tables import read_scores, read_words
+from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.token_tables import read_tokens
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
@@ -48,8 +47,8 @@ _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.AS
 class ReportInput:
     """A result with what belongs to it, as far as it is available.
 
-    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `words` of
-      association tests (evaluate/word_tables.py); `release`: verified, with the same content; None where one of them is
+    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/score_tables.py); `words` of
+      association tests (scorers/association.py); `release`: verified, with the same content; None where one of them is
       not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
     - `file`: the name of the file of its table of scores, empty where it is not of a file.

@@ -112,12 +112,17 @@ class TestedInput:
 
     def name_tests(self, keys: Iterable[TestKey]) -> str:
         """Return the names of tests, with its config where the result has a test of that name in several."""
-        names = [figure.group for _, figure in self.tests]
-        return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
+        return name_tests(keys, [(figure.config, figure.group or "") for _, figure in self.tests])
 
     def turned(self) -> list[TestKey]:
         """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
         return [key for key, words in self.words.items() if words.is_turned]
+
+
+def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
+    """Return the names of some of the `tests`, each with its config where several have the name."""
+    names = [test for _, test in tests]
+    return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
 
 
 def level_of(source: ReportInput) -> str:

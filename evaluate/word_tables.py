@@ -78,7 +78,10 @@ def tabulate_vectors(units: UnitTable, text: str, *, checked: bool) -> ScoredRow
     d by .05 at most); where rows do not say which word they are about, each sentence stands for itself.
     """
     tables, words = {}, []
-    for config, table in units.rows.items():
+    for config, rows_of_config in units.rows.items():
+        # A missing cell is no identity, and NaN would be one in print.
+        identities = rows_of_config["identity"].fillna("") if "identity" in rows_of_config else ""
+        table = rows_of_config.assign(identity=identities)
         poolings = np.split(units.vectors(config, text), 2 if checked else 1, axis=1)
         scores, roles = np.full(len(table), np.nan), table["role"].to_numpy(dtype=object)
         for test, rows in _tests(table):
@@ -120,11 +123,10 @@ def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> p
     targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
     first, second = np.repeat(targets, len(attributes)), np.tile(attributes, len(targets))
     cosines = [(mean[targets] @ mean[attributes].T).ravel() for mean in means]
-    identity = rows["identity"].iloc[0] if "identity" in rows else None
     spelt = np.array([name for _, name in words], dtype=object)
     return pd.DataFrame(
         {
-            "identity": identity or "",
+            "identity": str(rows["identity"].iloc[0]),
             "target": spelt[first],
             "target_role": roles[first],
             "attribute": spelt[second],

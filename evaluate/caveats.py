@@ -1,7 +1,7 @@
 """What a result is read with: rows without a number, and what a coarse number format and the tokenizer make of rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -130,6 +130,8 @@ class Fitness:
     - `unequal_counts`: pairs whose two sentences have unequal numbers of tokens.
     - `ties`: scored pairs whose numbers are equal, as estimands define it; `explained`: those of the same tokens.
       Unknown tokens that both sentences share, and unequal numbers of tokens, make no tie.
+    - `at_start`: of vectors of words, how many words stand at the first position, where a model that reads from left
+      to right has something else than the word.
     - `first_token`: of a causal model; None of others.
 
     Raises ValueError where more are counted than there are rows, or more ties are explained than there are.
@@ -141,6 +143,7 @@ class Fitness:
     unequal_counts: Count | None = None
     ties: Count | None = None
     explained: Count | None = None
+    at_start: Count | None = None
     first_token: FirstToken | None = None
 
     def __post_init__(self) -> None:
@@ -165,7 +168,9 @@ def count_fitness(
     if not isinstance(tokens, TextTokens):
         return {}
     before = tokens.spelt(getattr(model, "start", ())) if scorer.without_start else ""
-    return {name: _fitness(table, designs[name], scorer, tokens, before) for name, table in scored.items()}
+    counted_rows = {name: _fitness(table, designs[name], scorer, tokens, before) for name, table in scored.items()}
+    at_start = {name: scorer.words_at_start(model, table) for name, table in scored.items()}
+    return {name: replace(fitness, at_start=at_start[name] or None) for name, fitness in counted_rows.items()}
 
 
 def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextTokens", before: str) -> Fitness:
@@ -243,6 +248,8 @@ def _clauses(fitness: Fitness) -> Iterator[str]:
         yield f"{counted(fitness.unequal_counts, 'pair')} of unequal numbers of tokens"
     if fitness.explained:
         yield f"{fitness.explained:,} of {counted(fitness.ties or 0, 'tie')} because both sentences are the same tokens"
+    if fitness.at_start:
+        yield f"{counted(fitness.at_start, 'word')} at the first position, where the model has something else"
     if first is not None and first.rows:
         yield f"{counted(first.rows, 'pair')} with another first token, {standing_before(first)}"
 

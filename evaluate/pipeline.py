@@ -164,12 +164,12 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
 
 
 def ability_for(source: ModelSource, job: ScoringJob) -> str:
-    """Return what a model is asked for without a scorer: vectors, which every model has, for association tests alone."""
+    """Return what a model is asked for without a scorer: for association tests alone vectors, which every one has."""
     return "vectors" if {*job.kinds.values()} == {"association"} else models.ability_of_source(source)
 
 
 def default_scorers(ability: str) -> list[Scorer]:
-    """Return the first scorer that is declared for an ability, of vectors those of all levels. ModelError without any."""
+    """Return the first scorer that is declared for an ability, of vectors all. ModelError where none is."""
     fitting = [scorer for scorer in SCORERS.values() if scorer.ability == ability]
     if not fitting:
         raise ModelError(f"no scorer asks for {models.title_of(ability)}")
@@ -237,7 +237,7 @@ def run(
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
     units = answered_units(job, model, declared, store, progress)
-    scored = declared.tabulate(units)
+    scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     designs = {name: job.release.design(name) for name in job.kinds}
     fitness = caveats.count_fitness(scored.tables, designs, declared, model)
@@ -356,7 +356,7 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
     limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
     with options.store(fine, scorer) as store:
         units = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress)
-    tables = scorer.tabulate(units).tables
+    tables = scorer.tabulate(units, fine).tables
     sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
 

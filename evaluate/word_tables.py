@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import ScoredRows
 from senseprobe.evaluate.units import UnitTable
 from senseprobe.statistics import FloatArray
@@ -70,12 +71,13 @@ def _with_rows(tables: Mapping[str, pd.DataFrame], column: str) -> Mapping[str, 
     raise SenseprobeError(f"no row has a {column}: take another level, or import the tests of the {column}s with these")
 
 
-def tabulate_vectors(units: UnitTable, text: str, *, checked: bool) -> ScoredRows:
+def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked: bool) -> ScoredRows:
     """Return rows of association tests with their associations, and the cosines of words, from vectors of units.
 
     `text` is the column that the vectors are of; with `checked` their second half is by another pooling. At every
     level a word's vectors are averaged as they are, without making them equally long before (which changes
-    d by .05 at most); where rows do not say which word they are about, each sentence stands for itself.
+    d by .05 at most). A sentence about a word of which the model knows nothing has no number. Where rows do not say
+    which word they are about, each sentence stands for itself.
     """
     tables, words = {}, []
     for config, rows_of_config in units.rows.items():
@@ -83,9 +85,11 @@ def tabulate_vectors(units: UnitTable, text: str, *, checked: bool) -> ScoredRow
         identities = rows_of_config["identity"].fillna("") if "identity" in rows_of_config else ""
         table = rows_of_config.assign(identity=identities)
         poolings = np.split(units.vectors(config, text), 2 if checked else 1, axis=1)
+        lacking = {word for word in table["word"].dropna().unique() if model.lacks(str(word))}
+        unknown = table["word"].isin(lacking).to_numpy(dtype=np.bool_)
         scores, roles = np.full(len(table), np.nan), table["role"].to_numpy(dtype=object)
         for test, rows in _tests(table):
-            vectors = [pooled[rows].astype(np.float64) for pooled in poolings]
+            vectors = [np.where(unknown[rows, None], np.nan, pooled[rows]).astype(np.float64) for pooled in poolings]
             scores[rows] = _associations(vectors[0], roles[rows])
             words.append(_cosines(table.iloc[rows], vectors, text).assign(config=config, test=test))
         tables[config] = table.assign(score=scores)

@@ -30,7 +30,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
-from senseprobe.evaluate.estimands.association import TESTS, WEAT, WEAT_ESTIMANDS
+from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT_ESTIMANDS
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
@@ -47,6 +47,7 @@ from senseprobe.statistics import CONFIDENCE, Scale
 
 __all__ = [
     "CATALOGUE",
+    "EXACT_P",
     "FAMILIES",
     "NO_NEUTRAL",
     "Estimand",

@@ -235,7 +235,7 @@ def with_corrected(figures: Sequence[Figure]) -> list[Figure]:
     return results
 
 
-_WEAT = Weat(
+WEAT = Weat(
     id="weat",
     title="effect size of an association test",
     low=-2.0,
@@ -258,10 +258,18 @@ _WEAT = Weat(
         effect="association",
     ),
 )
+EXACT_P = replace(
+    WEAT,
+    id="weat-exact",
+    title="effect size, with p counted exactly",
+    says="As weat, with p counted exactly up to 52 targets, where weat encloses it above 40.",
+    variant_of="weat",
+    exact=True,
+)
 WEAT_ESTIMANDS = (
-    _WEAT,
+    WEAT,
     replace(
-        _WEAT,
+        WEAT,
         id="weat-pop",
         title="effect size in standard deviations of the population",
         source="the released codes of WEFE and of Zhou, Kaneko & Bollegala 2022",
@@ -270,21 +278,14 @@ WEAT_ESTIMANDS = (
         population=True,
     ),
     replace(
-        _WEAT,
+        WEAT,
         id="weat-two-sided",
         title="effect size, with a two-sided p",
         says="As weat, with the p of a difference that is at least as large either way.",
         variant_of="weat",
         two_sided=True,
     ),
-    replace(
-        _WEAT,
-        id="weat-exact",
-        title="effect size, with p counted exactly",
-        says="As weat, with p counted exactly up to 52 targets, where weat encloses it above 40.",
-        variant_of="weat",
-        exact=True,
-    ),
+    EXACT_P,
     SentenceWeat(
         id="weat-sentence",
         title="the published test of sentences",
@@ -300,4 +301,3 @@ WEAT_ESTIMANDS = (
         presentation=Presentation(groups="tests, sentences permuted"),
     ),
 )
-WEAT = WEAT_ESTIMANDS[0]

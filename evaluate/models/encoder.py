@@ -27,8 +27,15 @@ from senseprobe.evaluate.models.layers import agree
 from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.masked import Encoding as TokenizedText
 from senseprobe.evaluate.models.masked import read_texts
-from senseprobe.evaluate.models.sentence_pooling import SentencePooling, read_sentence_pooling
-from senseprobe.evaluate.models.token_pooling import POOLINGS, Pooling, Positions, blank_tokens, word_positions
+from senseprobe.evaluate.models.poolings import (
+    POOLINGS,
+    Pooling,
+    Positions,
+    SentencePooling,
+    blank_tokens,
+    read_sentence_pooling,
+    word_positions,
+)
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 Vector: TypeAlias = NDArray[np.float32]
@@ -236,6 +243,10 @@ class Encoder(PretrainedModel):
         pooling = self._pooling(level)
         for unit, text in zip(units, self._read([unit.text for unit in units]), strict=True):
             yield self._obstacle(text, pooling.positions(text, unit)) or NOT_FINITE
+
+    def lacks(self, word: str) -> bool:
+        """Return False: a tokenizer spells every word."""
+        return False
 
     def first_positions(self, units: Sequence[Unit]) -> int:
         """Return of how many units a token stands at position 0 of a decoder, which has something else than it there.

@@ -75,6 +75,7 @@ class VectorModel(Protocol):
       another pooling follows, which is the check of the first.
     - `encode(level, units, done)`: as `Scorer.score`; an answer is a vector of float32, all NaN where there is none.
     - `reasons(level, units)`: why a unit has none, in a few words.
+    - `lacks(word)`: whether it knows nothing of a word, so that a sentence about that word says nothing of it.
     """
 
     name: str
@@ -97,3 +98,6 @@ class VectorModel(Protocol):
 
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why a unit has no vector."""
+
+    def lacks(self, word: str) -> bool:
+        """Return whether it knows nothing of a word."""

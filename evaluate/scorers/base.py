@@ -59,8 +59,8 @@ def select_all(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]
     return tables
 
 
-def tabulate_numbers(units: UnitTable) -> ScoredRows:
-    """Return rows with the numbers of their units."""
+def tabulate_numbers(units: UnitTable, model: object = None) -> ScoredRows:
+    """Return rows with the numbers of their units, whatever the model."""
     return ScoredRows(units.tables(), units.columns)
 
 
@@ -108,7 +108,7 @@ class Scorer:
     made: Callable[..., float] | None = None
     level: str = ""
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
-    tabulate: Callable[[UnitTable], ScoredRows] = tabulate_numbers
+    tabulate: Callable[..., ScoredRows] = tabulate_numbers
     without_start: str = ""
     version: int = 1
     origin: str = ""
@@ -133,6 +133,13 @@ class Scorer:
         """Return what a model's numbers depend on, with the ``encoding`` where they are of vectors."""
         encoding = {"encoding": model.encoding(self.level).text} if self.level else {}
         return {**model.identity, **encoding}
+
+    def words_at_start(self, model: Any, table: pd.DataFrame) -> int:  # noqa: ANN401 - of any family
+        """Return how many words whose vectors are taken stand at the first position of what the model reads."""
+        if self.level not in ("word", "cword") or not hasattr(model, "first_positions"):
+            return 0
+        (role,) = self.texts
+        return int(model.first_positions(rows_of_kinds.units_of(table, role, role, self.reads)))
 
     @property
     def left_to_right(self) -> bool:

@@ -22,8 +22,9 @@ from tests.conformance import masked_models, naive_association
 from transformers import AutoModel, AutoTokenizer
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.encoder import NO_TOKEN, POOLINGS, Encoder
+from senseprobe.evaluate.models.encoder import NO_TOKEN, Encoder
 from senseprobe.evaluate.models.encodings import EncodingOptions
+from senseprobe.evaluate.models.poolings import POOLINGS
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 VECTORS = json.loads(naive_association.VECTORS.read_text(encoding="utf-8"))

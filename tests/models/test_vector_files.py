@@ -204,7 +204,7 @@ def test_sentences_are_means_of_their_words(tmp_path: Path) -> None:
         "no word that has a vector",
         "a vector of zeros",
     ]
-    assert file.skipped(map(Unit, ["A gladiola.", "Adam's gladiola, gladiola."])) == {"A": 1, "gladiola": 2}
+    assert [file.lacks(word) for word in ("gladiola", "Adam")] == [True, False]
     assert file.encoding("sent").text == "level=sent;lower=yes;tokens=words;pooling=mean"
 
 

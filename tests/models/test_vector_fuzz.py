@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.models.test_vector_files import FORMATS, MATRIX, WORDS, write_tokens
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.vector_files import VectorFile
-from senseprobe.evaluate.models.vector_summary import summarize_vectors
+from senseprobe.evaluate.models.vector_files import VectorFile, summarize_vectors
 from senseprobe.evaluate.units import Unit
 
 PLACES = st.integers(0, 2000)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
-    from senseprobe.evaluate.models.vector_summary import VectorSummary
+    from senseprobe.evaluate.models.vector_files import VectorSummary
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -67,7 +67,7 @@ def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> Ve
     version is that of its newest release on this machine). Raises ModelError where the file cannot be used, and
     ReleaseError.
     """
-    from senseprobe.evaluate.models.vector_summary import summarize_vectors
+    from senseprobe.evaluate.models.vector_files import summarize_vectors
 
     if release is None:
         return summarize_vectors(str(file))
@@ -144,22 +144,14 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
-    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.estimands import EXACT_P
     from senseprobe.evaluate.models.encodings import EncodingOptions
 
     encoding = EncodingOptions(pooling, layer, None if start else "off", lower)
-    parts: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
-    if isinstance(model, str | Path):
-        if tokenizer is not None or name is not None:
-            raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
-        source = ModelSource(str(model), revision, device, dtype, allow_pickle=allow_pickle, **parts)
-    elif (revision, device, dtype, allow_pickle) != (None, "auto", "float32", False):
-        raise SenseprobeError(
-            "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
-        )
-    else:
-        source = _in_memory(model, tokenizer, name, parts)
-    estimands = (*estimands, *(["weat-exact"] if exact else []))
+    options: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
+    loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
+    source = _source(model, tokenizer, name, loading, options)
+    estimands = (*estimands, *([EXACT_P.id] if exact else []))
     libraries = LIBRARIES if source.reads_texts else ()
     job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config, libraries)
     levels = (level,) if isinstance(level, str) else tuple(level)
@@ -171,9 +163,39 @@ def score(
     from senseprobe.evaluate.scorers.association import expand_levels
 
     names = expand_levels([scorers] if isinstance(scorers, str) else scorers, levels)
-    options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
+    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     probed = partial(_job, RELEASE, seed, ROWS) if control else None
-    return pipeline.score(replace(job, levels=levels), source, names, options, probed)
+    return pipeline.score(replace(job, levels=levels), source, names, run, probed)
+
+
+def _source(
+    model: str | Path | PreTrainedModel | Vectors,
+    tokenizer: PreTrainedTokenizerBase | None,
+    name: str | None,
+    loading: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> ModelSource:
+    """Return the source of a model: of `loading` only where it is loaded, and not in memory."""
+    from senseprobe.evaluate.models import ModelSource
+
+    if isinstance(model, str | Path):
+        if tokenizer is not None or name is not None:
+            raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
+        return ModelSource(str(model), **loading, **options)
+    if loading != {"revision": None, "device": "auto", "dtype": "float32", "allow_pickle": False}:
+        raise SenseprobeError(
+            "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
+        )
+    if not hasattr(model, "config"):  # vectors
+        if tokenizer is not None:
+            raise SenseprobeError("vectors have no tokenizer: leave it out")
+        return ModelSource(name or "vectors in memory", model=model, **options)
+    if tokenizer is None:
+        raise SenseprobeError("a model in memory needs its tokenizer: score(model, release, tokenizer=tokenizer)")
+    pretrained = cast("PreTrainedModel", model)
+    title = name or str(pretrained.config.name_or_path or "") or type(model).__name__
+    dtype = str(pretrained.dtype).removeprefix("torch.")
+    return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **options)
 
 
 def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None]) -> ReleaseSpec:
@@ -193,24 +215,6 @@ def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Cal
         names = ", ".join(name for name, needed in draft.left_out.items() if needed == needs)
         say(f"left out: {names}, which would need {needs}")
     return draft
-
-
-def _in_memory(
-    model: PreTrainedModel | Vectors, tokenizer: PreTrainedTokenizerBase | None, name: str | None, parts: dict[str, Any]
-) -> ModelSource:
-    """Return the source of a model in memory, which is used in its own number format, or of vectors."""
-    from senseprobe.evaluate.models import ModelSource
-
-    if not hasattr(model, "config"):  # vectors
-        if tokenizer is not None:
-            raise SenseprobeError("vectors have no tokenizer: leave it out")
-        return ModelSource(name or "vectors in memory", model=model, **parts)
-    if tokenizer is None:
-        raise SenseprobeError("a model in memory needs its tokenizer: score(model, release, tokenizer=tokenizer)")
-    pretrained = cast("PreTrainedModel", model)
-    title = name or str(pretrained.config.name_or_path or "") or type(model).__name__
-    dtype = str(pretrained.dtype).removeprefix("torch.")
-    return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **parts)
 
 
 def _key_vectors(vectors: Vectors, job: ScoringJob) -> tuple[Mapping[str, ArrayLike], tuple[str, ...]]:

@@ -23,7 +23,7 @@ from senseprobe.messages import counted, listed
 if TYPE_CHECKING:
     from senseprobe.api import Step
     from senseprobe.evaluate.lm_eval_tasks import Exported
-    from senseprobe.evaluate.models.vector_summary import SetCoverage, VectorSummary
+    from senseprobe.evaluate.models.vector_files import SetCoverage, VectorSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.result_exports import ExportedResults

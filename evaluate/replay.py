@@ -148,7 +148,7 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[st
     scores = [column for column in before.columns if column not in {"config", "id"}]
     then, now = (table[scores].to_numpy(dtype=np.float64) for table in (before, after))
     distance = np.where(np.isnan(then) & np.isnan(now), 0.0, np.abs(then - now))
-    size = np.maximum(1.0, np.maximum(np.abs(then), np.abs(now)))
+    size = np.fmax(1.0, np.fmax(np.abs(then), np.abs(now)))  # not NaN where a row has none
     differing = np.argwhere(~(distance <= TOLERANCE * size))  # not >: NaN on one side only
     lines = [
         f"row {before['id'].iloc[row]}, {scores[column]}: {then[row, column]:.9g} -> {now[row, column]:.9g}"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.records import Design, Figure
@@ -113,17 +114,23 @@ class Weat(Estimand):
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
         if scope.words is None:
             return []
-        tables = scope.words.groupby("test", sort=False)
-        return with_corrected([self._test(str(name), table, scope) for name, table in tables])
+        tables = dict(iter(scope.words.groupby("test", sort=False)))
+        none = scope.words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
+        names = rows["test"].unique()
+        return with_corrected([self._test(str(name), tables.get(name, none), scope) for name in names])
 
     def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
+        if table.empty:
+            return self._figure(name, scope, {}, 0, value=None, note="no targets, or no attributes, at this level")
         words = TestWords.of_table(table)
-        facts = {"identity": str(table["identity"].iloc[0] or ""), "missing": words.missing}
+        facts = {"identity": str(table["identity"].iloc[0]), "missing": words.missing}
         levels = {side: len(own) for side, own in words.has.items()}
+        lost = sum(map(len, words.missing.values()))
         if not all(levels.values()):
             lacking = " and ".join(side for side, count in levels.items() if not count)
-            return self._figure(name, scope, levels, value=None, note=f"no word of {lacking} has a vector", **facts)
-        return self._figure(name, scope, levels, **self._effect(words, scope), **facts)
+            note = f"no word of {lacking} has a vector"
+            return self._figure(name, scope, levels, lost, value=None, note=note, **facts)
+        return self._figure(name, scope, levels, lost, **self._effect(words, scope), **facts)
 
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
         """Return effect, interval, p and notes of a test all of whose sets have words."""
@@ -132,14 +139,27 @@ class Weat(Estimand):
         if value is None:
             return {"value": None, "note": "all targets have the same association"}
         ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
-        few = f"{NOT_ESTIMABLE} from under {FEWEST_LEVELS} words in a set" if ends is None else ""
-        tested = division_p(x, y, two_sided=self.two_sided, exact=self.exact)
         interval = {} if ends is None else {"low": ends[0], "high": ends[1], "method": "jackknife"}
-        note = joined(few, _turned(words))
-        return {"value": value, **interval, **_p_fields(tested), "note": note}
+        tested, inexact = self._p(x, y)
+        notes = "" if ends else _no_interval(words), inexact, _turned(words)
+        return {"value": value, **interval, **_p_fields(tested), "note": joined(*notes)}
 
-    def _figure(self, test: str, scope: Scope, levels: Mapping[str, int], **fields: Any) -> Figure:  # noqa: ANN401
-        scored, unscored = sum(levels.values()), sum(map(len, fields.get("missing", {}).values()))
+    def _p(self, x: FloatArray, y: FloatArray) -> tuple[EnclosedP, str]:
+        """Return p, and why it is only enclosed where it was to be counted exactly."""
+        try:
+            return division_p(x, y, two_sided=self.two_sided, exact=self.exact), ""
+        except ResultError as error:  # too many targets, or too little memory: other tests of the release have theirs
+            return division_p(x, y, two_sided=self.two_sided), f"p is only enclosed: {error}"
+
+    def _figure(
+        self,
+        test: str,
+        scope: Scope,
+        levels: Mapping[str, int],
+        unscored: int,
+        **fields: Any,  # noqa: ANN401
+    ) -> Figure:
+        scored = sum(levels.values())
         return Figure(
             config=scope.config,
             sense_type=scope.design.sense_type,
@@ -198,14 +218,16 @@ class SentenceWeat(Weat):
 
     def _sentences(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         scores = {side: table.loc[table["role"] == side, "score"].to_numpy(dtype=np.float64) for side in SETS}
+        lost = sum(int(np.isnan(values).sum()) for values in scores.values())
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
         value = effect_size(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
-        identity = str(table["identity"].iloc[0] or "") if "identity" in table else ""
+        identity = str(table["identity"].iloc[0])
         if value is None:
-            return self._figure(name, scope, levels, value=None, identity=identity, note="no effect can be computed")
+            note = "no effect can be computed"
+            return self._figure(name, scope, levels, lost, value=None, identity=identity, note=note)
         tested = division_p(scores["X"], scores["Y"])
-        return self._figure(name, scope, levels, value=value, identity=identity, **_p_fields(tested))
+        return self._figure(name, scope, levels, lost, value=value, identity=identity, **_p_fields(tested))
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
@@ -215,6 +237,12 @@ def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
         "p_low": None if tested.low == tested.high else tested.low,
         "p_least": tested.least,
     }
+
+
+def _no_interval(words: TestWords) -> str:
+    """Return why a test has no interval."""
+    few = min(map(len, words.has.values())) < FEWEST_LEVELS
+    return f"{NOT_ESTIMABLE} {f'from under {FEWEST_LEVELS} words in a set' if few else 'where no word scatters'}"
 
 
 def _turned(words: TestWords) -> str:

@@ -18,6 +18,9 @@ from senseprobe.statistics import FloatArray
 
 TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
 
+NAME, HAS_VECTOR = "name_of_word", "has_vector"
+"""Columns of scored rows: the word, or the text where rows do not name one; and whether the row has a vector."""
+
 COSINES = pa.schema(
     [
         *((name, pa.string()) for name in ("config", "test", "identity", "target", "target_role")),
@@ -83,16 +86,18 @@ def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked
     for config, rows_of_config in units.rows.items():
         # A missing cell is no identity, and NaN would be one in print.
         identities = rows_of_config["identity"].fillna("") if "identity" in rows_of_config else ""
-        table = rows_of_config.assign(identity=identities)
+        names = rows_of_config["word"].where(rows_of_config["word"].notna(), rows_of_config[text])
+        table = rows_of_config.assign(identity=identities, **{NAME: names})
         poolings = np.split(units.vectors(config, text), 2 if checked else 1, axis=1)
         lacking = {word for word in table["word"].dropna().unique() if model.lacks(str(word))}
         unknown = table["word"].isin(lacking).to_numpy(dtype=np.bool_)
+        poolings = [np.where(unknown[:, None], np.nan, pooled) for pooled in poolings]
         scores, roles = np.full(len(table), np.nan), table["role"].to_numpy(dtype=object)
         for test, rows in _tests(table):
-            vectors = [np.where(unknown[rows, None], np.nan, pooled[rows]).astype(np.float64) for pooled in poolings]
+            vectors = [pooled[rows].astype(np.float64) for pooled in poolings]
             scores[rows] = _associations(vectors[0], roles[rows])
-            words.append(_cosines(table.iloc[rows], vectors, text).assign(config=config, test=test))
-        tables[config] = table.assign(score=scores)
+            words.append(_cosines(table.iloc[rows], vectors).assign(config=config, test=test))
+        tables[config] = table.assign(score=scores, **{HAS_VECTOR: np.isfinite(poolings[0]).all(axis=1)})
     joined = pd.concat(words, ignore_index=True)[COSINES.names] if words else COSINES.empty_table().to_pandas()
     return ScoredRows(tables, ["score"], joined)
 
@@ -117,10 +122,9 @@ def _associations(vectors: FloatArray, roles: NDArray[np.object_]) -> FloatArray
     return np.where(is_target, unit @ directions[True], unit @ directions[False])
 
 
-def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> pd.DataFrame:
+def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray]) -> pd.DataFrame:
     """Return the cosines of the words of one test, in the order of its rows, by one pooling or two."""
-    names = rows["word"].where(rows["word"].notna(), rows[text])
-    keys = pd.MultiIndex.from_arrays([rows["role"], names])
+    keys = pd.MultiIndex.from_arrays([rows["role"], rows[NAME]])
     codes, words = pd.factorize(keys)
     means = [_unit_length(_word_means(part, codes, len(words))) for part in poolings]
     roles = np.array([role for role, _ in words], dtype=object)

@@ -25,12 +25,11 @@ from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
 from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
+from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.scorers.base import ScoredRows
+from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.subsample import sample
-from senseprobe.evaluate.token_tables import tokenize_rows
-from senseprobe.evaluate.units import KINDS, UnitTable
-from senseprobe.evaluate.word_tables import COSINES
+from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 

@@ -68,8 +68,8 @@ class Result:
     - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
       plug-ins, and in results that are older than this.
     - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
-      a page shows (evaluate/token_tables.py), None of models of plug-ins and in results that are older than this.
-    - `words`: of association tests the cosine of each target with each attribute (evaluate/word_tables.py); else None.
+      a page shows (evaluate/score_tables.py), None of models of plug-ins and in results that are older than this.
+    - `words`: of association tests the cosine of each target with each attribute (scorers/association.py); else None.
     """
 
     scorer: str

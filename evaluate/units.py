@@ -221,3 +221,20 @@ class UnitTable:
             missing, ids = lacking[numbers], table["id"].to_numpy()
             for row in np.flatnonzero(missing.any(axis=0)):
                 yield str(ids[row]), units[numbers[missing[:, row].argmax(), row]]
+
+
+HAS_VECTOR = "has_vector"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """What figures are computed from.
+
+    - `tables`: by config its rows with their numbers, and the names of the `columns` of these; rows of association
+      tests also say whether they have a vector: `HAS_VECTOR`.
+    - `words`: of association tests the cosines of words (scorers/association.py); None of others.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    columns: Sequence[str]
+    words: pd.DataFrame | None = None

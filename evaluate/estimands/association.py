@@ -14,6 +14,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
+from senseprobe.evaluate.units import HAS_VECTOR
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -21,6 +22,7 @@ from senseprobe.statistics import (
     EnclosedP,
     FloatArray,
     division_p,
+    drawn_p,
     effect_interval,
     effect_size,
     tarone_holm,
@@ -39,6 +41,11 @@ TESTS = Family(
     "threshold leave first (Tarone 1990)",
     by=("config", "estimand"),
     estimands=("weat", "weat-pop", "weat-two-sided", "weat-exact", "weat-sentence"),
+)
+
+NO_WORDS = (
+    "the words of some sentences are not known: each such sentence counts as a word, which makes p too small and the "
+    "interval too narrow"
 )
 
 # What a test says, in the words of tables; `Weat.wording` says when.
@@ -61,7 +68,7 @@ class TestWords:
 
     @classmethod
     def of_table(cls, table: pd.DataFrame) -> "TestWords":
-        """Return the words of one test from its rows of a table of words (word_tables.COSINES)."""
+        """Return the words of one test from its rows of a table of words (scorers/association.py)."""
         sides = [list(zip(table[f"{side}_role"], table[side], strict=True)) for side in ("target", "attribute")]
         words = [sorted(dict.fromkeys(side), key=lambda word: SETS.index(word[0])) for side in sides]
         rows, columns = (
@@ -77,6 +84,20 @@ class TestWords:
                 by_set[found].setdefault(name, []).append(word)
         has, missing = ({name: tuple(own) for name, own in by_set[found].items()} for found in (True, False))
         return cls(has, missing, *cosines[:, there[0]][:, :, there[1]])
+
+    def told_apart(self, rows: pd.DataFrame) -> "TestWords":
+        """Return it with the words that have a vector by the rows of the test.
+
+        Where no target has one, or no attribute, the cosines of the others are NaN, too.
+        """
+        names = rows["word"].where(rows["word"].notna(), rows["sentence"])
+        found = rows.groupby([rows["role"], names], sort=False)[HAS_VECTOR].any()
+        keys = [(*key, bool(there)) for key, there in zip(found.index, found, strict=True)]
+        has, missing = (
+            {side: tuple(word for role, word, found in keys if (role, found) == (side, wanted)) for side in SETS}
+            for wanted in (True, False)
+        )
+        return replace(self, has=has, missing={side: words for side, words in missing.items() if words})
 
     def associations(self, cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return s(w, A, B) of the words of X, and of those of Y: the mean cosine with A less that with B."""
@@ -116,21 +137,20 @@ class Weat(Estimand):
             return []
         tables = dict(iter(scope.words.groupby("test", sort=False)))
         none = scope.words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
-        names = rows["test"].unique()
-        return with_corrected([self._test(str(name), tables.get(name, none), scope) for name in names])
+        tests = rows.groupby("test", sort=False)
+        return with_corrected([self._test(str(name), own, tables.get(name, none), scope) for name, own in tests])
 
-    def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
-        if table.empty:
-            return self._figure(name, scope, {}, 0, value=None, note="no targets, or no attributes, at this level")
+    def _test(self, name: str, rows: pd.DataFrame, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)
-        facts = {"identity": str(table["identity"].iloc[0]), "missing": words.missing}
+        words = words if all(words.has.values()) else words.told_apart(rows)
         levels = {side: len(own) for side, own in words.has.items()}
         lost = sum(map(len, words.missing.values()))
-        if not all(levels.values()):
-            lacking = " and ".join(side for side, count in levels.items() if not count)
-            note = f"no word of {lacking} has a vector"
-            return self._figure(name, scope, levels, lost, value=None, note=note, **facts)
-        return self._figure(name, scope, levels, lost, **self._effect(words, scope), **facts)
+        lacking = " and ".join(side for side, count in levels.items() if not count)
+        none: dict[str, Any] = {"value": None, "note": f"no word of {lacking} has a vector"}
+        fields = none if lacking else self._effect(words, scope)
+        fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "")
+        facts = {"identity": _identity(rows), "missing": words.missing}
+        return self._figure(name, scope, levels, lost, **fields, **facts)
 
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
         """Return effect, interval, p and notes of a test all of whose sets have words."""
@@ -222,12 +242,17 @@ class SentenceWeat(Weat):
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
         value = effect_size(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
-        identity = str(table["identity"].iloc[0])
+        fields: dict[str, Any] = {"value": value, "identity": _identity(table)}
         if value is None:
-            note = "no effect can be computed"
-            return self._figure(name, scope, levels, lost, value=None, identity=identity, note=note)
-        tested = division_p(scores["X"], scores["Y"])
-        return self._figure(name, scope, levels, lost, value=value, identity=identity, **_p_fields(tested))
+            return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
+        tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
+        return self._figure(name, scope, levels, lost, **fields, **_p_fields(tested))
+
+
+def _identity(table: pd.DataFrame) -> str:
+    """Return what the test of a table is about; empty where that is null, or no column."""
+    identity = table["identity"].iloc[0] if "identity" in table else None
+    return identity if isinstance(identity, str) else ""
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:

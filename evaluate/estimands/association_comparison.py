@@ -32,7 +32,7 @@ CONSTANT = "a model has the same association for all words"
 
 
 def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
-    """Return the words of each test of a table of words (evaluate/word_tables.py), in its order.
+    """Return the words of each test of a table of words (evaluate/scorers/association.py), in its order.
 
     ResultError where a test is not one cosine, from -1 to 1, for each target with each attribute.
     """
@@ -82,7 +82,8 @@ def _compare(key: TestKey, a: TestWords, b: TestWords, seed: int) -> Comparison:
     addends = [weights * (each - each.mean()) / sd for each, sd in zip(values, deviations, strict=True)]
     effects = [round(float(part.sum()), 9) + 0.0 for part in addends]
     difference = round(effects[0] - effects[1], 9) + 0.0
-    tested = sign_flips(addends[0] - addends[1], seed)
+    # Of two models that are alike, what is left is of the order of sums, and no difference.
+    tested = sign_flips(np.round(addends[0] - addends[1], 9) + 0.0, seed)
     return replace(compared, a=effects[0], b=effects[1], difference=difference, p=tested.p, test="sign flips")
 
 

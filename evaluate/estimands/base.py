@@ -40,7 +40,7 @@ class Scope:
     """What a figure is of: a config, or a group of its rows, which is named in words; and how it is computed.
 
     `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
-    `words` are the cosines of the words of association tests (word_tables.COSINES).
+    `words` are the cosines of the words of association tests (scorers/association.py).
     `rules` holds interval rules that several estimands share.
     """
 

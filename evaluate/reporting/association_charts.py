@@ -47,8 +47,8 @@ def build_intersection_section(tested: Sequence[TestedInput]) -> Section:
     found = {
         (part.number, figure.group): (weat, figure)
         for part in tested
-        for weat, figure in part.tests
-        if figure.identity == IDENTITY and figure.group in INTERSECTIONS and part.source.is_comparable
+        for weat, figure in part.judged
+        if figure.identity == IDENTITY and figure.group in INTERSECTIONS
     }
     charts = []
     for title, names in ANCHORS.items():
@@ -82,8 +82,8 @@ def _build_row(name: str, figures: Sequence[tuple[int, Figure]]) -> ForestRow:
 
 def _compare_intersections(part: TestedInput) -> str:
     """Return whether the effect of both is the largest of the three, as the paper mostly found; empty without them."""
-    effects = {f.group: f.value for _, f in part.tests if f.identity == IDENTITY and f.value is not None}
-    if not {"i3", "i4", "i5"} <= effects.keys() or not part.source.is_comparable:
+    effects = {f.group: f.value for _, f in part.judged if f.identity == IDENTITY and f.value is not None}
+    if not {"i3", "i4", "i5"} <= effects.keys():
         return ""
     both, race, gender = (effects[name] for name in ("i5", "i3", "i4"))
     largest = "is" if both > max(race, gender) else "is not"
@@ -103,11 +103,11 @@ def build_word_section(tested: Sequence[TestedInput]) -> Section:
 
 def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
     """Yield heat maps of the tests with the largest effects that are shown, else of the largest effect."""
-    tests = [test for test in part.tests if test[1].value is not None and part.source.is_comparable]
+    tests = [test for test in part.judged if test[1].value is not None]
     tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -(test[1].value or 0.0)))
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
         words = part.words.get((figure.config, figure.group or ""))
-        if words is not None:
+        if words is not None and all(words.has.values()):
             yield _build_map(words, weat, figure, of, closed=part.number > 0)
 
 

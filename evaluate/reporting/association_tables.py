@@ -6,6 +6,7 @@ from functools import cached_property
 
 from senseprobe.charts import Axis
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
+from senseprobe.evaluate.caveats import fitness_lines
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_WORDS, TestWords, Weat
 from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
@@ -100,6 +101,11 @@ class TestedInput:
         return {} if self.source.words is None else read_tests(self.source.words)
 
     @property
+    def judged(self) -> list[tuple[Weat, Figure]]:
+        """Its tests that can be read."""
+        return [(weat, figure) for weat, figure in self.tests if not self.source.why_unread(figure.config)]
+
+    @property
     def level(self) -> str:
         """What has vectors: ``word``, ``sent`` or ``cword``."""
         return level_of(self.source)
@@ -146,14 +152,14 @@ def build_verdict_section(tested: Sequence[TestedInput], caveats: Sequence[str])
         headings = (part.number, "verdict", "largest effect [95 %], bars from -2 to +2", "for example")
         closed = number >= MOST_OPEN or not part.source.is_comparable
         tables.append(Table(caption, headings, rows, "" if number else f"{EFFECTS} {NOT_NONE}", closed, AXIS))
-    paragraphs = (QUESTION, *caveats, *_describe_missing(tested), *_describe_turned(tested))
+    paragraphs = (QUESTION, *caveats, *_describe_missing(tested), *_describe_fitness(tested), *_describe_turned(tested))
     return Section("What it shows", paragraphs, tables=tuple(tables))
 
 
 def _summarize(part: TestedInput) -> str:
     """Return in how many tests an effect is shown, and in which."""
     by_wording: dict[str, list[Figure]] = {}
-    for weat, figure in part.tests:
+    for weat, figure in part.judged:
         by_wording.setdefault("lost" if weat.lost_too_many(figure) else weat.wording(figure), []).append(figure)
     shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
     total = counted(len(part.tests), "test")
@@ -203,6 +209,11 @@ def _describe_missing(tested: Sequence[TestedInput]) -> Iterator[str]:
             yield f"{part.label}: left out, since they have no vector: {listed(words)}."
 
 
+def _describe_fitness(tested: Sequence[TestedInput]) -> Iterator[str]:
+    """Yield what the tokenizer of each model makes of the rows, where there is something to say."""
+    yield from (f"{part.label}: {line}." for part in tested for line in fitness_lines(part.source.result.fitness))
+
+
 def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for which tests the sign depends on how a word's tokens become one vector."""
     for part in tested:
@@ -225,7 +236,7 @@ def build_proportion_section(tested: Sequence[TestedInput]) -> Section:
     names = dict.fromkeys(identity for part in tested for identity in map(_identity_of, part.tests) if identity)
     for identity in [*sorted(names, key=[*IDENTITIES.values()].index), OVERALL]:
         for parts in models:
-            tests = [test for part in parts for test in part.tests if _identity_of(test)]
+            tests = [test for part in parts for test in part.judged if _identity_of(test)]
             tests = [test for test in tests if identity in (_identity_of(test), OVERALL)]
             cells.setdefault(identity, []).append(_count_tests(tests))
     rows = tuple((*name_cells(identity), *own) for identity, own in cells.items()) if names else ()
@@ -316,7 +327,9 @@ def _build_level_cell(test: tuple[Weat, Figure] | None) -> Cell:
 def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for each model which tests the level of sentences and that of words in sentences agree in."""
     for parts in _group_by_model(tested):
-        levels = {part.level: {(f.config, f.group or "") for _, f in part.tests if is_significant(f)} for part in parts}
+        levels = {
+            part.level: {(f.config, f.group or "") for _, f in part.judged if is_significant(f)} for part in parts
+        }
         if {"sent", "cword"} <= levels.keys():
             sent, cword = levels["sent"], levels["cword"]
             sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))

@@ -15,12 +15,12 @@ import pyarrow as pa
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
+from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.score_tables import read_scores, read_words
+from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.token_tables import read_tokens
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
@@ -46,8 +46,8 @@ _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.AS
 class ReportInput:
     """A result with what belongs to it, as far as it is available.
 
-    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `words` of
-      association tests (evaluate/word_tables.py); `release`: verified, with the same content; None where one of them is
+    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/score_tables.py); `words` of
+      association tests (scorers/association.py); `release`: verified, with the same content; None where one of them is
       not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
     - `file`: the name of the file of its table of scores, empty where it is not of a file.
@@ -95,6 +95,10 @@ class ReportInput:
     def is_comparable(self) -> bool:
         """Whether the vectors of association tests can be compared: those of words alone of some models cannot."""
         return self.encoding.get("comparable") != "no"
+
+    def why_unread(self, config: str) -> str:
+        """Return why the association tests of a config say nothing; empty where they can be read."""
+        return unreadable_configs(self.result.fitness).get(config, "") if self.is_comparable else NOT_COMPARABLE
 
     def design(self, config: str) -> Design | None:
         """Return the design of a config; None without the release, and for a contrast of two configs."""
@@ -228,7 +232,7 @@ def _read_input(
     if words is None and KINDS[result.kind].tests:
         notes.append("No table of words lies beside the result, so that words and their associations are left out.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
-    result, update_notes = _update_figures(result, release, tables)
+    result, update_notes = _update_figures(result, release, tables, words)
     source = ReportInput(
         result=result,
         rows=rows,
@@ -265,7 +269,9 @@ def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame
     return {config: tables[config] for config in release.configs if config in tables}
 
 
-def _update_figures(result: Result, release: Release | None, tables: Tables) -> tuple[Result, list[str]]:
+def _update_figures(
+    result: Result, release: Release | None, tables: Tables, words: pa.Table | None
+) -> tuple[Result, list[str]]:
     """Return the result with figures of today's definitions, computed from its rows, and notes on what changed.
 
     Where its rows or its release are not available, its figures stay as they are.
@@ -280,12 +286,19 @@ def _update_figures(result: Result, release: Release | None, tables: Tables) -> 
     if not (older := [name for name, age in ages.items() if age < 0]):
         return result, notes
     figures: Iterable[Figure] = result.figures
-    if release is None or not tables:
+    if release is None or not tables or (words is None and KINDS[result.kind].tests):
         notes.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
         if any(lookup(name).neutral_from_labels for name in older):  # and the labels of the rows are not available
             figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in figures)
     else:
         notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
-        requested, sampled = additional(figure.estimand for figure in figures), result.limit is not None
-        figures = figures_of(release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=sampled)
+        figures = figures_of(
+            release,
+            tables,
+            seed=result.seed,
+            scale=result.scale,
+            estimands=additional(figure.estimand for figure in figures),
+            drawn=result.limit is not None,
+            words=None if words is None else words.to_pandas(),
+        )
     return replace(result, figures=tuple(figures)), notes

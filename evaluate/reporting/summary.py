@@ -121,7 +121,7 @@ def _summarize_tests(result: Result) -> Summary:
         if not weat.has_interval:
             yield f"{weat.id}: {weat.cannot_say}"
     yield result.signature
-    yield from filter(None, [flipped_text(result)])
+    yield from filter(None, [flipped_text(result), *fitness_lines(result.fitness)])
     yield TESTS
 
 

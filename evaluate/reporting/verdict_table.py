@@ -25,7 +25,7 @@ from senseprobe.evaluate.estimands.association import (
 )
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import describe_sizes, format_interval, format_p, format_points
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
@@ -342,12 +342,11 @@ def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[W
 def _judge_tests(source: ReportInput) -> Iterator[Verdict]:
     """Yield a verdict for each identity of each config."""
     for (config, identity), tests in group_tests(source.result.figures).items():
-        if source.is_comparable:
-            yield _judge_family(config, identity, tests)
-        else:
+        if reason := source.why_unread(config):
             of = counted(len(tests), "test")
-            kind: Kind = "cannot be read"
-            yield Verdict(config=config, bias_type=identity, figure=None, kind=kind, text=NOT_COMPARABLE, basis=of)
+            yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
+        else:
+            yield _judge_family(config, identity, tests)
 
 
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]]) -> Verdict:
@@ -381,10 +380,10 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
     return Verdict(
         config=config,
         bias_type=identity,
-        figure=largest,
+        figure=None if largest.value is None else largest,
         kind=WORDINGS[leading],
         text="; ".join(texts),
-        basis=f"{largest.group}, the largest effect of these: {describe_sizes(largest)}",
+        basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
         hidden=hidden if leading == NOT_SHOWN else None,
     )
 

@@ -1,18 +1,171 @@
-"""The scorers of association tests: vectors of words, of sentences, and of words in their sentences."""
+"""The scorers of association tests: vectors of words, of sentences, or of words in sentences, and their cosines.
+
+vectors of units -> a word's vectors averaged -> cosines within a test -> `Result.words`, and a number for each row
+"""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
-from senseprobe.evaluate.units import Unit
-from senseprobe.evaluate.word_tables import select_texts, select_words, tabulate_vectors
+from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable
 from senseprobe.messages import offered
+from senseprobe.statistics import FloatArray, pairwise_cosines
 
-if TYPE_CHECKING:
-    from senseprobe.evaluate.models.encodings import VectorModel
+TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
+
+COSINES = pa.schema(
+    [
+        *((name, pa.string()) for name in ("config", "test", "identity", "target", "target_role")),
+        *((name, pa.string()) for name in ("attribute", "attribute_role")),
+        *((name, pa.float64()) for name in ("cosine", "check")),
+    ]
+)
+"""The columns of `Result.words`: a row for each target with each attribute of a test.
+
+``cosine`` is NaN where one of the two has no vector; ``check`` is that of vectors by another pooling of a word's
+tokens, null at levels without.
+"""
+
+
+def select_texts(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
+    """Return the rows that have a sentence; without the tests of words alone that an import has beside others."""
+    texts = {config: table[table["sentence"].notna()] for config, table in tables.items()}
+    return _with_rows({config: _of_words(table, alone=False) for config, table in texts.items()}, "sentence")
+
+
+def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
+    """Return the first row of each word of a test, and each test once: in other sentences its words are the same.
+
+    Where an import has tests of words alone, they are those of its sentences, and are returned.
+    """
+    chosen: dict[str, pd.DataFrame] = {}
+    known: set[tuple[str, frozenset[tuple[str, str]]]] = set()
+    for config, table in tables.items():
+        words = _of_words(table[table["word"].notna()].drop_duplicates(["test", "role", "word"]), alone=True)
+        tests = [(str(name), rows) for name, rows in words.groupby("test", sort=False)]
+        sets = {(name, frozenset(zip(rows["role"], rows["word"], strict=True))) for name, rows in tests}
+        chosen[config] = words[words["test"].isin({name for name, _ in sets - known})]
+        known |= sets
+    return _with_rows(chosen, "word")
+
+
+def _of_words(table: pd.DataFrame, *, alone: bool) -> pd.DataFrame:
+    """Return the tests whose sentences are all single words of theirs, as `weat1` of sent-bias, or the other tests.
+
+    If all tests are the one or the other, return them all.
+    """
+    bare = (table["sentence"] == table["word"]).groupby(table["test"]).transform("all")
+    chosen = table[bare == alone]
+    return chosen if len(chosen) else table
+
+
+def _with_rows(tables: Mapping[str, pd.DataFrame], column: str) -> Mapping[str, pd.DataFrame]:
+    """Return the tables that have rows. SenseprobeError where none has: no row has a text in the column."""
+    if filled := {config: table for config, table in tables.items() if len(table)}:
+        return filled
+    raise SenseprobeError(f"no row has a {column}: take another level, or import the tests of the {column}s with these")
+
+
+def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked: bool) -> ScoredRows:
+    """Return rows of association tests with their associations, and the cosines of words, from vectors of units.
+
+    `text` is the column that the vectors are of; with `checked` their second half is by another pooling. At every
+    level a word's vectors are averaged as they are, without making them equally long before (which changes
+    d by .05 at most). A sentence about a word of which the model knows nothing has no number. Where rows do not say
+    which word they are about, each sentence stands for itself.
+    """
+    tables, words = {}, []
+    for config, table in units.rows.items():
+        lacking = {word for word in table["word"].dropna().unique() if model.lacks(str(word))}
+        unknown = table["word"].isin(lacking).to_numpy(dtype=np.bool_)
+        known = np.where(unknown[:, None], np.float32(np.nan), units.vectors(config, text))
+        poolings = np.split(known, 2 if checked else 1, axis=1)
+        scores, roles = np.full(len(table), np.nan), table["role"].to_numpy(dtype=object)
+        for test, rows in _tests(table):
+            vectors = [pooled[rows].astype(np.float64) for pooled in poolings]
+            scores[rows] = _associations(vectors[0], roles[rows])
+            words.append(_cosines(table.iloc[rows], vectors, text).assign(config=config, test=test))
+        tables[config] = table.assign(score=scores, **{HAS_VECTOR: np.isfinite(poolings[0]).all(axis=1)})
+    joined = pd.concat(words, ignore_index=True)[COSINES.names] if words else COSINES.empty_table().to_pandas()
+    return ScoredRows(tables, ["score"], joined)
+
+
+def _tests(table: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """Yield the tests of a config, in order, each with the numbers of its rows."""
+    codes, names = pd.factorize(table["test"])
+    for number, name in enumerate(names):
+        yield str(name), np.flatnonzero(codes == number)
+
+
+def _associations(vectors: FloatArray, roles: NDArray[np.object_]) -> FloatArray:
+    """Return the association of each row: of a target with A less B, of an attribute with X less Y; NaN without one.
+
+    That is s of May et al. (2019), whose sets hold sentences: the mean of cosines is the product with a mean.
+    """
+    unit = _unit_length(vectors)
+    has = np.isfinite(unit).all(axis=1)
+    means = {role: _mean(unit[has & (roles == role)]) for role in (*TARGETS, *ATTRIBUTES)}
+    is_target = np.isin(roles, TARGETS)
+    directions = {True: means["A"] - means["B"], False: means["X"] - means["Y"]}
+    return np.where(is_target, unit @ directions[True], unit @ directions[False])
+
+
+def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> pd.DataFrame:
+    """Return the cosines of the words of one test, in the order of its rows, by one pooling or two."""
+    names = rows["word"].where(rows["word"].notna(), rows[text])
+    keys = pd.MultiIndex.from_arrays([rows["role"], names])
+    codes, words = pd.factorize(keys)
+    means = [_word_means(part, codes, len(words)) for part in poolings]
+    roles = np.array([role for role, _ in words], dtype=object)
+    targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
+    first, second = np.repeat(targets, len(attributes)), np.tile(attributes, len(targets))
+    cosines = [pairwise_cosines(mean[targets], mean[attributes]).ravel() for mean in means]
+    identity = rows["identity"].iloc[0] if "identity" in rows else None
+    spelt = np.array([name for _, name in words], dtype=object)
+    return pd.DataFrame(
+        {
+            "identity": identity if isinstance(identity, str) else "",
+            "target": spelt[first],
+            "target_role": roles[first],
+            "attribute": spelt[second],
+            "attribute_role": roles[second],
+            "cosine": cosines[0],
+            "check": cosines[1] if len(cosines) > 1 else np.full(len(first), np.nan),
+        }
+    )
+
+
+def _word_means(vectors: FloatArray, codes: NDArray[np.intp], words: int) -> FloatArray:
+    """Return the mean vector of each word over its rows that have one, NaN without any; of shape (words, numbers)."""
+    has = np.isfinite(vectors).all(axis=1)
+    sums = np.zeros((words, vectors.shape[1]))
+    np.add.at(sums, codes[has], vectors[has])
+    counts = np.bincount(codes[has], minlength=words)
+    return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
+
+
+def _unit_length(vectors: FloatArray) -> FloatArray:
+    """Return vectors of length 1; NaN where a vector is zero, which has no direction."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit: FloatArray = np.where(lengths > 0, vectors / lengths, np.nan)
+    return unit
+
+
+def _mean(vectors: FloatArray) -> FloatArray:
+    """Return the mean of vectors, NaN without any."""
+    return vectors.mean(axis=0) if len(vectors) else np.full(vectors.shape[1], np.nan)
+
+
+# --- scorers ----------------------------------------------------------------------------------------------------------
 
 WEAT = "weat"
 """What stands for the scorers of all levels that a model has."""
@@ -32,11 +185,11 @@ def expand_levels(names: Sequence[str], levels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(expanded)))
 
 
-def _encode(level: str, model: "VectorModel", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+def _encode(level: str, model: VectorModel, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
     return model.encode(level, units, done)
 
 
-def _reasons(level: str, model: "VectorModel", units: Sequence[Unit]) -> Iterator[str]:
+def _reasons(level: str, model: VectorModel, units: Sequence[Unit]) -> Iterator[str]:
     return model.reasons(level, units)
 
 

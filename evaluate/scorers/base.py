@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.evaluate import units as rows_of_kinds
-from senseprobe.evaluate.units import Unit, UnitTable
+from senseprobe.evaluate.units import ScoredRows, Unit, UnitTable
 from senseprobe.statistics import Scale
 
 Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
@@ -39,19 +39,6 @@ NO_REASON = "no reason given"
 
 # So many units are planned together: enough to find others of the same length, few enough for memory.
 _WINDOW = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRows:
-    """What figures are computed from.
-
-    - `tables`: by config its rows with their numbers, and the names of the `columns` of these.
-    - `words`: of association tests the cosines of words (word_tables.py); None of others.
-    """
-
-    tables: Mapping[str, pd.DataFrame]
-    columns: Sequence[str]
-    words: pd.DataFrame | None = None
 
 
 def select_all(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:

@@ -51,16 +51,26 @@ def of_associations(x: Sequence[float], y: Sequence[float], a: int = 1, b: int =
     return {target: [*[value] * a, *[0.0] * b] for target, value in numbered.items()}
 
 
-def computed(*tables: pd.DataFrame, estimand: str = "weat") -> list[Figure]:
+def rows_of(words: pd.DataFrame, lacking: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows of words with cosines, of which those `lacking` have no vector."""
+    sides = [
+        words[["test", "identity", f"{side}_role", side]].set_axis(["test", "identity", "role", "word"], axis=1)
+        for side in ("target", "attribute")
+    ]
+    rows = pd.concat(sides).drop_duplicates()
+    return rows.assign(sentence=None, has_vector=~rows["word"].isin(lacking))
+
+
+def computed(*tables: pd.DataFrame, estimand: str = "weat", lacking: Sequence[str] = ()) -> list[Figure]:
     """The figures of tests."""
     words = pd.concat(tables, ignore_index=True)
-    rows = words[["test"]].drop_duplicates()
-    return [*BY_ID[estimand].compute(rows, Scope(design=DESIGN, config="c", words=words))]
+    scope = Scope(design=DESIGN, config="c", words=words)
+    return [*BY_ID[estimand].compute(rows_of(words, lacking), scope)]
 
 
-def only(table: pd.DataFrame, estimand: str = "weat") -> Figure:
+def only(table: pd.DataFrame, estimand: str = "weat", lacking: Sequence[str] = ()) -> Figure:
     """The figure of the only test."""
-    (figure,) = computed(table, estimand=estimand)
+    (figure,) = computed(table, estimand=estimand, lacking=lacking)
     return figure
 
 
@@ -188,28 +198,31 @@ def test_more_than_a_fifth_of_a_set_is_too_much(lost: int, too_many: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("cosines", "note"),
+    ("cosines", "missing", "note"),
     [
-        ({"X1": [None, None], "Y1": [0.1, 0.2]}, "no word of X has a vector"),
-        ({"X1": [0.1, None], "Y1": [0.1, None]}, "no word of B has a vector"),
-        ({"X1": [0.1, 0.2], "Y1": [0.3, 0.4]}, "all targets have the same association"),
+        ({"X1": [None, None], "Y1": [0.1, 0.2]}, {"X": ("X1",)}, "no word of X has a vector"),
+        ({"X1": [0.1, None], "Y1": [0.1, None]}, {"B": ("B1",)}, "no word of B has a vector"),
+        ({"X1": [None, None], "Y1": [None, None]}, {"X": ("X1",), "Y": ("Y1",)}, "no word of X and Y has a vector"),
+        ({"X1": [None, None], "Y1": [None, None]}, {"A": ("A0",), "B": ("B1",)}, "no word of A and B has a vector"),
+        ({"X1": [0.1, 0.2], "Y1": [0.3, 0.4]}, {}, "all targets have the same association"),
     ],
 )
-def test_a_test_without_an_effect_says_why(cosines: Cosines, note: str) -> None:
-    """There is neither an effect nor p, and no wording but that."""
-    figure = only(table_of(cosines))
+def test_a_test_without_an_effect_says_why(cosines: Cosines, missing: Mapping[str, tuple[str]], note: str) -> None:
+    """There is neither an effect nor p, and no wording but that; what has a vector is not called missing."""
+    figure = only(table_of(cosines), lacking=[word for words in missing.values() for word in words])
     assert (figure.value, figure.p, figure.p_holm, figure.note) == (None, None, None, note)
+    assert figure.missing == missing
     assert WEAT.wording(figure) == "not estimable"
 
 
 def test_a_test_without_attributes_is_not_lost() -> None:
     """Where only its targets have a sentence there are no cosines, and yet there is a line that says so."""
-    rows, words = pd.DataFrame({"test": ["t", "bare"]}), table_of(of_associations([0.3, 0.1], [-0.1, -0.3]))
-    figures = [*WEAT.compute(rows, Scope(design=DESIGN, config="c", words=words))]
-    assert [(figure.group, figure.value is None, figure.note[:10]) for figure in figures] == [
-        ("t", False, "interval n"),
-        ("bare", True, "no targets"),
-    ]
+    words = table_of(of_associations([0.3, 0.1], [-0.1, -0.3]))
+    rows = rows_of(words)
+    bare = rows[rows["role"].isin(["X", "Y"])].assign(test="bare")
+    figures = [*WEAT.compute(pd.concat([rows, bare]), Scope(design=DESIGN, config="c", words=words))]
+    assert [(figure.group, figure.value is None) for figure in figures] == [("t", False), ("bare", True)]
+    assert (figures[1].note, figures[1].identity) == ("no word of A and B has a vector", "race")
 
 
 # --- corrections and wordings -----------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ def test_another_scale_is_no_difference() -> None:
     row = compared(ASSOCIATIONS, {word: 0.9 + value / 50 for word, value in ASSOCIATIONS.items()})
     assert row.difference == pytest.approx(0, abs=1e-8)
     assert row.p == 1
+    dust = compared(ASSOCIATIONS, {word: value + 1e-14 * int(word[1]) for word, value in ASSOCIATIONS.items()})
+    assert (dust.difference, dust.p) == (0, 1)
 
 
 def test_p_by_enumeration() -> None:

@@ -21,11 +21,11 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from senseprobe import api
 from senseprobe.api.results import load_result
 from senseprobe.errors import ResultError
-from senseprobe.evaluate import subsample, token_tables
+from senseprobe.evaluate import score_tables, subsample
 from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.score_tables import read_tokens, tokenize_rows
 from senseprobe.evaluate.subsample import largest_rows, page_rows, row_sizes
-from senseprobe.evaluate.token_tables import read_tokens, tokenize_rows
 
 
 @pytest.fixture(scope="module")
@@ -191,9 +191,12 @@ def test_forged_tokens(change: Callable[[pa.Table], pa.Table], message: str, sco
 def test_bounds(scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More rows, or more bytes, than a page has use for are refused; so are links and what is no Parquet."""
     path, result = forged(scored, tmp_path, lambda table: table)
-    for bound, value, message in (("PAGE_ROWS", 24, "has 25 rows, more than 24"), ("MAX_BYTES", 100, "takes more mem")):
+    for bound, value, message in (
+        ("PAGE_ROWS", 24, "has 25 rows, more than 24"),
+        ("MAX_TOKENS_BYTES", 100, "takes more mem"),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(token_tables, bound, value)
+            patch.setattr(score_tables, bound, value)
             with pytest.raises(ResultError, match=f"{message}|holds more than"):
                 read_tokens(path, result)
     tokens = path.with_suffix(".tokens.parquet")

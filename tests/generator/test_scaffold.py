@@ -293,6 +293,13 @@ def test_every_key_of_a_template_has_a_comment(project: Path, run: Run, kind: st
         assert lines[number - 1].startswith("#") or lines[number].partition(":")[0] in together, lines[number]
 
 
+@pytest.mark.parametrize(("kind", "margin"), [("contrast", 5), ("inference", 5), ("association", 0.2)])
+def test_a_margin_is_in_the_unit_of_the_figures(project: Path, run: Run, kind: str, margin: float) -> None:
+    """Points, or standard deviations, of which 5 would be all that there can be."""
+    run("new", "a/b", "--kind", kind)
+    assert YAML(typ="safe").load((project / "templates/a/dataset.yaml").read_text())["equivalence"]["margin"] == margin
+
+
 def test_rows_are_those_of_the_words_that_are_there(project: Path, run: Run) -> None:
     """Who has added people to the list gets a template that expects them."""
     with (project / "wordlists" / "hobbyists.csv").open("a") as file:

@@ -266,4 +266,6 @@ def test_sentences_of_a_word_are_averaged_and_without_words_each_stands_for_itse
     table = pd.DataFrame({"test": "toy", "role": [*"XXXYYAB"], "word": ["rose", *PLANE], "sentence": [*texts]})
     assert effect(texts, table, level="sent")[1:3] == (pytest.approx(EFFECT), pytest.approx(2 / 6))
     (result,) = senseprobe.score(texts, table.drop(columns="word"), stored=False, say=lambda _: None)
-    assert result.figures[0].levels == {"X": 3, "Y": 2, "A": 1, "B": 1}
+    (figure,) = result.figures
+    assert figure.levels == {"X": 3, "Y": 2, "A": 1, "B": 1}
+    assert "the words of some sentences are not known" in figure.note

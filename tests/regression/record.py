@@ -29,7 +29,7 @@ import pandas as pd
 from senseprobe.cli import main
 
 ROOT = Path(__file__).parents[2]
-SMALL = ("sssb", "nli-control", "association")
+SMALL = {"sssb": "1.0.1", "nli-control": "1.0.1", "association": "1.1.0"}
 LARGE = ("nli-nationality", "nli-occupation", "nli-religion")
 SHEETS = ("annotator-1", "annotator-2", "annotator-3")
 
@@ -136,9 +136,9 @@ def record(folder: Path, everything: bool) -> tuple[dict[str, Any], pd.DataFrame
 def _record(made: Recorder, everything: bool) -> tuple[dict[str, Any], pd.DataFrame]:
     folder = made.folder
     out: dict[str, Any] = {"releases": {}, "figures": {}, "pages": {}}
-    for name in SMALL:
-        made.json("build", name, "1.0.1", "--out", "releases")
-        out["releases"][name] = digests(folder / "releases" / name / "1.0.1")
+    for name, version in SMALL.items():
+        made.json("build", name, version, "--out", "releases")
+        out["releases"][name] = digests(folder / "releases" / name / version)
     for name in LARGE if everything else ():
         made.run("build", name, "1.0.1", "--out", "releases")
         out["releases"][name] = digests(folder / "releases" / name / "1.0.1")

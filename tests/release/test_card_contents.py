@@ -243,3 +243,15 @@ def test_older_forms_are_made_as_they_were(sssb: Path) -> None:
     about = DocumentInput(facts=facts, files=facts["files"], memory=dict.fromkeys(facts["order"], 0))
     assert 'annotations_creators:\n- "expert-generated"\n' in card.render_front_matter(about, 4)
     assert croissant.render(about, 4).count('"rai:data') == 4
+
+
+def test_a_card_of_association_tests_speaks_of_their_figures(tmp_path: Path) -> None:
+    """In standard deviations, of what `weat` says, with what a test is about and a line that scores it."""
+    text = _text(api.build("association", "9.0.0", tmp_path).folder)
+    shows = text.partition("## What each config can show")[2].partition("## What lint")[0]
+
+    assert "| `bleached` | `weat` | 0 | 523 \u00d7 member |" in shows
+    assert "A margin of 0.2 standard deviations counts as no difference." in shows
+    assert "point" not in shows
+    assert "| `identity` | what the test is about" in text
+    assert 'senseprobe.score("sentence-transformers/all-MiniLM-L6-v2", "association@9.0.0")' in text

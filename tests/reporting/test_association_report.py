@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.reporting.test_report import HOSTILE, MODEL, Page, loads
 
+import senseprobe
 from senseprobe import document
 from senseprobe.api import results as api
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands.association import WEAT
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
@@ -138,6 +141,9 @@ def test_a_fifth_of_a_set_may_be_lost() -> None:
         source(result("word", shown_test("a", levels={"X": 8, "Y": 8, "A": 8, "B": 8}, missing=two)))
     )
     assert judged.kind == "shown"
+    nothing = shown_test("a", value=None, levels=dict.fromkeys("XYAB", 0), missing=three, p=None, p_holm=None, low=None)
+    assert [verdict.figure for verdict in build_verdicts(source(result("word", nothing)))] == [None]
+    assert "not judged" in page(result("word", nothing, words=None)).text
     (lost,) = build_verdicts(
         source(result("word", shown_test("a", levels={"X": 7, "Y": 8, "A": 8, "B": 8}, missing=three)))
     )
@@ -163,6 +169,22 @@ def test_vectors_that_cannot_be_compared() -> None:
     shown = page(of, result())
     assert shown.text.index("org/model: Shown in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
     assert not any("decoder (word)" in cell for row in shown.rows for cell in row)
+
+
+def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
+    """A config of unknown words is not read; words at the first position are counted, on a page and by score."""
+    unknown = Fitness(rows=10, unknown=3)
+    of = result("cword", *TESTS_OF_ALL, replace(TESTS_OF_ALL[0], config="other"), fitness={"bleached": unknown})
+    kinds = {(verdict.config, verdict.kind) for verdict in build_verdicts(source(of))}
+    assert kinds == {("bleached", "cannot be read"), ("other", "shown")}
+    shown = page(replace(of, fitness={**of.fitness, "other": Fitness(rows=10, unknown=0, at_start=2)}))
+    assert "Shown in 1 of 8 tests: weat3." in shown.text
+    assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
+    line = "other: 2 words at the first position, where the model has something else"
+    assert f"weat-cword · org/model: {line}." in shown.text
+    assert line in [
+        *summarize_results([replace(of, fitness={"other": Fitness(rows=9, unknown=0, at_start=2)})], tmp_path)
+    ]
 
 
 def test_brief() -> None:
@@ -327,6 +349,14 @@ def test_a_result_without_tests() -> None:
     assert "Shown in 0 of 0 tests." in shown.text
 
 
+def test_words_of_another_test() -> None:
+    """A table of words that lacks a set of a test that has an effect is not drawn, and does no harm."""
+    words = words_of(["weat3"])
+    shown = page(result("word", shown_test("weat3"), words=words.set_column(4, "target_role", pa.array(["X"] * 8))))
+    assert "Shown in 1 of 1 test: weat3." in shown.text
+    assert "nearer than on average" not in shown.text
+
+
 def test_a_release_with_pairs_too() -> None:
     """Results on pairs of the same release have a part of their own, in points."""
     pairs = replace(result(), scorer="aul", figures=(replace(shown_test("a", estimand="preference-half"), group=None),))
@@ -405,6 +435,34 @@ def test_read_from_files(tmp_path: Path) -> None:
     assert "No table of words lies beside the result" in " ".join(missing.missing)
     with pytest.raises(ResultError, match="No table of words"):
         api.compare(paths)
+
+
+def test_identities_of_the_release() -> None:
+    """Of association 1.1.0 weat1 has none, as flowers have none, and weat9 is about disability."""
+    table = senseprobe.load("association@1.1.0").table("bleached", spans=False)
+    words = sorted({*table[table["test"].isin(["weat1", "weat9"])]["word"]})
+    vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
+    (made,) = senseprobe.score(vectors, "association@1.1.0:bleached", "weat", name="made", stored=False)
+    identities = {figure.group: figure.identity for figure in made.figures}
+    assert (identities["weat1"], identities["weat9"], identities["weat6"]) == ("", "disability", "gender")
+    assert made.words is not None
+    assert {*made.words["identity"].to_pylist()} == {"", "gender", "race", "intersectional", "age", "disability"}
+
+
+def test_figures_of_an_older_definition(tmp_path: Path) -> None:
+    """They are computed again from the words of the result, as those of a new one are; without words they stay."""
+    words = sorted({*senseprobe.load("association@1.0.1").table("unbleached", spans=False)["word"]})
+    vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
+    (new,) = senseprobe.score(vectors, "association@1.0.1:unbleached", "weat", name="made", stored=False)
+    older = replace(new, figures=tuple(replace(figure, definition=0, value=9.0) for figure in new.figures))
+    path = older.write(tmp_path)
+    (again,) = gather_inputs([path])
+    assert len(new.figures) == 4
+    assert again.result.figures == new.figures
+    path.with_suffix(".words.parquet").unlink()
+    (kept,) = gather_inputs([path])
+    assert kept.result.figures == older.figures
+    assert "Of an older definition, and not computed again: weat." in kept.missing
 
 
 # --- elsewhere --------------------------------------------------------------------------------------------------------

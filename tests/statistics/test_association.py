@@ -164,6 +164,7 @@ def test_complete_separation_without_scatter_has_no_interval() -> None:
     apart[:6, :5] = 0.5
 
     assert effect_interval(apart, 6, 5) is None
+    assert effect_interval(apart + np.random.default_rng(0).normal(0, 1e-15, apart.shape), 6, 5) is None
     assert effect_interval(np.full((12, 10), 0.25), 6, 5) is None
     with pytest.raises(ValueError, match="a cosine is not finite"):
         effect_interval(np.full((12, 10), np.nan), 6, 5)

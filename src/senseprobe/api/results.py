@@ -39,8 +39,7 @@ def load_result(path: str | Path) -> Result:
     Raises ResultError where it is not a result of senseprobe, or a table is not that of the result.
     """
     from senseprobe.evaluate.result import read_result
-    from senseprobe.evaluate.score_tables import read_scores, read_words
-    from senseprobe.evaluate.token_tables import read_tokens
+    from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 
     path = Path(path)
     result = read_result(path)

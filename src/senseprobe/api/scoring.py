@@ -146,6 +146,7 @@ def score(
     """
     from senseprobe.evaluate.estimands import EXACT_P
     from senseprobe.evaluate.models.encodings import EncodingOptions
+    from senseprobe.evaluate.scorers.association import WEAT, expand_levels
 
     encoding = EncodingOptions(pooling, layer, None if start else "off", lower)
     options: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
@@ -155,17 +156,16 @@ def score(
     libraries = LIBRARIES if source.reads_texts else ()
     job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config, libraries)
     levels = (level,) if isinstance(level, str) else tuple(level)
+    names = [scorers] if isinstance(scorers, str) else [*scorers]
     if source.model is not None and not source.reads_texts:
         keyed, own = _key_vectors(source.model, job)
-        source, levels = replace(source, model=keyed), levels or own
+        source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
-    from senseprobe.evaluate.scorers.association import expand_levels
 
-    names = expand_levels([scorers] if isinstance(scorers, str) else scorers, levels)
     run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     probed = partial(_job, RELEASE, seed, ROWS) if control else None
-    return pipeline.score(replace(job, levels=levels), source, names, run, probed)
+    return pipeline.score(replace(job, levels=levels), source, expand_levels(names, levels), run, probed)
 
 
 def _source(

@@ -63,19 +63,20 @@ def effect_interval(
     sizes = (n_x, targets - n_x, n_a, attributes - n_a)
     if min(sizes) < FEWEST_LEVELS:
         return None
-    sums = np.stack([table[:, :n_a].sum(axis=1), table[:, n_a:].sum(axis=1)])
-    whole = sums[0] / n_a - sums[1] / sizes[3]
+    everyone = np.ones((targets, 1))
+    with_a, with_b = table[:, :n_a].sum(axis=1)[:, None], table[:, n_a:].sum(axis=1)[:, None]
+    associations = with_a / n_a - with_b / sizes[3]
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = float(_fisher_z(whole[:, None], np.ones((targets, 1)), n_x)[0])
-        without = [*np.split(_fisher_z(whole[:, None], 1 - np.eye(targets), n_x), [n_x])]
-        for side, columns in zip((0, 1), np.split(table, [n_a], axis=1), strict=True):
-            others = sums.copy()[:, :, None].repeat(columns.shape[1], axis=2)
-            others[side] -= columns
-            lengths = [size - (side == index) for index, size in enumerate(sizes[2:])]
-            associations = others[0] / lengths[0] - others[1] / lengths[1]
-            without.append(_fisher_z(associations, np.ones((targets, 1)), n_x))
-        variance = sum((1 - 1 / len(one)) * float(((one - one.mean()) ** 2).sum()) for one in without)
-    if not (math.isfinite(z) and math.isfinite(variance) and variance > 0):
+        z = float(_fisher_z(associations, everyone, n_x)[0])
+        without_a = (with_a - table[:, :n_a]) / (n_a - 1) - with_b / sizes[3]
+        without_b = with_a / n_a - (with_b - table[:, n_a:]) / (sizes[3] - 1)
+        jackknifed = [
+            *np.split(_fisher_z(associations, 1 - np.eye(targets), n_x), [n_x]),
+            _fisher_z(without_a, everyone, n_x),
+            _fisher_z(without_b, everyone, n_x),
+        ]
+        variance = sum((1 - 1 / len(values)) * float(((values - values.mean()) ** 2).sum()) for values in jackknifed)
+    if not (abs(math.tanh(z)) < 1 - EQUAL and math.isfinite(variance) and variance > 0):
         return None
     reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
     scale = targets / math.sqrt(sizes[0] * sizes[1]) * (1 if population else math.sqrt((targets - 1) / targets))

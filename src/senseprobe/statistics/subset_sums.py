@@ -1,8 +1,8 @@
 """The p-value of a difference of means over all divisions of the values: exact, or enclosed between two numbers.
 
 Divided without replacement into sets of the observed sizes, the values of X and Y have a difference of means that rises
-with the sum of X alone. So p is the share of the subsets of n_x values whose sum is as high as the observed one. No
-division is drawn at random:
+with the sum of X alone. So p is the share of the subsets of n_x values whose sum is as high as the observed one.
+`division_p` draws nothing at random:
 
 - up to 40 values, subsets of either half of the values are counted by size and sum, and matched ("meet in the middle");
 - where few divisions are as extreme, or values repeat, sums are followed value by value and equal ones are merged;
@@ -45,7 +45,7 @@ BLOCK = 2**20
 
 
 class EnclosedP(NamedTuple):
-    """A p-value between two numbers, in (0, 1].
+    """A p-value between two numbers, in [0, 1].
 
     - `low`, `high`: equal where p is exact. The upper end is the one to print.
     - `least`: the smallest p that sets of these sizes can have.

@@ -191,7 +191,7 @@ def _words_beside(path: Path) -> tuple[list[str | bytes], Path]:
     """Return the words of an array, and the file that has them: of the same stem, of a usual name, or the only list."""
     names = [f"{stem}{suffix}" for stem in (path.stem, *_NAMED_LISTS) for suffix in _LISTS]
     named = [path.with_name(name) for name in names]
-    lists = sorted(file for file in path.parent.iterdir() if file.suffix in _LISTS)
+    lists = sorted(file for file in path.parent.iterdir() if file.suffix in _LISTS and file.is_file())
     beside = next((file for file in named if file.is_file() and file != path), lists[0] if len(lists) == 1 else None)
     if beside is None:
         raise Unusable(f"its words are missing: put {path.stem}.txt beside it, with a word in each line")
@@ -251,6 +251,8 @@ def read_parquet(path: Path) -> VectorTable:
         kind = schema.field(numbers[0]).type
         dimensions = len(numbers)
         if lists:
+            if not words:
+                raise Unusable("it has no words")
             first = next(_columns(file, numbers))[0]
             dimensions, kind = len(first[0].as_py() or ()), kind.value_type
 

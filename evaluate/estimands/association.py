@@ -4,6 +4,7 @@ The effect is that of Caliskan et al. (2017) over words, whatever level their ve
 averaged before. The published test of sentences, which takes each for a draw of its own, is a variant.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -30,6 +31,7 @@ ALPHA = 1 - CONFIDENCE
 MOST_MISSING = 0.2
 """Share of a set's words without a vector above which a test gets no headline."""
 
+_NUMBER = re.compile(r"([0-9]{1,9})")
 SETS = ("X", "Y", "A", "B")
 """The targets X and Y, and the attributes A and B."""
 
@@ -119,7 +121,7 @@ class Weat(Estimand):
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
         if scope.words is None:
             return []
-        tables = scope.words.groupby("test", sort=False)
+        tables = _by_test(scope.words)
         figures = [self._test(str(name), table, scope) for name, table in tables]
         unknown = {*rows.loc[rows["word"].isna(), "test"]}
         noted = (replace(one, note=joined(one.note, NO_WORDS if one.group in unknown else "")) for one in figures)
@@ -201,9 +203,7 @@ class SentenceWeat(Weat):
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the associations of its sentences (``score``)."""
-        return with_corrected(
-            [self._sentences(str(name), table, scope) for name, table in rows.groupby("test", sort=False)]
-        )
+        return with_corrected([self._sentences(str(name), table, scope) for name, table in _by_test(rows)])
 
     def _sentences(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         scores = {side: table.loc[table["role"] == side, "score"].to_numpy(dtype=np.float64) for side in SETS}
@@ -221,6 +221,12 @@ def _identity(table: pd.DataFrame) -> str:
     """Return what the test of a table is about; empty where that is null, or no column."""
     identity = table["identity"].iloc[0] if "identity" in table else None
     return identity if isinstance(identity, str) else ""
+
+
+def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of each test: weat2 before weat10."""
+    tests = ((str(name), rows) for name, rows in table.groupby("test", sort=False))
+    return sorted(tests, key=lambda test: [int(part) if part.isdigit() else part for part in _NUMBER.split(test[0])])
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:

@@ -303,8 +303,8 @@ def test_signs_that_depend_on_the_pooling() -> None:
     bare = part.set_column(0, "config", [["bare"] * len(part)])
     text = page(result("cword", *figures, words=part)).text
     assert "by the mean and last of a word's tokens the effect has different signs in 1 of 2 tests (weat3)" in text
-    figures += tuple(replace(figure, config="bare") for figure in figures)
-    text = page(result("cword", *figures, words=pa.concat_tables([part, bare]))).text
+    both = (*figures, *(replace(figure, config="bare") for figure in figures))
+    text = page(result("cword", *both, words=pa.concat_tables([part, bare]))).text
     assert "different signs in 2 of 4 tests (weat3 of bleached, weat3 of bare)" in text
 
 

@@ -9,7 +9,7 @@ PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
 help:
 	@echo 'make demo    build, verify and score sssb with a model made on the spot, then a real one; write demo/*.html'
-	@echo 'make gallery reports of a small real model, SmolLM2, in gallery/'
+	@echo 'make gallery reports of small real models, SmolLM2, MiniLM and GloVe, in gallery/'
 	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
 	@echo 'make site    build the documentation as a site: site/index.html'
 	@echo 'make test    all tests but the long ones and those that need root or a system package'
@@ -70,6 +70,8 @@ demo: $(STAMP)
 # Results that are there already are computed from stored scores, so that this takes minutes only the first time.
 NOTE = SmolLM2-135M-Instruct is an example of how such a page is read, not a finding: a model of 135 million \
 parameters, with weights rounded to 4 bits.
+TESTS_NOTE = GloVe, MiniLM and SmolLM2 are examples of how such a page is read, not findings: docs/gallery.md says what may be \
+said of them.
 gallery: $(STAMP)
 	@rm -rf gallery; \
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
@@ -79,7 +81,14 @@ gallery: $(STAMP)
 	run senseprobe score smollm2 nli-control@1.0.1 -m ll-nli --limit 200 --out gallery/results; \
 	run senseprobe report gallery/results/sssb@1.0.3/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
 	run senseprobe report gallery/results/nli-control@1.0.1/smollm2/ll-nli*.json --note '$(NOTE)' \
-	    -o gallery/nli-control.html
+	    -o gallery/nli-control.html; \
+	for model in glove minilm; do run senseprobe fetch $$model; done; \
+	for model in vectors:glove minilm smollm2; do \
+	    run senseprobe score $$model association@1.1.0 -m weat --out gallery/results; \
+	done; \
+	tests=gallery/results/association@1.1.0; \
+	run senseprobe report $$tests/*glove*/weat-word.json $$tests/*glove*/weat-sent.json $$tests/minilm/weat-*.json \
+	    $$tests/smollm2/weat-*.json --note '$(TESTS_NOTE)' -o gallery/association.html
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(STAMP)

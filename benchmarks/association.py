@@ -6,8 +6,10 @@ more than 100,000, 99,999 shuffles. Both sides take turns in each round; printed
 (of all threads), and the median of the ratios within rounds, since the machine's speed may drift. That both give the
 same numbers is checked first.
 
-    python benchmarks/association.py [--rounds 5] [--wefe PYTHON]
+    python benchmarks/association.py [--rounds 5] [--vectors FILE] [--encoders MODEL…] [--wefe PYTHON]
 
+Both have one thread. `--vectors` opens a file and runs its 30 tests, by the clock and once all is imported;
+`--encoders` holds encoding against the bare forward pass (association_encoding.py has more options).
 `--wefe` names the Python of an environment with wefe 1.0.1, which draws 10,000 times with replacement and has no exact
 p: its seconds are printed beside. Exits 1 where a target is missed.
 """
@@ -15,6 +17,7 @@ p: its seconds are printed beside. Exits 1 where a target is missed.
 import argparse
 import itertools
 import math
+import os
 import subprocess
 import sys
 import time
@@ -24,14 +27,16 @@ from functools import partial
 from statistics import median
 
 import numpy as np
+import pandas as pd
 
+import senseprobe
 from senseprobe.statistics import FloatArray, division_p, pairwise_cosines
 
 WORDS, DIMENSIONS = 300, {300: 50.0, 1024: 20.0}
 """The sides of a table of cosines, and how many times as fast a product of matrices has to be, by dimensions."""
 
 PART, SHUFFLES = 20_000, 99_999
-MOST_SECONDS = 0.5
+MOST_SECONDS, MOST_FILE_SECONDS = 0.5, 3
 
 WEFE = """
 import sys, time, warnings
@@ -81,15 +86,27 @@ class Result:
 
 def main() -> int:
     """Run every section, and print."""
+    if "OMP_NUM_THREADS" not in os.environ:  # which is read when NumPy is imported
+        one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+        return subprocess.run([sys.executable, *sys.argv], env=one_thread, check=False).returncode
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--vectors", metavar="FILE", help="such as glove, once fetched")
+    parser.add_argument("--encoders", nargs="*", default=[], metavar="MODEL")
     parser.add_argument("--wefe", metavar="PYTHON", help="the Python of an environment with wefe 1.0.1")
     options = parser.parse_args()
     missed = 0
-    # More sections, such as encoding or a whole file of vectors, are one more iterator of results each.
     for result in itertools.chain(measure_cosines(options.rounds), measure_p(options.rounds)):
         print(result, flush=True)
         missed += not result.holds
+    if options.vectors:
+        missed += not report_vectors(options.vectors)
+    for model in options.encoders:
+        from association_encoding import LEAST, measure_encoding, read_units  # torch, which others do without
+
+        for line, ratio in measure_encoding(model, "cpu", "cword", read_units("cword", 8), options.rounds):
+            print(line, flush=True)
+            missed += ratio < LEAST
     if options.wefe:
         for n in (8, 13, 25, 32):
             print(
@@ -144,6 +161,21 @@ def measure_p(rounds: int) -> Iterator[Result]:
             seconds=MOST_SECONDS,
             note=f"(p from {p.low:.6f} to {p.high:.6f}, drawn {drawn:.6f})",
         )
+
+
+def report_vectors(file: str) -> bool:
+    """Print how long a file of vectors and its 30 tests take once all is imported; return whether it is in time."""
+    release = senseprobe.load("association")
+    rows = pd.DataFrame({"test": "t", "role": [*"XXYYAABB"], "word": [*"abcdefgh"]})
+    senseprobe.score(np.random.default_rng(0).normal(size=(8, 4)), rows, "weat-word", stored=False)  # imports all
+    began = time.perf_counter()
+    (result,) = senseprobe.score(f"vectors:{file}", release.folder, "weat", level="word", stored=False)
+    seconds = time.perf_counter() - began
+    verdict = "" if seconds < MOST_FILE_SECONDS else " MISSED"
+    print(
+        f"{file}: opened, {len(result.figures)} tests, {seconds:.2f} s (asked for: under {MOST_FILE_SECONDS}{verdict})"
+    )
+    return not verdict
 
 
 def _race(

@@ -4,6 +4,7 @@ The effect is that of Caliskan et al. (2017) over words, whatever level their ve
 averaged before. The published test of sentences, which takes each for a draw of its own, is a variant.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -32,6 +33,7 @@ ALPHA = 1 - CONFIDENCE
 MOST_MISSING = 0.2
 """Share of a set's words without a vector above which a test gets no headline."""
 
+_NUMBER = re.compile(r"([0-9]{1,9})")
 SETS = ("X", "Y", "A", "B")
 """The targets X and Y, and the attributes A and B."""
 
@@ -137,8 +139,7 @@ class Weat(Estimand):
             return []
         tables = dict(iter(scope.words.groupby("test", sort=False)))
         none = scope.words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
-        tests = rows.groupby("test", sort=False)
-        return with_corrected([self._test(str(name), own, tables.get(name, none), scope) for name, own in tests])
+        return with_corrected([self._test(name, own, tables.get(name, none), scope) for name, own in _by_test(rows)])
 
     def _test(self, name: str, rows: pd.DataFrame, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)
@@ -232,9 +233,7 @@ class SentenceWeat(Weat):
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the associations of its sentences (``score``)."""
-        return with_corrected(
-            [self._sentences(str(name), table, scope) for name, table in rows.groupby("test", sort=False)]
-        )
+        return with_corrected([self._sentences(str(name), table, scope) for name, table in _by_test(rows)])
 
     def _sentences(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         scores = {side: table.loc[table["role"] == side, "score"].to_numpy(dtype=np.float64) for side in SETS}
@@ -253,6 +252,17 @@ def _identity(table: pd.DataFrame) -> str:
     """Return what the test of a table is about; empty where that is null, or no column."""
     identity = table["identity"].iloc[0] if "identity" in table else None
     return identity if isinstance(identity, str) else ""
+
+
+def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of each test: weat2 before weat10."""
+    tests = ((str(name), rows) for name, rows in table.groupby("test", sort=False))
+    return sorted(tests, key=lambda test: _number_parts(test[0]))
+
+
+def _number_parts(name: str) -> list[str | int]:
+    """Return text and numbers of a name in turn: text, a number, text."""
+    return [int(part) if index % 2 else part for index, part in enumerate(_NUMBER.split(name))]
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:

@@ -8,10 +8,10 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import ALPHA
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.reporting import figure_charts, notation
-from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, label_inputs
+from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, label_inputs, name_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted
 
 TITLE = "Differences between the models"
 HOW = (
@@ -53,7 +53,8 @@ def summarize_tests(pair: ModelComparison, names: Sequence[str]) -> str:
         f"{names[pair.a - 1]} and {names[pair.b - 1]}: {len(differing) or 'none'} of {counted(len(compared), 'test')}"
     )
     verb = "is" if len(differing) == 1 or (not differing and len(compared) == 1) else "are"
-    which = f": {listed(row.group for row in differing)}" if differing else ""
+    keys = ([(row.config, row.group or "") for row in rows] for rows in (differing, pair.comparisons))
+    which = f": {name_tests(*keys)}" if differing else ""
     return f"{text} {verb} shown to differ{which}."
 
 

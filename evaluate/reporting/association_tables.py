@@ -1,6 +1,6 @@
 """Association tests in a report: verdicts, then the tables of Tan and Celis (2019), then each test with its words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_
 from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import align
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
 from senseprobe.evaluate.reporting.verdict_table import (
     EFFECTS,
     NOT_NONE,
@@ -110,9 +110,19 @@ class TestedInput:
         """What has vectors: ``word``, ``sent`` or ``cword``."""
         return level_of(self.source)
 
-    def turned(self) -> list[str]:
-        """Return the names of the tests whose effect has another sign by the other pooling of a word's tokens."""
-        return [test for (_, test), words in self.words.items() if words.is_turned]
+    def name_tests(self, keys: Iterable[TestKey]) -> str:
+        """Return the names of tests, with its config where the result has a test of that name in several."""
+        return name_tests(keys, [(figure.config, figure.group or "") for _, figure in self.tests])
+
+    def turned(self) -> list[TestKey]:
+        """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
+        return [key for key, words in self.words.items() if words.is_turned]
+
+
+def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
+    """Return the names of some of the `tests`, each with its config where several have the name."""
+    names = [test for _, test in tests]
+    return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
 
 
 def level_of(source: ReportInput) -> str:
@@ -158,12 +168,13 @@ def build_verdict_section(tested: Sequence[TestedInput], caveats: Sequence[str])
 
 def _summarize(part: TestedInput) -> str:
     """Return in how many tests an effect is shown, and in which."""
-    by_wording: dict[str, list[Figure]] = {}
+    by_wording: dict[str, list[TestKey]] = {}
     for weat, figure in part.judged:
-        by_wording.setdefault("lost" if weat.lost_too_many(figure) else weat.wording(figure), []).append(figure)
+        wording = "lost" if weat.lost_too_many(figure) else weat.wording(figure)
+        by_wording.setdefault(wording, []).append((figure.config, figure.group or ""))
     shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
     total = counted(len(part.tests), "test")
-    text = f"Shown in {len(shown)} of {total}" + (f": {listed(figure.group for figure in shown)}" if shown else "")
+    text = f"Shown in {len(shown)} of {total}" + (f": {part.name_tests(shown)}" if shown else "")
     return f"{text}; in {len(these)} more for these attribute words only." if these else f"{text}."
 
 
@@ -217,12 +228,13 @@ def _describe_fitness(tested: Sequence[TestedInput]) -> Iterator[str]:
 def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for which tests the sign depends on how a word's tokens become one vector."""
     for part in tested:
-        if names := part.turned():
+        if turned := part.turned():
             encoding = part.source.encoding
             poolings = f"{encoding.get('pooling', 'one')} and {encoding.get('check', 'another')}"
             yield (
-                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(names)} of "
-                f"{counted(len(part.tests), 'test')} ({listed(names)}): what such a test says depends on that choice."
+                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(turned)} "
+                f"of {counted(len(part.tests), 'test')} ({part.name_tests(turned)}): what such a test says depends on "
+                "that choice."
             )
 
 
@@ -297,7 +309,7 @@ def build_level_section(tested: Sequence[TestedInput]) -> Section:
             if words is None
             else ", ".join(" / ".join(words.has[side][0] for side in pair if words.has[side]) for pair in ("XY", "AB"))
         )
-        row = (Cell(test, note, "name"), *map(_build_level_cell, cells))
+        row = (Cell(test, note, "name"), *map(_build_level_cell, tested, cells))
         tables.setdefault((config, identity), []).append(row)
     headings = ("test", *range(len(tested)))
     return table_section(
@@ -313,32 +325,32 @@ def _keyed_tests(part: TestedInput) -> Iterator[tuple[tuple[str, str, str], tupl
         yield from (((config, identity, figure.group or ""), (weat, figure)) for weat, figure in tests)
 
 
-def _build_level_cell(test: tuple[Weat, Figure] | None) -> Cell:
+def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Cell:
     if test is None:
         return Cell.number("")
     weat, figure = test
-    wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     value = "none" if figure.value is None else notation.format_points(figure.value, weat.id)
+    if part.source.why_unread(figure.config):
+        return Cell(value, UNREAD, "quiet")
+    wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     corrected = notation.format_test(figure)[1]
-    note = ", ".join(filter(None, (SHORT.get(wording, ""), f"p {corrected}" if corrected else "")))
+    note = ", ".join(filter(None, (SHORT.get(wording, ""), corrected if figure.p_holm is None else f"p {corrected}")))
     return Cell(value, note, "number" if wording in SHORT else "quiet")
 
 
 def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for each model which tests the level of sentences and that of words in sentences agree in."""
     for parts in _group_by_model(tested):
-        levels = {
-            part.level: {(f.config, f.group or "") for _, f in part.judged if is_significant(f)} for part in parts
-        }
+        levels = {part.level: part for part in parts}
         if {"sent", "cword"} <= levels.keys():
-            sent, cword = levels["sent"], levels["cword"]
+            sent, cword = (
+                {(f.config, f.group or "") for _, f in levels[level].judged if is_significant(f)}
+                for level in ("sent", "cword")
+            )
             sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))
-            texts = [f"{len(keys)} {where}" + _name_tests(keys) for where, keys in sets]
+            names = [f" ({levels['sent'].name_tests(sorted(keys))})" if keys else "" for _, keys in sets]
+            texts = [f"{len(keys)} {where}{own}" for (where, keys), own in zip(sets, names, strict=True)]
             yield f"{_name_model(parts)}: with p < {PAPER_LEVEL:g} and an effect above 0, {'; '.join(texts)}."
-
-
-def _name_tests(keys: set[TestKey]) -> str:
-    return f" ({listed(sorted({test for _, test in keys}))})" if keys else ""
 
 
 # --- Each test --------------------------------------------------------------------------------------------------------
@@ -360,14 +372,15 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
     sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
-    wording = weat.wording(figure)
-    notes = [figure.note, "not judged: over a fifth of a set has no vector" if weat.lost_too_many(figure) else ""]
+    lost = weat.lost_too_many(figure)
+    wording = UNREAD if lost or part.source.why_unread(figure.config) else weat.wording(figure)
+    notes = [figure.note, "not judged: over a fifth of a set has no vector" if lost else ""]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),
         Cell.number(notation.describe_test(figure), least),
         Cell(notation.describe_sizes(figure), missing, "quiet"),
-        Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS[wording]]),
+        Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS.get(wording, UNREAD)]),
     )
 
 

@@ -30,6 +30,7 @@ from senseprobe.release.verify import verify_release
 MAX_RESULTS = 24
 MOST_NAME = 100  # characters of the name of a release that is not at hand
 
+UNREAD = "cannot be read"
 NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
 
 Tables = Mapping[str, pd.DataFrame]

@@ -25,8 +25,13 @@ _ABILITIES = {
     "masked": "Scorers of masked language models",
     "causal": "Scorers of causal language models",
     "inference": "Scorers of models of inference",
+    "vectors": "Scorers of vectors: of files, encoders and language models",
 }
-_KINDS = {"contrast": "Estimands over pairs of sentences", "inference": "Estimands over premises and hypotheses"}
+_KINDS = {
+    "contrast": "Estimands over pairs of sentences",
+    "inference": "Estimands over premises and hypotheses",
+    "association": "Estimands over the words of association tests",
+}
 
 
 def describe_metrics() -> dict[str, list[dict[str, Any]]]:
@@ -46,7 +51,7 @@ def _describe_scorer(scorer: Scorer) -> dict[str, Any]:
 
 def _describe_estimand(estimand: Estimand) -> dict[str, Any]:
     names = ("id", "title", "direction", "source", "says", "cannot_say", "kind", "definition", "origin")
-    facts = {"range": [estimand.low, estimand.high], "measure": "points"}
+    facts = {"range": [estimand.low, estimand.high], "measure": estimand.measure}
     return {name: getattr(estimand, name) for name in names} | facts
 
 

@@ -29,7 +29,7 @@ from senseprobe.evaluate.reporting.comparison_page import (
     summarize_differences,
     tell_differences,
 )
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
 from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 from senseprobe.evaluate.reporting.notation import (
     describe_neutral,
@@ -112,23 +112,26 @@ def _summarize_tests(result: Result) -> Summary:
     """Yield a table of the association tests of each estimand and config, the signature, and how to read them."""
     columns = {"test": "left", "effect [95 %]": "left", "p": "right", "corrected": "right", "X+Y+A+B": "left"}
     columns |= dict.fromkeys(("reads", "without a vector"), "left")
+    source = ReportInput(result=result)
     tables: dict[tuple[str, Weat], list[tuple[str, ...]]] = {}
     for weat, figure in (test for own in (False, True) for test in find_tests(result.figures, variants=own)):
-        tables.setdefault((figure.config, weat), []).append(_test_row(weat, figure))
+        tables.setdefault((figure.config, weat), []).append(_test_row(weat, figure, source))
     for (config, weat), rows in tables.items():
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}:{config}, {weat.title}"
         yield TextTable(columns, rows, title)
         if not weat.has_interval:
             yield f"{weat.id}: {weat.cannot_say}"
     yield result.signature
-    yield from filter(None, [flipped_text(result), *fitness_lines(result.fitness)])
+    why = "" if source.is_comparable else NOT_COMPARABLE
+    yield from filter(None, [why, flipped_text(result), *fitness_lines(result.fitness)])
     yield TESTS
 
 
-def _test_row(weat: Weat, figure: Figure) -> tuple[str, ...]:
+def _test_row(weat: Weat, figure: Figure, source: ReportInput) -> tuple[str, ...]:
     missing = dict.fromkeys(word for words in figure.missing.values() for word in words)
     reads = weat.wording(figure) if weat.has_interval else ""
     reads = "too many words lost" if weat.lost_too_many(figure) else reads
+    reads = UNREAD if source.why_unread(figure.config) else reads
     sizes = "+".join(str(figure.levels.get(side, 0)) for side in SETS)
     return figure.group or "", format_interval(figure), *format_test(figure), sizes, reads, listed(missing)
 

@@ -70,6 +70,16 @@ def test_an_association_test_on_real_vectors(monkeypatch: pytest.MonkeyPatch) ->
     _read("start-association", system=True)
 
 
+@pytest.mark.system
+@pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("project")
+def test_the_gallery_of_association_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All numbers of the page, on three real models from the packages that `.ci/run` has downloaded."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
+    _read("gallery", system=True)
+
+
 def _add_files_to_import(folder: Path) -> None:
     """What somebody has who imports: published files, with sentences of ours, and tables of their own."""
     for path in (ROOT / "tests" / "imports" / "sssb").iterdir():

@@ -162,13 +162,21 @@ def test_tests_without_identities() -> None:
     assert [verdict.bias_type for verdict in both] == ["no identity", "gender"]
 
 
-def test_vectors_that_cannot_be_compared() -> None:
-    """Of a decoder's single words nothing is read, nor counted among proportions; they come last."""
+def test_vectors_that_cannot_be_compared(tmp_path: Path) -> None:
+    """Of a decoder's single words nothing is read anywhere, nor counted among proportions; they come last."""
     of = decoder(result(name="decoder"))
     assert {verdict.text for verdict in build_verdicts(source(of))} == {NOT_COMPARABLE}
     shown = page(of, result())
     assert shown.text.index("org/model: Shown in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
     assert not any("decoder (word)" in cell for row in shown.rows for cell in row)
+    beside = next(row for row in shown.rows if row[0].startswith("weat3 Adam / Ebony"))
+    assert beside[1:] == ["+1.10 cannot be read", "+1.10 shown, p 0.0100"]
+    every = [row[-1] for row in shown.rows if len(row) == 5 and row[0].startswith("weat3 ")]
+    assert every == ["cannot be read", "shown"]
+    table, *lines = summarize_results([of], tmp_path)
+    assert isinstance(table, TextTable)
+    assert {row[5] for row in table.rows} == {"cannot be read"}
+    assert NOT_COMPARABLE in lines
 
 
 def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
@@ -178,7 +186,7 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
     kinds = {(verdict.config, verdict.kind) for verdict in build_verdicts(source(of))}
     assert kinds == {("bleached", "cannot be read"), ("other", "shown")}
     shown = page(replace(of, fitness={**of.fitness, "other": Fitness(rows=10, unknown=0, at_start=2)}))
-    assert "Shown in 1 of 8 tests: weat3." in shown.text
+    assert "Shown in 1 of 8 tests: weat3 of other." in shown.text
     assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
     line = "other: 2 words at the first position, where the model has something else"
     assert f"weat-cword · org/model: {line}." in shown.text
@@ -290,8 +298,12 @@ def test_signs_that_depend_on_the_pooling() -> None:
     """Where the check has the other sign, that is said, and by which poolings; where it has the same, it is not."""
     figures = (shown_test("weat3"), shown_test("weat4"))
     part = pa.concat_tables([words_of(["weat3"], check=-0.5), words_of(["weat4"], check=2.0)])
+    bare = part.set_column(0, "config", [["bare"] * len(part)])
     text = page(result("cword", *figures, words=part)).text
     assert "by the mean and last of a word's tokens the effect has different signs in 1 of 2 tests (weat3)" in text
+    figures += tuple(replace(figure, config="bare") for figure in figures)
+    text = page(result("cword", *figures, words=pa.concat_tables([part, bare]))).text
+    assert "different signs in 2 of 4 tests (weat3 of bleached, weat3 of bare)" in text
 
 
 def test_every_test() -> None:
@@ -306,7 +318,7 @@ def test_every_test() -> None:
     ]
     assert rows["weat7 gender; bleached"][2:] == [
         "8 and 8 words, 8 and 8 attributes A without sine, cosine, pi",
-        "shown not judged: over a fifth of a set has no vector",
+        "cannot be read not judged: over a fifth of a set has no vector",
     ]
     assert rows["few intersectional; bleached"][1] == "p 0.0200, corrected cannot reach smallest possible p 7.8e-05"
 

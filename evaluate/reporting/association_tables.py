@@ -315,7 +315,7 @@ def build_level_section(tested: Sequence[TestedInput]) -> Section:
         )
         row = (Cell(test, note, "name"), *map(_build_level_cell, tested, cells))
         tables.setdefault((config, identity), []).append(row)
-    headings = ("test", *(part.number for part in tested))
+    headings: tuple[str | int, ...] = ("test", *(part.number for part in tested))
     return table_section(
         "The same tests side by side",
         [*_compare_levels(tested), SIDE_BY_SIDE],

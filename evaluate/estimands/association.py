@@ -132,6 +132,9 @@ class Weat(Estimand):
     no_parts: ClassVar[str] = "a test takes all its words"
     measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2
+    replay_tolerance: ClassVar[float] = (
+        1e-3  # it is of the scores themselves, not of their signs, over a small deviation
+    )
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""

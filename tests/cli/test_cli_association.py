@@ -236,6 +236,17 @@ def test_each_result_is_replayed(model: str, options: str, typed: Typed) -> None
         assert (done.code, done.out[:10], done.out.rstrip()[-7:]) == (0, "the same: ", "0.0e+00"), done.out + done.err
 
 
+@pytest.mark.parametrize(("change", "code"), [(0.0005, 0), (-0.0005, 0), (0.01, 1)])
+def test_an_effect_may_differ_by_what_another_processor_changes(change: float, code: int, typed: Typed) -> None:
+    """Cosines that differ by 1e-7 move an effect of targets with a deviation of .001 by some 1e-4; not by .01."""
+    assert typed("score", "vectors:v.txt", "mine@1.0.0").code == 0
+    path = results_of()["weat-word"]
+    told = json.loads(path.read_bytes())
+    told["figures"][0]["value"] += change
+    path.write_text(json.dumps(told))
+    assert typed("replay", str(path)).code == code
+
+
 def test_other_vectors_are_another_model(typed: Typed, tmp_path: Path) -> None:
     """A copy is the same; words without a number are no difference."""
     Path("few.txt").write_text("\n".join(Path("v.txt").read_text().splitlines()[1:]) + "\n")  # no oak

@@ -78,8 +78,8 @@ PROPORTION = (
 )
 SIDE_BY_SIDE = (
     "The effect of each test, as in their Tables 3 to 5, with p after correction; these words: these attribute words "
-    "only. That one level or model shows an "
-    "effect and another does not is no difference between the two: `senseprobe compare` tests that for two models."
+    "only. That one level or model shows an effect and another does not is no difference between the two: `senseprobe "
+    "compare` tests that for two models."
 )
 
 

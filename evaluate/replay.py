@@ -12,6 +12,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource
+from senseprobe.evaluate.models.vector_files import opens, path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores
@@ -24,7 +25,7 @@ TOLERANCE = 1e-5
 POINTS = 1e-6  # by which a figure may differ, in points
 LISTED = 10  # differing scores that are listed; the rest is counted
 _REDEFINED = "{} has another definition: {} then, {} now"
-_NUMBERS = ("value", "low", "high", "p", "p_holm", "neutral")
+_NUMBERS = ("value", "low", "high", "p", "p_low", "p_least", "p_holm", "neutral")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ def source_of(
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
-    if name is None and of_folder and not Path(spec).exists() and spec not in packages.packaged_models():
+    place = path_of(spec) if opens(spec) else Path(spec)
+    if name is None and of_folder and not place.exists() and spec not in packages.packaged_models():
         raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
     encoding = EncodingOptions.of_text(first.model.get("encoding", ""))
     return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
@@ -146,7 +148,7 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[st
     scores = [column for column in before.columns if column not in {"config", "id"}]
     then, now = (table[scores].to_numpy(dtype=np.float64) for table in (before, after))
     distance = np.where(np.isnan(then) & np.isnan(now), 0.0, np.abs(then - now))
-    size = np.maximum(1.0, np.maximum(np.abs(then), np.abs(now)))
+    size = np.fmax(1.0, np.fmax(np.abs(then), np.abs(now)))  # not NaN where a row has none
     differing = np.argwhere(~(distance <= TOLERANCE * size))  # not >: NaN on one side only
     lines = [
         f"row {before['id'].iloc[row]}, {scores[column]}: {then[row, column]:.9g} -> {now[row, column]:.9g}"

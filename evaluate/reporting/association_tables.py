@@ -77,8 +77,9 @@ PROPORTION = (
     "of no identity, and vectors that cannot be compared."
 )
 SIDE_BY_SIDE = (
-    "The effect of each test, as in their Tables 3 to 5, with p after correction. That one level or model shows an "
-    "effect and another does not is no difference between the two: `senseprobe compare` tests that for two models."
+    "The effect of each test, as in their Tables 3 to 5, with p after correction; these words: these attribute words "
+    "only. That one level or model shows an effect and another does not is no difference between the two: `senseprobe "
+    "compare` tests that for two models."
 )
 
 

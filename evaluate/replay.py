@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource
@@ -22,7 +23,6 @@ from senseprobe.messages import counted, printable
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
-POINTS = 1e-6  # by which a figure may differ, in points
 LISTED = 10  # differing scores that are listed; the rest is counted
 _REDEFINED = "{} has another definition: {} then, {} now"
 _NUMBERS = ("value", "low", "high", "p", "p_low", "p_least", "p_holm", "neutral")
@@ -126,15 +126,16 @@ def _figure_differences(first: Result, second: Result, redefined: Set[str]) -> I
         if before is None or after is None:
             yield f"{name}: {'new' if before is None else 'no longer there'}"
             continue
+        tolerance = lookup(key[1]).replay_tolerance
         for part, then in before.items():
-            if not _same(part, then, now := after[part]):
+            if not _same(part, then, now := after[part], tolerance):
                 yield f"{name}, {part}: {then} -> {now}"
 
 
-def _same(part: str, then: Any, now: Any) -> bool:  # noqa: ANN401 - any part of a figure
-    """Return whether a part of a figure is what it was: a number in points, nearly."""
+def _same(part: str, then: Any, now: Any, tolerance: float) -> bool:  # noqa: ANN401 - any part of a figure
+    """Return whether a part of a figure is what it was, a number nearly."""
     if part in _NUMBERS and None not in (then, now):
-        return bool(abs(then - now) <= POINTS)
+        return bool(abs(then - now) <= tolerance)
     before, after = (list(value) if isinstance(value, tuple) else value for value in (then, now))
     return bool(before == after)
 

@@ -132,6 +132,9 @@ class Weat(Estimand):
     no_parts: ClassVar[str] = "a test takes all its words"
     measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2
+    replay_tolerance: ClassVar[float] = (
+        1e-3  # it is of the scores themselves, not of their signs, over a small deviation
+    )
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
@@ -257,7 +260,12 @@ def _identity(table: pd.DataFrame) -> str:
 def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the rows of each test: weat2 before weat10."""
     tests = ((str(name), rows) for name, rows in table.groupby("test", sort=False))
-    return sorted(tests, key=lambda test: [int(part) if part.isdigit() else part for part in _NUMBER.split(test[0])])
+    return sorted(tests, key=lambda test: _number_parts(test[0]))
+
+
+def _number_parts(name: str) -> list[str | int]:
+    """Return text and numbers of a name in turn: text, a number, text."""
+    return [int(part) if index % 2 else part for index, part in enumerate(_NUMBER.split(name))]
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:

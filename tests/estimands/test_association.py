@@ -219,9 +219,9 @@ def test_a_test_without_attributes_is_not_lost() -> None:
     """Where only its targets have a sentence there are no cosines, and yet there is a line that says so."""
     words = table_of(of_associations([0.3, 0.1], [-0.1, -0.3]))
     rows = rows_of(words)
-    bare = rows[rows["role"].isin(["X", "Y"])].assign(test="bare")
+    bare = rows[rows["role"].isin(["X", "Y"])].assign(test="t2")
     figures = [*WEAT.compute(pd.concat([rows, bare]), Scope(design=DESIGN, config="c", words=words))]
-    assert [(figure.group, figure.value is None) for figure in figures] == [("t", False), ("bare", True)]
+    assert [(figure.group, figure.value is None) for figure in figures] == [("t", False), ("t2", True)]
     assert (figures[1].note, figures[1].identity) == ("no word of A and B has a vector", "race")
 
 
@@ -237,10 +237,21 @@ def test_tests_of_a_config_are_corrected_together() -> None:
     nearly = table_of(of_associations([0.5, 0.4, 0.3, 0.2, 0.05], [0.1, 0, -0.1, -0.2, -0.3]), test="nearly")
     figures = computed(apart, FOUR, nearly)
 
-    assert [figure.p for figure in figures] == pytest.approx([1 / 252, 1 / 6, 2 / 252])
-    assert [figure.p_holm for figure in figures] == [pytest.approx(2 / 252), None, pytest.approx(2 / 252)]
-    assert [figure.p_least for figure in figures] == pytest.approx([1 / 252, 1 / 6, 1 / 252])
-    assert WEAT.wording(figures[1]) == "cannot reach"
+    assert [figure.group for figure in figures] == ["apart", "nearly", "t"]
+    assert [figure.p for figure in figures] == pytest.approx([1 / 252, 2 / 252, 1 / 6])
+    assert [figure.p_holm for figure in figures] == [pytest.approx(2 / 252), pytest.approx(2 / 252), None]
+    assert [figure.p_least for figure in figures] == pytest.approx([1 / 252, 1 / 252, 1 / 6])
+    assert WEAT.wording(figures[2]) == "cannot reach"
+
+
+@pytest.mark.parametrize("estimand", ["weat", "weat-sentence"])
+def test_tests_are_in_the_order_of_their_numbers(estimand: str) -> None:
+    """Digits of ASCII alone are numbers: others are text, as letters are."""
+    names = ["weat10", "weat2b", "²", "weat2", "7", "٣", "1²", "weat", "10"]
+    words = pd.concat([FOUR.assign(test=name) for name in names])
+    rows = rows_of(words).assign(score=0.1)
+    figures = BY_ID[estimand].compute(rows, Scope(design=DESIGN, config="c", words=words))
+    assert [figure.group for figure in figures] == ["1²", "7", "10", "weat", "weat2", "weat2b", "weat10", "²", "٣"]
 
 
 def worded(effects: Sequence[float], targets: int = 8, estimand: str = "weat") -> tuple[str, Figure]:

@@ -124,12 +124,13 @@ def test_planted_intersections_are_found() -> None:
     assert result.words is not None
     table = result.words.to_pandas()
     scatter = sum(value**2 for value in SCATTER)
-    for figure, ((x, y), effect) in zip(result.figures, planted.items(), strict=True):
+    figures = {f"{figure.group}": figure for figure in result.figures}
+    for (x, y), effect in planted.items():
         s = table[table["test"] == f"{x}/{y}"].groupby(["target_role", "attribute_role"])["cosine"].mean()
         assert (s["X", "A"] - s["X", "B"]) - (s["Y", "A"] - s["Y", "B"]) == pytest.approx(0.8 * effect, abs=1e-6)
         deviation = math.sqrt((2 * scatter + 10 * (effect / 2) ** 2) / 9)
-        assert figure.value == pytest.approx(effect / deviation, abs=1e-5)
-    effects = {pair: figure.value for pair, figure in zip(planted, result.figures, strict=True)}
+        assert figures[f"{x}/{y}"].value == pytest.approx(effect / deviation, abs=1e-5)
+    effects = {(x, y): figures[f"{x}/{y}"].value for x, y in planted}
     assert max(effects, key=lambda pair: effects[pair] or 0) == ("white woman", "black woman")
 
 
@@ -247,7 +248,7 @@ def test_a_test_whose_attributes_have_no_sentence_is_not_lost() -> None:
     table.loc[(table["test"] == "half") & table["role"].isin(["A", "B"]), "sentence"] = None
     vectors = {word: (number, 1) for number, word in enumerate(["about", *WORDS])}
     figures = by_test(vectors, table, level="sent")
-    assert [(name, figure.value is None) for name, figure in figures.items()] == [("whole", False), ("half", True)]
+    assert {name: figure.value is None for name, figure in figures.items()} == {"half": True, "whole": False}
 
 
 # --- from Python ------------------------------------------------------------------------------------------------------

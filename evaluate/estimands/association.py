@@ -33,6 +33,9 @@ ALPHA = 1 - CONFIDENCE
 MOST_MISSING = 0.2
 """Share of a set's words without a vector above which a test gets no headline."""
 
+ROUNDING = 1e-12
+"""Associations are equal that differ by less: cosines of equal or of parallel vectors differ in their last bits."""
+
 _NUMBER = re.compile(r"([0-9]{1,9})")
 SETS = ("X", "Y", "A", "B")
 """The targets X and Y, and the attributes A and B."""
@@ -112,8 +115,8 @@ class TestWords:
         """Whether the effect has the other sign by the other pooling; False where there is none."""
         if not all(self.has.values()) or not np.isfinite(self.check).all():
             return False
-        sides = (self.associations(cosines) for cosines in (self.cosines, self.check))
-        return bool(np.prod([x.mean() - y.mean() for x, y in sides]) < 0)
+        own, other = (compute_effect(*self.associations(cosines)) for cosines in (self.cosines, self.check))
+        return own is not None and other is not None and own * other < 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,7 +162,7 @@ class Weat(Estimand):
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
         """Return effect, interval, p and notes of a test all of whose sets have words."""
         x, y = words.associations(words.cosines)
-        value = effect_size(x, y, population=self.population)
+        value = compute_effect(x, y, population=self.population)
         if value is None:
             return {"value": None, "note": "all targets have the same association"}
         ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
@@ -243,12 +246,18 @@ class SentenceWeat(Weat):
         lost = sum(int(np.isnan(values).sum()) for values in scores.values())
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
-        value = effect_size(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
+        value = compute_effect(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
         fields: dict[str, Any] = {"value": value, "identity": _identity(table)}
         if value is None:
             return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
         tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
         return self._figure(name, scope, levels, lost, **fields, **_p_fields(tested))
+
+
+def compute_effect(x: FloatArray, y: FloatArray, *, population: bool = False) -> float | None:
+    """Return the effect size of associations of X and Y; None where they are equal but for the rounding of cosines."""
+    scatters = np.ptp(np.concatenate([x, y])) > ROUNDING
+    return effect_size(x, y, population=population) if scatters else None
 
 
 def _identity(table: pd.DataFrame) -> str:
@@ -285,7 +294,7 @@ def _no_interval(words: TestWords) -> str:
 
 def _turned(words: TestWords) -> str:
     """Return a note where the effect by another pooling of tokens has the other sign; empty where it has not."""
-    other = effect_size(*words.associations(words.check)) if words.is_turned else None
+    other = compute_effect(*words.associations(words.check)) if words.is_turned else None
     return "" if other is None else f"pooled the other way (check), the effect has the other sign: {other:+.2f}"
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.association import SETS, WEAT, TestWords
+from senseprobe.evaluate.estimands.association import ROUNDING, SETS, WEAT, TestWords
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
 from senseprobe.statistics import sign_flips
@@ -40,7 +40,8 @@ def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
     for (config, test), part in words.to_pandas().groupby(["config", "test"], sort=False):
         sides = [part[[f"{side}_role", side]].drop_duplicates() for side in ("target", "attribute")]
         are_sets = [set(roles.iloc[:, 0]) <= {*own} for roles, own in zip(sides, (SETS[:2], SETS[2:]), strict=True)]
-        if not all(are_sets) or len(part) != len(sides[0]) * len(sides[1]) or (part["cosine"].abs() > LARGEST).any():
+        beyond = (part[["cosine", "check"]].abs() > LARGEST).any(axis=None)
+        if not all(are_sets) or len(part) != len(sides[0]) * len(sides[1]) or beyond:
             raise ResultError(
                 f"the table of words has {str(test)[:80]!r}, which is no association test: score it again"
             )
@@ -76,7 +77,7 @@ def _compare(key: TestKey, a: TestWords, b: TestWords, seed: int) -> Comparison:
         return replace(compared, note=TOO_FEW)
     values = [np.concatenate(part.associations(part.cosines)) for part in (_part(a, shared), _part(b, shared))]
     deviations = [float(associations.std(ddof=1)) for associations in values]
-    if min(deviations) == 0:
+    if min(deviations) <= ROUNDING:
         return replace(compared, note=CONSTANT)
     weights = np.repeat([1 / n_x, -1 / n_y], [n_x, n_y])
     addends = [weights * (each - each.mean()) / sd for each, sd in zip(values, deviations, strict=True)]

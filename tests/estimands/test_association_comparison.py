@@ -102,6 +102,8 @@ def test_nothing_to_compare() -> None:
     flat = compared(ASSOCIATIONS, dict.fromkeys(ASSOCIATIONS, 0.25))
     assert (none.note, none.difference, none.p) == (TOO_FEW, None, None)
     assert (flat.note, flat.difference, flat.p) == (CONSTANT, None, None)
+    bits = compared(ASSOCIATIONS, {word: 0.25 + place * 2**-54 for place, word in enumerate(ASSOCIATIONS)})
+    assert (bits.note, bits.difference, bits.p) == (CONSTANT, None, None)
 
 
 def test_corrected_over_all_tests() -> None:
@@ -129,6 +131,7 @@ def test_rejects_a_true_null_as_often_as_it_may() -> None:
         table(ASSOCIATIONS, attribute_role="X"),
         table(ASSOCIATIONS, cosine=7.0),
         table(ASSOCIATIONS, cosine=-math.inf),
+        table(ASSOCIATIONS, check=1e308),
         table(ASSOCIATIONS).slice(1),
         pa.concat_tables([table(ASSOCIATIONS), table(ASSOCIATIONS)]),
         pa.concat_tables([table(ASSOCIATIONS).slice(0, 1), table(ASSOCIATIONS | {"x1": math.nan}).slice(1)]),

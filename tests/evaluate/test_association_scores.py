@@ -251,6 +251,33 @@ def test_a_test_whose_attributes_have_no_sentence_is_not_lost() -> None:
     assert {name: figure.value is None for name, figure in figures.items()} == {"half": True, "whole": False}
 
 
+@pytest.mark.parametrize(
+    ("table", "lengths"),
+    [
+        (sets(X=["a", "b", "c"], Y=["d", "e"], A=["f", "g", "h", "i", "j", "k"], B=["l", "m", "n"]), 1 / 3),
+        (
+            sets(
+                **{role: ["a", "b", "c", "d", "e"] for role in "XY"},
+                **{role: ["f", "g", "h", "i", "j"] for role in "AB"},
+            ),
+            0,
+        ),
+    ],
+)
+@pytest.mark.parametrize("estimand", ["weat", "weat-two-sided", "weat-sentence"])
+def test_rounding_is_no_effect(table: pd.DataFrame, lengths: float, estimand: str) -> None:
+    """Parallel vectors have cosines of 1, and A for B no association: what is left are the last bits of sums."""
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=50)
+    vectors = {
+        word: one * 1.37 ** (number * lengths) if lengths else rng.normal(size=50)
+        for number, word in enumerate(dict.fromkeys(table["word"]))
+    }
+    (result,) = scored(vectors, table, estimands=[estimand] if estimand != "weat" else ())
+    assert [figure.value for figure in result.figures if figure.estimand == estimand] == [None]
+    assert [figure.p for figure in result.figures if figure.estimand == estimand] == [None]
+
+
 # --- from Python ------------------------------------------------------------------------------------------------------
 
 SENTENCES = TABLE.assign(sentence=[f"This is {word}." for word in TABLE["word"]])

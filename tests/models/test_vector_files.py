@@ -346,9 +346,12 @@ def test_damaged_files_are_named_with_the_line(mistake: str, tmp_path: Path) -> 
     assert message in str(caught.value)
 
 
+NO_PARTS = ("objects", "many", "few", "lost", "two", "ragged", "model", "bomb", "endless", "rowless")
+
+
 def _misfits(folder: Path) -> dict[str, Path]:
     """Files whose parts do not go together."""
-    folders = {name: folder / name for name in ("objects", "many", "few", "lost", "two", "ragged", "model", "bomb")}
+    folders = {name: folder / name for name in NO_PARTS}
     for path in folders.values():
         path.mkdir()
     np.save(folders["objects"] / "v.npy", np.array([{}], dtype=object), allow_pickle=True)
@@ -359,6 +362,12 @@ def _misfits(folder: Path) -> dict[str, Path]:
     for name in ("a.npy", "b.npy"):
         np.save(folders["two"] / name, MATRIX)
     _parquet(folders["ragged"], {"vector": [[1.0, 2.0]] * 7 + [[1.0]]})
+    np.save(folders["endless"] / "v.npy", MATRIX)
+    (folders["endless"] / "list.txt").symlink_to("/dev/zero")
+    pq.write_table(
+        pa.table({"word": pa.array([], pa.string()), "v": pa.array([], pa.list_(pa.float32()))}),
+        folders["rowless"] / "v.parquet",
+    )
     save_file({"a": MATRIX, "b": MATRIX}, folders["model"] / "model.safetensors")
     np.savez_compressed(folders["bomb"] / "v.npz", words=np.array(["a"]), v=np.zeros((1, 2**25), dtype=np.float32))
     return folders
@@ -375,6 +384,8 @@ def _misfits(folder: Path) -> dict[str, Path]:
         ("ragged/v.parquet", "not all of its vectors have 2 numbers"),
         ("model", "it has 2 tensors of two dimensions, none called embeddings"),
         ("bomb/v.npz", "it unfolds into far more than vectors would"),
+        ("endless/v.npy", "its words are missing"),
+        ("rowless/v.parquet", "it has no words"),
         ("nothing", "no file of vectors"),
     ],
 )

@@ -181,9 +181,9 @@ class VectorFile:
         for spelling in (word, word.replace(" ", "_")):
             if (row := self._row(spelling)) is not None:
                 return [row], []
-        parts = {part: self._row(part) for part in word.split()}
-        missing = [part for part, row in parts.items() if row is None]
-        return [] if missing else [row for row in parts.values() if row is not None], missing
+        parts = [(part, self._row(part)) for part in word.split()]
+        missing = [part for part, row in parts if row is None]
+        return [] if missing else [row for _, row in parts if row is not None], missing
 
     def _row(self, word: str) -> int | None:
         return self.table.vocabulary.rows.get(word.lower() if self.lower else word)

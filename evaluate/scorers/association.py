@@ -38,33 +38,33 @@ tokens, null at levels without.
 def select_texts(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
     """Return the rows that have a sentence; without the tests of words alone that an import has beside others."""
     texts = {config: table[table["sentence"].notna()] for config, table in tables.items()}
-    return _with_rows({config: _of_words(table, alone=False) for config, table in texts.items()}, "sentence")
+    others = {config: table[~_are_words(table)] for config, table in texts.items()}
+    return _with_rows({config: own if len(own) else texts[config] for config, own in others.items()}, "sentence")
 
 
 def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
     """Return the first row of each word of a test, and each test once: in other sentences its words are the same.
 
-    Where an import has tests of words alone, they are those of its sentences, and are returned.
+    Where an import has the words of a test of sentences in a test of words alone, that one stands for it.
     """
     chosen: dict[str, pd.DataFrame] = {}
     known: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     for config, table in tables.items():
-        words = _of_words(table[table["word"].notna()].drop_duplicates(["test", "role", "word"]), alone=True)
-        tests = [(str(name), rows) for name, rows in words.groupby("test", sort=False)]
-        sets = {(name, frozenset(zip(rows["role"], rows["word"], strict=True))) for name, rows in tests}
-        chosen[config] = words[words["test"].isin({name for name, _ in sets - known})]
-        known |= sets
+        words = table[table["word"].notna()].drop_duplicates(["test", "role", "word"])
+        tests = words.groupby("test", sort=False)
+        sets = {str(name): frozenset(zip(rows["role"], rows["word"], strict=True)) for name, rows in tests}
+        alone = {*words.loc[_are_words(words), "test"]}
+        covered = {name for name in {*sets} - alone if any(sets[name] <= sets[other] for other in alone)}
+        new = {name for name, own in sets.items() if name not in covered and (name, own) not in known}
+        chosen[config] = words[words["test"].isin(new)]
+        known |= {*sets.items()}
     return _with_rows(chosen, "word")
 
 
-def _of_words(table: pd.DataFrame, *, alone: bool) -> pd.DataFrame:
-    """Return the tests whose sentences are all single words of theirs, as `weat1` of sent-bias, or the other tests.
-
-    If all tests are the one or the other, return them all.
-    """
-    bare = (table["sentence"] == table["word"]).groupby(table["test"]).transform("all")
-    chosen = table[bare == alone]
-    return chosen if len(chosen) else table
+def _are_words(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Return of each row whether all sentences of its test are single words, as those of `weat1` of sent-bias."""
+    are: pd.Series[bool] = (table["sentence"] == table["word"]).groupby(table["test"]).transform("all")
+    return are
 
 
 def _with_rows(tables: Mapping[str, pd.DataFrame], column: str) -> Mapping[str, pd.DataFrame]:

@@ -251,10 +251,23 @@ def test_a_test_whose_attributes_have_no_sentence_is_not_lost() -> None:
     assert {name: figure.value is None for name, figure in figures.items()} == {"half": True, "whole": False}
 
 
+def test_a_test_of_words_alone_stands_for_those_with_its_words_only() -> None:
+    """As `weat1` for `sent-weat1`, some of whose words may not be known; other tests have words of their own."""
+    others = {role: [f"other {word}" for word in own] for role, own in NAMES.items()}
+    alone, sentences, other = sets("weat1", **NAMES), sets("sent-weat1", **NAMES), sets("sent-weat2", **others)
+    tables = [
+        alone.assign(sentence=alone["word"]),
+        *(table.assign(sentence=[f"Here is {word}." for word in table["word"]]) for table in (sentences, other)),
+    ]
+    tables[1].loc[0, "word"] = None
+    vectors = {word: (number, 1) for number, word in enumerate(["other", *WORDS])}
+    assert by_test(vectors, pd.concat(tables), level="word").keys() == {"weat1", "sent-weat2"}
+
+
 @pytest.mark.parametrize(
     ("table", "lengths"),
     [
-        (sets(X=["a", "b", "c"], Y=["d", "e"], A=["f", "g", "h", "i", "j", "k"], B=["l", "m", "n"]), 1 / 3),
+        (sets(X=[*"abc"], Y=[*"de"], A=[*"fghijk"], B=[*"lmn"]), 1 / 3),
         (
             sets(
                 **{role: ["a", "b", "c", "d", "e"] for role in "XY"},

@@ -171,10 +171,11 @@ def test_words_are_looked_up_by_a_stated_rule(tmp_path: Path) -> None:
     """In lower case where the file has no capitals; several words joined by _, else their mean; missing by name."""
     path = _glove(tmp_path, "african 1 2", "man 3 4", "african_american 5 6", "nil 0 0", "irish 7 8")
     file = _open(path)
-    texts = ("African American", "Irish man", "Irish woman", "Irish", "nil")
+    texts = ("African American", "Irish man", "Irish Irish Irish man", "Irish woman", "Irish", "nil")
     assert _vectors(file, "word", *texts) == {
         "African American": [5, 6],
         "Irish man": [5, 6],  # the mean of (7, 8) and (3, 4)
+        "Irish Irish Irish man": [6, 7],  # a word that stands there three times counts three times
         "Irish": [7, 8],
     }
     reasons = [*file.reasons("word", [Unit("Irish woman"), Unit("nil")])]

@@ -1,12 +1,13 @@
 """Compute a result again from its signature, and compare it with the first one."""
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
@@ -16,12 +17,15 @@ from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.models.vector_files import opens, path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.score_tables import read_scores
+from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.messages import counted, printable
 
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
+
+COSINES_TOLERANCE = 1e-4
+"""By which the cosine of two words may differ; the score of a row is a mean of many, and differs less."""
 
 LISTED = 10  # differing scores that are listed; the rest is counted
 _REDEFINED = "{} has another definition: {} then, {} now"
@@ -73,6 +77,7 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
             f" the result's {str(first.release['content'])[:12]} (--release PATH says where the right one is)"
         )
     rows, scorer = read_scores(path, first), get(first.scorer)
+    first = replace(first, words=read_words(path, first))
     model = open_model(source, scorer.ability)
     identity = scorer.identity(model)
     parts = ("weights", "config", "tokenizer", "dtype", "family", "encoding")
@@ -101,6 +106,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result) -> Replay:
     if rows is not None and second.rows is not None:
         in_rows, largest = _row_differences(rows, second.rows)
         differences += in_rows
+    if first.words is not None and second.words is not None:
+        differences += _word_differences(first.words, second.words)
     redefined = tuple(_REDEFINED.format(name, *both) for name, both in definitions.items())
     return Replay(first, second, tuple(differences), redefined, None if rows is None else len(rows), largest)
 
@@ -157,3 +164,16 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[st
     ]
     more = [f"and {counted(len(differing) - LISTED, 'other score')}"] if len(differing) > LISTED else []
     return lines + more, float(np.nanmax(distance, initial=0.0))
+
+
+def _word_differences(before: pa.Table, after: pa.Table) -> Iterator[str]:
+    """Yield how the cosines of words differ."""
+    numbers = ["cosine", "check"]
+    if before.drop_columns(numbers) != after.drop_columns(numbers):
+        yield "words: others, or in another order"
+        return
+    then, now = (table.select(numbers).to_pandas().to_numpy(dtype=np.float64) for table in (before, after))
+    far = ~(np.abs(then - now) <= COSINES_TOLERANCE) & ~(np.isnan(then) & np.isnan(now))
+    if differing := int(far.any(axis=1).sum()):
+        largest = np.nanmax(np.abs(then - now), initial=0)
+        yield f"words: {counted(differing, 'cosine')} of {len(then):,}, the largest difference {largest:.1e}"

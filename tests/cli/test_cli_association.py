@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants as hub_constants
@@ -245,6 +246,30 @@ def test_an_effect_may_differ_by_what_another_processor_changes(change: float, c
     told["figures"][0]["value"] += change
     path.write_text(json.dumps(told))
     assert typed("replay", str(path)).code == code
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("cosine", 0.5, "words: 1 cosine of"),
+        ("cosine", None, "words: 1 cosine of"),
+        ("check", 0.5, "words: 1 cosine of"),
+        ("target", "he", "words: others, or in another order"),
+    ],
+)
+def test_words_that_were_changed_are_no_replay(column: str, value: object, message: str, typed: Typed) -> None:
+    """The table of words is compared, too: figures and scores of rows may be as they were."""
+    typed("score", "vectors:v.txt", "mine@1.0.0", "--level", "word")
+    path = results_of()["weat-word"]
+    words = pq.read_table(path.with_suffix(".words.parquet"))
+    numbers = words[column].to_pylist()
+    changed = pa.array([value, *numbers[1:]], words.schema.field(column).type)
+    pq.write_table(
+        words.set_column(words.column_names.index(column), column, changed), path.with_suffix(".words.parquet")
+    )
+    done = typed("replay", str(path))
+    assert done.code == 1
+    assert message in done.out
 
 
 def test_other_vectors_are_another_model(typed: Typed, tmp_path: Path) -> None:

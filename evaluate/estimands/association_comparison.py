@@ -36,6 +36,8 @@ def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
 
     ResultError where a test is not one cosine, from -1 to 1, for each target with each attribute.
     """
+    if words["config"].null_count or words["test"].null_count:
+        raise ResultError("the table of words has words of no test: score it again")
     tests = {}
     for (config, test), part in words.to_pandas().groupby(["config", "test"], sort=False):
         sides = [part[[f"{side}_role", side]].drop_duplicates() for side in ("target", "attribute")]

@@ -251,7 +251,7 @@ def _settings(settings: object) -> tuple[int | None, bool]:
         if key not in _READ and value and value != _USUAL.get(key):
             raise Unloadable(f"its {_SETTINGS} sets {key!r:.80}, which senseprobe does not read")
     most, lower = (settings.get(key) for key in _READ)
-    if not (most is None or (isinstance(most, int) and most > 0)) or not isinstance(lower, bool | None):
+    if not (most is None or (type(most) is int and most > 0)) or not isinstance(lower, bool | None):
         raise Unloadable(f"its {_SETTINGS} has {_READ[0]} {most!r:.80} and {_READ[1]} {lower!r:.80}")
     return most, bool(lower)
 

@@ -132,6 +132,7 @@ def test_rejects_a_true_null_as_often_as_it_may() -> None:
         table(ASSOCIATIONS, cosine=7.0),
         table(ASSOCIATIONS, cosine=-math.inf),
         table(ASSOCIATIONS, check=1e308),
+        pa.concat_tables([table(ASSOCIATIONS), table(ASSOCIATIONS, test=None)]),
         table(ASSOCIATIONS).slice(1),
         pa.concat_tables([table(ASSOCIATIONS), table(ASSOCIATIONS)]),
         pa.concat_tables([table(ASSOCIATIONS).slice(0, 1), table(ASSOCIATIONS | {"x1": math.nan}).slice(1)]),

@@ -287,6 +287,7 @@ SETTINGS, PROMPTS = "sentence_bert_config", "config_sentence_transformers"
         (SETTINGS, {"transformer_task": "fill-mask"}, "sets 'transformer_task'"),
         (SETTINGS, {"modality_config": {"message": {"method": "forward"}}}, "sets 'modality_config'"),
         (SETTINGS, {"max_seq_length": "many"}, "has max_seq_length 'many'"),
+        (SETTINGS, {"max_seq_length": True}, "has max_seq_length True"),
         (PROMPTS, {"prompts": {"q": "query: "}, "default_prompt_name": "q"}, "puts the prompt 'q' before"),
     ],
 )

@@ -361,14 +361,13 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
     leading = next((wording for wording, figures in said.items() if figures), CANNOT_REACH)
     largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
     hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
-    reverse = [figure for figure in said[NOT_SHOWN] if (figure.config, figure.group) in below]
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
     clauses = {
         f"in {len(said[SHOWN])}{several}": said[SHOWN],
         f"in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else f', {THESE_WORDS}'}": said[THESE_WORDS],
         "too few words for any p to be small": said[CANNOT_REACH],
         "not estimable": said[NO_INTERVAL],
-        "the other way round, which p does not test": reverse,
+        "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
         "not judged, since over a fifth of a set has no vector": lost,
     }
     texts = [

@@ -13,10 +13,13 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import Unit
@@ -65,6 +68,9 @@ class Store:
         self._key = json.dumps(key, sort_keys=True)
         self._seed = zlib.crc32(self._key.encode())
         self._pack = struct.Struct(f"<{len(columns)}d" if width is None else f"<{width}f")
+        # Of vectors arrays: tuples of all their numbers would take eight times the memory.
+        as_array: Callable[[bytes], Any] = partial(np.frombuffer, dtype="<f4")
+        self._unpack = self._pack.unpack if width is None else as_array
         self._warn = warn
         self._db: sqlite3.Connection | None = None
         file = (
@@ -94,7 +100,7 @@ class Store:
 
         def select(db: sqlite3.Connection) -> dict[Unit, tuple[float, ...]]:
             rows = self._rows(db)
-            return {requested.pop(unit): self._pack.unpack(numbers) for unit, numbers in rows if unit in requested}
+            return {requested.pop(unit): self._unpack(numbers) for unit, numbers in rows if unit in requested}
 
         return self._use(select, {})
 

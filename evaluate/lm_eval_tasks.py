@@ -83,7 +83,7 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
     for name in configs:
         design = release.design(name)
         if not KINDS[design.kind].pairs:
-            skipped[name] = f"{design.kind} rows"
+            skipped[name] = f"{design.kind} rows, for which lm-eval has no such task"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
         kernel = PREFERENCE.kernel_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")

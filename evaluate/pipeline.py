@@ -209,7 +209,10 @@ def _run_scorers(
     """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
     model = open_model(source, scorers[0].ability)
     runs: list[RunResult] = []
-    for scorer in _offered(scorers, model, job.levels):
+    offered = _offered(scorers, model, job.levels)
+    for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
+        scorer.identity(model)
+    for scorer in offered:
         with options.store(model, scorer) as store:
             run_scorer = partial(run, model=model, scorer=scorer.id, store=store, progress=options.progress)
             probe = write(run_scorer(job), options.out)

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource
+from senseprobe.evaluate.models.vector_files import opens, path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores
@@ -21,10 +23,9 @@ from senseprobe.messages import counted, printable
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
-POINTS = 1e-6  # by which a figure may differ, in points
 LISTED = 10  # differing scores that are listed; the rest is counted
 _REDEFINED = "{} has another definition: {} then, {} now"
-_NUMBERS = ("value", "low", "high", "p", "p_holm", "neutral")
+_NUMBERS = ("value", "low", "high", "p", "p_low", "p_least", "p_holm", "neutral")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ def source_of(
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
-    if name is None and of_folder and not Path(spec).exists() and spec not in packages.packaged_models():
+    place = path_of(spec) if opens(spec) else Path(spec)
+    if name is None and of_folder and not place.exists() and spec not in packages.packaged_models():
         raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
     encoding = EncodingOptions.of_text(first.model.get("encoding", ""))
     return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
@@ -124,15 +126,16 @@ def _figure_differences(first: Result, second: Result, redefined: Set[str]) -> I
         if before is None or after is None:
             yield f"{name}: {'new' if before is None else 'no longer there'}"
             continue
+        tolerance = lookup(key[1]).replay_tolerance
         for part, then in before.items():
-            if not _same(part, then, now := after[part]):
+            if not _same(part, then, now := after[part], tolerance):
                 yield f"{name}, {part}: {then} -> {now}"
 
 
-def _same(part: str, then: Any, now: Any) -> bool:  # noqa: ANN401 - any part of a figure
-    """Return whether a part of a figure is what it was: a number in points, nearly."""
+def _same(part: str, then: Any, now: Any, tolerance: float) -> bool:  # noqa: ANN401 - any part of a figure
+    """Return whether a part of a figure is what it was, a number nearly."""
     if part in _NUMBERS and None not in (then, now):
-        return bool(abs(then - now) <= POINTS)
+        return bool(abs(then - now) <= tolerance)
     before, after = (list(value) if isinstance(value, tuple) else value for value in (then, now))
     return bool(before == after)
 
@@ -146,7 +149,7 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[st
     scores = [column for column in before.columns if column not in {"config", "id"}]
     then, now = (table[scores].to_numpy(dtype=np.float64) for table in (before, after))
     distance = np.where(np.isnan(then) & np.isnan(now), 0.0, np.abs(then - now))
-    size = np.maximum(1.0, np.maximum(np.abs(then), np.abs(now)))
+    size = np.fmax(1.0, np.fmax(np.abs(then), np.abs(now)))  # not NaN where a row has none
     differing = np.argwhere(~(distance <= TOLERANCE * size))  # not >: NaN on one side only
     lines = [
         f"row {before['id'].iloc[row]}, {scores[column]}: {then[row, column]:.9g} -> {now[row, column]:.9g}"

@@ -223,11 +223,15 @@ class UnitTable:
                 yield str(ids[row]), units[numbers[missing[:, row].argmax(), row]]
 
 
+HAS_VECTOR = "has_vector"
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
     """What figures are computed from.
 
-    - `tables`: by config its rows with their numbers, and the names of the `columns` of these.
+    - `tables`: by config its rows with their numbers, and the names of the `columns` of these; rows of association
+      tests also say whether they have a vector: `HAS_VECTOR`.
     - `words`: of association tests the cosines of words (scorers/association.py); None of others.
     """
 

@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
+from senseprobe.evaluate.units import HAS_VECTOR
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -85,6 +87,20 @@ class TestWords:
         has, missing = ({name: tuple(own) for name, own in by_set[found].items()} for found in (True, False))
         return cls(has, missing, *cosines[:, there[0]][:, :, there[1]])
 
+    def told_apart(self, rows: pd.DataFrame) -> "TestWords":
+        """Return it with the words that have a vector by the rows of the test.
+
+        Where no target has one, or no attribute, the cosines of the others are NaN, too.
+        """
+        names = rows["word"].where(rows["word"].notna(), rows["sentence"])
+        found = rows.groupby([rows["role"], names], sort=False)[HAS_VECTOR].any()
+        keys = [(*key, bool(there)) for key, there in zip(found.index, found, strict=True)]
+        has, missing = (
+            {side: tuple(word for role, word, found in keys if (role, found) == (side, wanted)) for side in SETS}
+            for wanted in (True, False)
+        )
+        return replace(self, has=has, missing={side: words for side, words in missing.items() if words})
+
     def associations(self, cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return s(w, A, B) of the words of X, and of those of Y: the mean cosine with A less that with B."""
         ends = len(self.has["X"]), len(self.has["A"])
@@ -116,25 +132,29 @@ class Weat(Estimand):
     no_parts: ClassVar[str] = "a test takes all its words"
     measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2
+    replay_tolerance: ClassVar[float] = (
+        1e-3  # it is of the scores themselves, not of their signs, over a small deviation
+    )
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
         if scope.words is None:
             return []
-        tables = _by_test(scope.words)
-        figures = [self._test(str(name), table, scope) for name, table in tables]
-        unknown = {*rows.loc[rows["word"].isna(), "test"]}
-        noted = (replace(one, note=joined(one.note, NO_WORDS if one.group in unknown else "")) for one in figures)
-        return with_corrected([*noted])
+        tables = dict(iter(scope.words.groupby("test", sort=False)))
+        none = scope.words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
+        return with_corrected([self._test(name, own, tables.get(name, none), scope) for name, own in _by_test(rows)])
 
-    def _test(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
+    def _test(self, name: str, rows: pd.DataFrame, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)
-        facts = {"identity": _identity(table), "missing": words.missing}
+        words = words if all(words.has.values()) else words.told_apart(rows)
         levels = {side: len(own) for side, own in words.has.items()}
-        if not all(levels.values()):
-            lacking = " and ".join(side for side, count in levels.items() if not count)
-            return self._figure(name, scope, levels, value=None, note=f"no word of {lacking} has a vector", **facts)
-        return self._figure(name, scope, levels, **self._effect(words, scope), **facts)
+        lost = sum(map(len, words.missing.values()))
+        lacking = " and ".join(side for side, count in levels.items() if not count)
+        none: dict[str, Any] = {"value": None, "note": f"no word of {lacking} has a vector"}
+        fields = none if lacking else self._effect(words, scope)
+        fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "")
+        facts = {"identity": _identity(rows), "missing": words.missing}
+        return self._figure(name, scope, levels, lost, **fields, **facts)
 
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
         """Return effect, interval, p and notes of a test all of whose sets have words."""
@@ -143,14 +163,27 @@ class Weat(Estimand):
         if value is None:
             return {"value": None, "note": "all targets have the same association"}
         ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
-        few = f"{NOT_ESTIMABLE} from under {FEWEST_LEVELS} words in a set" if ends is None else ""
-        tested = division_p(x, y, two_sided=self.two_sided, exact=self.exact)
         interval = {} if ends is None else {"low": ends[0], "high": ends[1], "method": "jackknife"}
-        note = joined(few, _turned(words))
-        return {"value": value, **interval, **_p_fields(tested), "note": note}
+        tested, inexact = self._p(x, y)
+        notes = "" if ends else _no_interval(words), inexact, _turned(words)
+        return {"value": value, **interval, **_p_fields(tested), "note": joined(*notes)}
 
-    def _figure(self, test: str, scope: Scope, levels: Mapping[str, int], **fields: Any) -> Figure:  # noqa: ANN401
-        scored, unscored = sum(levels.values()), sum(map(len, fields.get("missing", {}).values()))
+    def _p(self, x: FloatArray, y: FloatArray) -> tuple[EnclosedP, str]:
+        """Return p, and why it is only enclosed where it was to be counted exactly."""
+        try:
+            return division_p(x, y, two_sided=self.two_sided, exact=self.exact), ""
+        except ResultError as error:  # too many targets, or too little memory: other tests of the release have theirs
+            return division_p(x, y, two_sided=self.two_sided), f"p is only enclosed: {error}"
+
+    def _figure(
+        self,
+        test: str,
+        scope: Scope,
+        levels: Mapping[str, int],
+        unscored: int,
+        **fields: Any,  # noqa: ANN401
+    ) -> Figure:
+        scored = sum(levels.values())
         return Figure(
             config=scope.config,
             sense_type=scope.design.sense_type,
@@ -207,14 +240,15 @@ class SentenceWeat(Weat):
 
     def _sentences(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         scores = {side: table.loc[table["role"] == side, "score"].to_numpy(dtype=np.float64) for side in SETS}
+        lost = sum(int(np.isnan(values).sum()) for values in scores.values())
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
         value = effect_size(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
-        identity = _identity(table)
+        fields: dict[str, Any] = {"value": value, "identity": _identity(table)}
         if value is None:
-            return self._figure(name, scope, levels, value=None, identity=identity, note="no effect can be computed")
+            return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
         tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
-        return self._figure(name, scope, levels, value=value, identity=identity, **_p_fields(tested))
+        return self._figure(name, scope, levels, lost, **fields, **_p_fields(tested))
 
 
 def _identity(table: pd.DataFrame) -> str:
@@ -226,7 +260,12 @@ def _identity(table: pd.DataFrame) -> str:
 def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the rows of each test: weat2 before weat10."""
     tests = ((str(name), rows) for name, rows in table.groupby("test", sort=False))
-    return sorted(tests, key=lambda test: [int(part) if part.isdigit() else part for part in _NUMBER.split(test[0])])
+    return sorted(tests, key=lambda test: _number_parts(test[0]))
+
+
+def _number_parts(name: str) -> list[str | int]:
+    """Return text and numbers of a name in turn: text, a number, text."""
+    return [int(part) if index % 2 else part for index, part in enumerate(_NUMBER.split(name))]
 
 
 def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
@@ -236,6 +275,12 @@ def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
         "p_low": None if tested.low == tested.high else tested.low,
         "p_least": tested.least,
     }
+
+
+def _no_interval(words: TestWords) -> str:
+    """Return why a test has no interval."""
+    few = min(map(len, words.has.values())) < FEWEST_LEVELS
+    return f"{NOT_ESTIMABLE} {f'from under {FEWEST_LEVELS} words in a set' if few else 'where no word scatters'}"
 
 
 def _turned(words: TestWords) -> str:

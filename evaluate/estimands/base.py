@@ -139,6 +139,7 @@ class Estimand:
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
     measure: ClassVar[str] = "points"  # what its figures are counted in
     decimals: ClassVar[int] = 1  # of its figures in print
+    replay_tolerance: ClassVar[float] = 1e-6  # by which its numbers may differ where scores are nearly the same
 
     @property
     def from_zero(self) -> bool:

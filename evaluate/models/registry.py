@@ -199,6 +199,8 @@ def load(
     ability = ability or ability_of(spec)
     stated = _stated(spec, ability, labels)
     if opens(spec):
+        if dtype != "float32":
+            raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave the number format out")
         return cast("Model", VectorFile.load(spec, encoding))
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):

@@ -66,7 +66,7 @@ class VectorFile:
 
     def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:
         if options.layer is not None or options.start is not None or options.pooling not in (None, "mean"):
-            raise ModelError(f"{name} is a file of vectors: it has no layers, no tokens before a text, and only means")
+            raise ModelError(f"{name} has vectors of words: it has no layers, no tokens before a text, and only means")
         if table.tokens and options.lower is not None:
             raise ModelError(f"{name} has a tokenizer of its own, which decides about lower case")
         self.name, self.table, self.dimensions = name, table, table.dimensions

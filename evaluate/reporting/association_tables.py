@@ -80,9 +80,9 @@ PROPORTION = (
     "of no identity, and vectors that cannot be compared."
 )
 SIDE_BY_SIDE = (
-    "The effect of each test, as in Tables 3 to 5 of Tan and Celis (2019), with p after correction. That one level or "
-    "model shows an effect and another does not is no difference between the two: senseprobe compare tests that for "
-    "two models."
+    "The effect of each test, as in Tables 3 to 5 of Tan and Celis (2019), with p after correction; these words: these "
+    "attribute words only; other way: Y nearer to A, which p does not test. That one level or model shows an effect "
+    "and another does not is no difference between the two: senseprobe compare tests that for two models."
 )
 
 
@@ -312,7 +312,11 @@ def is_significant(figure: Figure) -> bool:
 
 
 def build_level_section(tested: Sequence[TestedInput]) -> Section:
-    """Return their Tables 3 to 5: each test at each level, models side by side, and where levels differ."""
+    """Return their Tables 3 to 5: each test at each level, models side by side, and where levels differ.
+
+    Results of which no test can be read are left out.
+    """
+    tested = [part for part in tested if part.judged]
     rows = align([[*_keyed_tests(part)] for part in tested])
     tables: dict[tuple[str, str], list[tuple[Cell, ...]]] = {}
     for (config, identity, test), cells in rows.items():
@@ -324,7 +328,7 @@ def build_level_section(tested: Sequence[TestedInput]) -> Section:
         )
         row = (Cell(test, note, "name"), *map(_build_level_cell, tested, cells))
         tables.setdefault((config, identity), []).append(row)
-    headings = ("test", *range(len(tested)))
+    headings: tuple[str | int, ...] = ("test", *(part.number for part in tested))
     return table_section(
         "The same tests side by side",
         [SIDE_BY_SIDE, *_compare_levels(tested)],

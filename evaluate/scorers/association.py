@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
-from senseprobe.evaluate.units import ScoredRows, Unit, UnitTable
+from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable
 from senseprobe.messages import offered
 from senseprobe.statistics import FloatArray, pairwise_cosines
 
@@ -84,15 +84,16 @@ def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked
     """
     tables, words = {}, []
     for config, table in units.rows.items():
-        poolings = np.split(units.vectors(config, text), 2 if checked else 1, axis=1)
         lacking = {word for word in table["word"].dropna().unique() if model.lacks(str(word))}
         unknown = table["word"].isin(lacking).to_numpy(dtype=np.bool_)
+        known = np.where(unknown[:, None], np.float32(np.nan), units.vectors(config, text))
+        poolings = np.split(known, 2 if checked else 1, axis=1)
         scores, roles = np.full(len(table), np.nan), table["role"].to_numpy(dtype=object)
         for test, rows in _tests(table):
-            vectors = [np.where(unknown[rows, None], np.nan, pooled[rows]).astype(np.float64) for pooled in poolings]
+            vectors = [pooled[rows].astype(np.float64) for pooled in poolings]
             scores[rows] = _associations(vectors[0], roles[rows])
             words.append(_cosines(table.iloc[rows], vectors, text).assign(config=config, test=test))
-        tables[config] = table.assign(score=scores)
+        tables[config] = table.assign(score=scores, **{HAS_VECTOR: np.isfinite(poolings[0]).all(axis=1)})
     joined = pd.concat(words, ignore_index=True)[COSINES.names] if words else COSINES.empty_table().to_pandas()
     return ScoredRows(tables, ["score"], joined)
 

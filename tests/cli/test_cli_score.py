@@ -238,10 +238,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0 -m bleu", "unknown scorer bleu: there is aul, "),
         ("score bert sssb@1.0.0 -m ppl", "unknown scorer ppl: did you mean 'pll'? there is aul, "),
         ("score bert sssb@1.0.0 -e tie", "unknown estimand tie: there is "),
-        (
-            "score bert association@1.0.0 --level words",
-            "unknown level words: did you mean 'word'? there is word, sent, cword",
-        ),
+        ("score bert association@1.0.0 -m aul", "association@1.0.0 holds association rows, which scorers such as weat"),
         (
             "score bert nli-control@1.0.0:nationality",
             "nli-control@1.0.0:nationality holds inference rows, which scorers",

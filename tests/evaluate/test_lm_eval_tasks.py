@@ -178,6 +178,8 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path, monkeypatch: pyt
         export(sssb, None, tmp_path / "file" / "below")
     with pytest.raises(SenseprobeError, match=r"nli-control@1\.0\.0 has no pairs .*occupation: inference rows"):
         export(api.load("nli-control@1.0.0"), None, tmp_path / "none")
+    with pytest.raises(SenseprobeError, match=r"unbleached: association rows, for which lm-eval has no such task\)"):
+        export(api.load("association@1.1.0"), None, tmp_path / "none")
     with pytest.raises(ReleaseError, match="has no config 'nouns'"):
         export(sssb, "nouns", tmp_path / "none")
 

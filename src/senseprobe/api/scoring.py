@@ -244,7 +244,10 @@ def _key_vectors(vectors: Vectors, job: ScoringJob) -> tuple[Mapping[str, ArrayL
     levels = ("sent",) if any(row.get("sentence") for row in rows) else ("word",)
     if isinstance(vectors, Mapping):
         return vectors, levels
-    array = np.asarray(vectors)
+    try:
+        array = np.asarray(vectors)
+    except (ValueError, TypeError, RuntimeError) as error:  # rows of unequal length; what torch refuses
+        raise SenseprobeError(f"what was given cannot be read as an array of vectors: {error}") from error
     if not rows or array.ndim != 2 or len(array) != len(rows):
         shape = " by ".join(map(str, array.shape)) or "one number"
         raise SenseprobeError(
@@ -253,7 +256,8 @@ def _key_vectors(vectors: Vectors, job: ScoringJob) -> tuple[Mapping[str, ArrayL
         )
     keyed: dict[str, ArrayLike] = {}
     for text, vector in zip(texts, array, strict=True):
-        if not np.array_equal(keyed.setdefault(text, vector), vector):
+        first = keyed.setdefault(text, vector)
+        if first is not vector and not np.array_equal(first, vector):
             raise SenseprobeError(f"{text!r} stands in several rows with different vectors: give it one")
     return keyed, levels
 
@@ -282,7 +286,8 @@ def replay(
     source = replays.source_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
-    job = _job(where, first.seed, first.limit, estimands, first.release["config"])
+    libraries = LIBRARIES if source.reads_texts else ()
+    job = _job(where, first.seed, first.limit, estimands, first.release["config"], libraries)
     return replays.replay(job, source, first, Path(result), progress)
 
 

@@ -285,8 +285,12 @@ def _association(
 ) -> _Completed:
     rows = [_association_row(row, number, source.language) for number, row in enumerate(records)]
     roles: dict[str, set[str]] = {}
+    identities: dict[str, str | None] = {}
     for row in rows:
         roles.setdefault(row["test"], set()).add(row["role"])
+        if (first := identities.setdefault(row["test"], row.get("identity"))) != row.get("identity"):
+            both = f"{first!r} and {row['identity']!r}"
+            raise SenseprobeError(f"test {row['test']!r} has the identities {both}: give it one")
     for test, there in roles.items():
         if missing := [role for role in SETS if role not in there]:
             raise SenseprobeError(f"test {test!r} has no rows of {' and '.join(missing)}: it takes X, Y, A and B")

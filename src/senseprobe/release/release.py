@@ -74,12 +74,11 @@ class Release:
         columns = design_schema(self.design(config))
         schema = pa.schema([column for column in columns if spans or not pa.types.is_struct(column.type)])
         if rows is None:
-            whole: pd.DataFrame = pa.Table.from_batches(self.batches(config, schema.names), schema).to_pandas()
-            return whole
+            whole = pa.Table.from_batches(self.batches(config, schema.names), schema)
+            return _as_pandas(whole)
         # Column by column: a reader holds a whole page, 262,144 values, of each column that it reads.
         parts = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
-        some: pd.DataFrame = pa.table([part.column(0) for part in parts], schema).to_pandas()
-        return some.set_axis(rows)
+        return _as_pandas(pa.table([part.column(0) for part in parts], schema)).set_axis(rows)
 
     def to_pandas(self, config: str) -> "pd.DataFrame":
         """Return the rows of a config as a pandas table, indexed by row number (from 0)."""
@@ -101,6 +100,12 @@ class Release:
         """Return name, size and place in a line."""
         rows = sum(int(self.manifest.config(config)["rows"]) for config in self.configs)
         return f"<Release {self.manifest.name}: {rows:,} rows in {len(self.configs)} configs, {self.folder}>"
+
+
+def _as_pandas(table: pa.Table) -> "pd.DataFrame":
+    """Return a table of pandas; the ends of spans are integers, also where some rows have none."""
+    converted: pd.DataFrame = table.to_pandas(integer_object_nulls=True)
+    return converted
 
 
 def _only(batches: Iterable[pa.RecordBatch], rows: "NDArray[np.int64]") -> Iterator[pa.RecordBatch]:

@@ -12,7 +12,7 @@ from senseprobe.generator.kinds.base import Location, ReferenceChecker
 from senseprobe.generator.schema import Binding, Frame, Front, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
 from senseprobe.generator.word_lists import Word, WordList, WordLists
-from senseprobe.messages import nearest
+from senseprobe.messages import listed, nearest
 from senseprobe.records import Finding
 from senseprobe.release.schema import FULL, row_schema
 
@@ -144,8 +144,9 @@ class _Resolver:
         if not matches:
             self._add_lacking(table, ("slots", name, "where"), *_unmatched(slot, words))
         slugs = Counter(word.slug for word in matches)
-        for twice in sorted(slug for slug, times in slugs.items() if times > 1):
-            self.add(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
+        if twice := sorted(slug for slug, times in slugs.items() if times > 1):
+            names = f"{listed(map(repr, twice))} would {'each ' if len(twice) > 1 else ''}name two rows"
+            self.add(location, "E114", names, "narrow `where`, or give the list a column `slug` that tells them apart")
         return matches
 
     def _binding(self, value: Binding, location: Location) -> ResolvedBinding:

@@ -310,6 +310,26 @@ def with_corrected(figures: Sequence[Figure]) -> list[Figure]:
     return results
 
 
+def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[tuple[str, str]]:
+    """Return config and name of the tests whose effect lies the other way round, Y nearer to A, beyond chance.
+
+    A one-sided p does not ask for that. It would be small, after correction, were X and Y exchanged; or the interval
+    lies below 0.
+    """
+    exchanged: dict[tuple[str, str], list[Figure]] = {}
+    found = set()
+    for weat, figure in tests:
+        if weat.two_sided or figure.p is None or figure.p_least is None or weat.lost_too_many(figure):
+            continue
+        if figure.high is not None and figure.high < 0:
+            found.add((figure.config, figure.group or ""))
+        below = 1 - (figure.p if figure.p_low is None else figure.p_low) + figure.p_least  # those that tie count, too
+        exchanged.setdefault((figure.config, weat.id), []).append(replace(figure, p=min(below, 1.0)))
+    corrected = (figure for family in exchanged.values() for figure in with_corrected(family))
+    small = (figure for figure in corrected if figure.p_holm is not None and figure.p_holm <= ALPHA)
+    return found | {(figure.config, figure.group or "") for figure in small if (figure.value or 0.0) < 0}
+
+
 WEAT = Weat(
     id="weat",
     title="effect size of an association test",

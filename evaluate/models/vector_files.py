@@ -93,11 +93,18 @@ class VectorFile:
         """
         words, rows = ([*vectors], [*vectors.values()]) if isinstance(vectors, Mapping) else vectors
         with explained(Path(name)):
+            odd = next((index for index, row in enumerate(rows) if np.size(row) != np.size(rows[0])), 0)
+            if odd:
+                lengths = (f"{words[index]!r} has {np.size(rows[index])} numbers" for index in (odd, 0))
+                raise Unusable(f"{', and '.join(lengths)}: give all vectors one length")
             matrix = np.asarray(rows)
             if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or 0 in matrix.shape or len(words) != len(matrix):
                 raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: it takes a vector for each")
             if not all(isinstance(word, str) for word in words):
                 raise Unusable("not all of its keys are texts")
+            finite = np.isfinite(matrix).all(axis=1)
+            if not finite.all():
+                raise Unusable(f"the vector of {words[int(finite.argmin())]!r} has a number that is not finite")
             matrix = check_finite(matrix, range(len(matrix)))
         table = VectorTable(
             "from Python", (), Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), lambda rows: matrix[[*rows]]

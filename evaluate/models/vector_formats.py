@@ -55,7 +55,7 @@ def open_vectors(path: Path) -> VectorTable:
     if path.is_dir():
         path = _file_in(path)
     if not path.is_file():
-        raise ModelError(f"no file of vectors {printable(str(path))}")
+        raise ModelError(f"no file of vectors {printable(str(path))} (`senseprobe fetch glove` gets GloVe)")
     with explained(path):
         with path.open("rb") as file:
             start = file.read(MOST_LINE)

@@ -102,9 +102,9 @@ def build_word_section(tested: Sequence[TestedInput]) -> Section:
 
 
 def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
-    """Yield heat maps of the tests with the largest effects that are shown, else of the largest effect."""
+    """Yield heat maps of the tests with the largest effects that are shown, else of the largest either way."""
     tests = [test for test in part.judged if test[1].value is not None]
-    tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -(test[1].value or 0.0)))
+    tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -abs(test[1].value or 0.0)))
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
         words = part.words.get((figure.config, figure.group or ""))
         if words is not None and all(words.has.values()):
@@ -152,7 +152,7 @@ def _find_ends(values: FloatArray, most: int) -> IntArray:
 def _build_pulled_table(part: TestedInput) -> Table:
     """Return the words of each test that are pulled most to A, and most to B, with their associations."""
     rows = []
-    for _, figure in part.tests:
+    for _, figure in part.judged:
         words = part.words.get((figure.config, figure.group or ""))
         if words is None or not all(words.has.values()):
             continue

@@ -54,7 +54,7 @@ def summarize_tests(pair: ModelComparison, names: Sequence[str]) -> str:
     )
     verb = "is" if len(differing) == 1 or (not differing and len(compared) == 1) else "are"
     keys = ([(row.config, row.group or "") for row in rows] for rows in (differing, pair.comparisons))
-    which = f": {name_tests(*keys)}" if differing else ""
+    which = f": {name_tests(*keys)}; of other attribute words that says nothing" if differing else ""
     return f"{text} {verb} shown to differ{which}."
 
 

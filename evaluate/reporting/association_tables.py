@@ -8,7 +8,7 @@ from senseprobe.charts import Axis
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.caveats import fitness_lines
 from senseprobe.evaluate.control import same_model
-from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_WORDS, TestWords, Weat
+from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_WORDS, TestWords, Weat, find_reversed
 from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import align
@@ -68,6 +68,9 @@ IDENTITIES = {
 SHORT = {SHOWN: "shown", THESE_WORDS: "these words"}
 """What is said of an effect in a narrow column, by what its test says; the others are in the colour of small print."""
 
+OTHER_WAY = "the other way round"
+"""What is said of an effect below 0 that a one-sided p does not ask for."""
+
 OVERALL = "overall"
 BY_IDENTITY = "Proportion of tests with an effect, by identity"
 PROPORTION = (
@@ -77,9 +80,9 @@ PROPORTION = (
     "of no identity, and vectors that cannot be compared."
 )
 SIDE_BY_SIDE = (
-    "The effect of each test, as in their Tables 3 to 5, with p after correction; these words: these attribute words "
-    "only. That one level or model shows an effect and another does not is no difference between the two: `senseprobe "
-    "compare` tests that for two models."
+    "The effect of each test, as in Tables 3 to 5 of Tan and Celis (2019), with p after correction; these words: these "
+    "attribute words only; other way: Y nearer to A, which p does not test. That one level or model shows an effect "
+    "and another does not is no difference between the two: senseprobe compare tests that for two models."
 )
 
 
@@ -105,6 +108,11 @@ class TestedInput:
     def judged(self) -> list[tuple[Weat, Figure]]:
         """Its tests that can be read."""
         return [(weat, figure) for weat, figure in self.tests if not self.source.why_unread(figure.config)]
+
+    @cached_property
+    def reversed(self) -> set[TestKey]:
+        """Those whose effect lies the other way round, which a one-sided p does not test."""
+        return find_reversed(self.judged)
 
     @property
     def level(self) -> str:
@@ -163,6 +171,8 @@ def build_verdict_section(tested: Sequence[TestedInput], caveats: Sequence[str])
         headings = (part.number, "verdict", "largest effect [95 %], bars from -2 to +2", "for example")
         closed = number >= MOST_OPEN or not part.source.is_comparable
         tables.append(Table(caption, headings, rows, "" if number else f"{EFFECTS} {NOT_NONE}", closed, AXIS))
+    tried = f"p is corrected within each result: who reads {len(tested)} of them has tried {len(tested)}."
+    caveats = caveats if len(tested) == 1 else (tried, *caveats)
     paragraphs = (QUESTION, *caveats, *_describe_missing(tested), *_describe_fitness(tested), *_describe_turned(tested))
     return Section("What it shows", paragraphs, tables=tuple(tables))
 
@@ -176,7 +186,9 @@ def _summarize(part: TestedInput) -> str:
     shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
     total = counted(len(part.tests), "test")
     text = f"Shown in {len(shown)} of {total}" + (f": {part.name_tests(shown)}" if shown else "")
-    return f"{text}; in {len(these)} more for these attribute words only." if these else f"{text}."
+    text += f"; in {len(these)} more for these attribute words only" if these else ""
+    reverse = [(f.config, f.group or "") for _, f in part.tests if (f.config, f.group) in part.reversed]
+    return f"{text}; the other way round in {len(reverse)}: {part.name_tests(reverse)}." if reverse else f"{text}."
 
 
 def _build_verdict_row(verdict: Verdict, part: TestedInput) -> tuple[Cell, ...]:
@@ -319,7 +331,7 @@ def build_level_section(tested: Sequence[TestedInput]) -> Section:
     headings: tuple[str | int, ...] = ("test", *(part.number for part in tested))
     return table_section(
         "The same tests side by side",
-        [*_compare_levels(tested), SIDE_BY_SIDE],
+        [SIDE_BY_SIDE, *_compare_levels(tested)],
         [Table(", ".join(filter(None, key[::-1])), headings, tuple(members)) for key, members in tables.items()],
     )
 
@@ -339,7 +351,8 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
         return Cell(value, UNREAD, "quiet")
     wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     corrected = notation.format_test(figure)[1]
-    note = ", ".join(filter(None, (SHORT.get(wording, ""), corrected if figure.p_holm is None else f"p {corrected}")))
+    said = "other way" if (figure.config, figure.group) in part.reversed else SHORT.get(wording, "")
+    note = ", ".join(filter(None, (said, corrected if figure.p_holm is None else f"p {corrected}")))
     return Cell(value, note, "number" if wording in SHORT else "quiet")
 
 
@@ -355,7 +368,10 @@ def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
             sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))
             names = [f" ({levels['sent'].name_tests(sorted(keys))})" if keys else "" for _, keys in sets]
             texts = [f"{len(keys)} {where}{own}" for (where, keys), own in zip(sets, names, strict=True)]
-            yield f"{_name_model(parts)}: with p < {PAPER_LEVEL:g} and an effect above 0, {'; '.join(texts)}."
+            yield (
+                f"{_name_model(parts)}, counted as they do, with p < {PAPER_LEVEL:g}, not corrected, and an effect "
+                f"above 0: {'; '.join(texts)}."
+            )
 
 
 # --- Each test --------------------------------------------------------------------------------------------------------
@@ -379,7 +395,8 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
     lost = weat.lost_too_many(figure)
     wording = UNREAD if lost or part.source.why_unread(figure.config) else weat.wording(figure)
-    notes = [figure.note, "not judged: over a fifth of a set has no vector" if lost else ""]
+    other_way = f"{OTHER_WAY}: Y nearer to A" if (figure.config, figure.group) in part.reversed else ""
+    notes = [other_way, figure.note, "not judged: over a fifth of a set has no vector" if lost else ""]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),

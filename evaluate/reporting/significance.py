@@ -62,7 +62,7 @@ def require_comparable(inputs: Sequence[ReportInput]) -> None:
     if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
-            "two scorers are not on one scale"
+            "two scorers are not on one scale; name those of one"
         )
     if len({source.result.scale for source in inputs}) > 1:
         raise ResultError("the results have numbers on different scales (log, probability): score the models again")

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
-from senseprobe.evaluate.estimands.association import SETS, Weat
+from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed
 from senseprobe.evaluate.reporting.association_comparison import (
     HOW,
     describe_words,
@@ -17,6 +17,7 @@ from senseprobe.evaluate.reporting.association_comparison import (
     summarize_tests,
     tell_test,
 )
+from senseprobe.evaluate.reporting.association_tables import name_tests
 from senseprobe.evaluate.reporting.comparison_page import (
     BY_DIFFERENCE,
     DISAGREEMENT,
@@ -50,9 +51,9 @@ from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
 
 TESTS = (
-    "p is one-sided, of these attribute words, and corrected over the tests of a config (Tarone, then Holm). Shown: "
-    "the interval lies above 0, too. These attribute words only: it includes 0. Not shown does not mean that there is "
-    "none."
+    "p is one-sided unless a title says otherwise, of these attribute words, and corrected over the tests of a config "
+    "(Tarone, then Holm). Shown: the interval excludes 0, too. These attribute words only: it includes 0. Not shown "
+    "does not mean that there is none."
 )
 """The last line on association tests."""
 
@@ -114,7 +115,10 @@ def _summarize_tests(result: Result) -> Summary:
     columns |= dict.fromkeys(("reads", "without a vector"), "left")
     source = ReportInput(result=result)
     tables: dict[tuple[str, Weat], list[tuple[str, ...]]] = {}
-    for weat, figure in (test for own in (False, True) for test in find_tests(result.figures, variants=own)):
+    tests = [test for own in (False, True) for test in find_tests(result.figures, variants=own)]
+    asked = [(weat, figure) for weat, figure in tests if not weat.variant_of and not source.why_unread(figure.config)]
+    reverse = find_reversed(asked)
+    for weat, figure in tests:
         tables.setdefault((figure.config, weat), []).append(_test_row(weat, figure, source))
     for (config, weat), rows in tables.items():
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}:{config}, {weat.title}"
@@ -124,6 +128,9 @@ def _summarize_tests(result: Result) -> Summary:
     yield result.signature
     why = "" if source.is_comparable else NOT_COMPARABLE
     yield from filter(None, [why, flipped_text(result), *fitness_lines(result.fitness)])
+    if reverse:
+        named = name_tests(sorted(reverse), [(figure.config, figure.group or "") for _, figure in asked])
+        yield f"the other way round, Y nearer to A, which p does not test (-e weat-two-sided does): {named}"
     yield TESTS
 
 

@@ -22,7 +22,9 @@ from senseprobe.evaluate.estimands.association import (
     SHOWN,
     THESE_WORDS,
     Weat,
+    find_reversed,
 )
+from senseprobe.evaluate.estimands.association_comparison import TestKey
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import ReportInput
@@ -341,15 +343,16 @@ def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[W
 
 def _judge_tests(source: ReportInput) -> Iterator[Verdict]:
     """Yield a verdict for each identity of each config."""
+    below = find_reversed(find_tests(source.result.figures))
     for (config, identity), tests in group_tests(source.result.figures).items():
         if reason := source.why_unread(config):
             of = counted(len(tests), "test")
             yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
         else:
-            yield _judge_family(config, identity, tests)
+            yield _judge_family(config, identity, tests, below)
 
 
-def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]]) -> Verdict:
+def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
     """Return the verdict of the tests of an identity: how many say what, and which."""
     said: dict[str, list[Figure]] = {wording: [] for wording in WORDINGS}
     lost: list[Figure] = []
@@ -358,14 +361,13 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
     leading = next((wording for wording, figures in said.items() if figures), CANNOT_REACH)
     largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
     hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
-    reverse = [figure for figure in said[NOT_SHOWN] if figure.high is not None and figure.high < 0]
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
     clauses = {
         f"in {len(said[SHOWN])}{several}": said[SHOWN],
         f"in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else f', {THESE_WORDS}'}": said[THESE_WORDS],
         "too few words for any p to be small": said[CANNOT_REACH],
         "not estimable": said[NO_INTERVAL],
-        "the other way round, which p does not test": reverse,
+        "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
         "not judged, since over a fifth of a set has no vector": lost,
     }
     texts = [

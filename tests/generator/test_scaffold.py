@@ -383,6 +383,32 @@ def test_nothing_is_written_where_something_is_in_the_way(project: Path, run: Ru
     assert tree(project) == before
 
 
+def test_words_of_two_association_tests(project: Path, run: Run) -> None:
+    """One line for all that stand in both, which says what to do; with a column `slug`, as it says, there is none."""
+    run("new", "a/b", "--kind", "association")
+    words, descriptor = project / "wordlists" / "foods.csv", project / "wordlists" / "datapackage.yaml"
+    head, *rows = words.read_text().splitlines()
+    both = [*rows, *(row.replace(",foods,", ",meals,") for row in rows)]
+    words.write_text("\n".join([head, *both]) + "\n")
+    (before, key, after) = descriptor.read_text().partition("[test, role, word]")
+    assert key
+    lines = [line for line in run("lint", "a/b", code=1).splitlines() if " E114 " in line]
+    told = (
+        "'apple', 'carrot', 'cherry', 'cucumber', 'leek' and 5 more would each name two rows (narrow `where`, or give "
+    )
+    assert [line.partition(" E114 ")[2] for line in lines][:1] == [
+        f"{told}the list a column `slug` that tells them apart)"
+    ]
+    assert len(lines) == 2  # things, and adjectives
+
+    words.write_text("\n".join([f"{head},slug", *(f"{row},{'-'.join(row.split(',')[1::-1])}" for row in both)]) + "\n")
+    field = "{name: test, type: string, constraints: {required: true}}"
+    assert field in after
+    slug = f"{field}\n        - {{name: slug, type: string, constraints: {{required: true}}}}"
+    descriptor.write_text(before + key + after.replace(field, slug))
+    assert " E114 " not in run("lint", "a/b", code=1)
+
+
 def test_a_file_that_no_descriptor_knows_is_left_alone(project: Path, run: Run) -> None:
     """It may be somebody's work."""
     (project / "wordlists" / "foods.csv").write_text("word\nbread\n")

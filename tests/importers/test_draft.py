@@ -210,6 +210,22 @@ def test_words_alone_and_sentences_alone() -> None:
     assert {*sentences.left_out} == {"level word", "level cword"}
 
 
+def test_what_is_said_of_levels() -> None:
+    """At the line that calls; nothing where the level is named, or where vectors of the reader's own have one."""
+    words = MEMBERS.drop(columns="sentence").drop_duplicates("word")
+    own = {word: [1.0, number] for number, word in enumerate(words["word"])}
+    assert len(senseprobe.score(own, words)) == 1  # a warning would be an error
+    missing = pytest.raises(SenseprobeError, match="no file of vectors")
+    with (
+        pytest.warns(UserWarning, match="level sent, level cword, which would need a column `sentence`") as told,
+        missing,
+    ):
+        senseprobe.score("vectors:nothing", words)
+    assert [(warning.filename, len(told)) for warning in told] == [(__file__, 1)]
+    with pytest.raises(SenseprobeError, match="no file of vectors"):
+        senseprobe.score("vectors:nothing", words, level="word")
+
+
 @pytest.mark.parametrize(
     ("column", "cell", "message"),
     [

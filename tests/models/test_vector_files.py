@@ -250,9 +250,9 @@ def test_vectors_from_python() -> None:
     ("vectors", "message"),
     [
         ({}, "mine: 0 texts, and numbers of shape"),
-        ({"a": np.ones(2), "b": np.ones(3)}, "mine: cannot be read as vectors"),
+        ({"a": np.ones(2), "b": np.ones(3)}, "mine: 'b' has 3 numbers, and 'a' has 2 numbers: give all vectors one"),
         ((["a"], np.ones((2, 2))), "1 texts, and numbers of shape"),
-        ({"a": np.array([1.0, np.nan])}, "row 1 has a number that is not finite"),
+        ({"a": np.array([1.0, np.nan])}, "the vector of 'a' has a number that is not finite"),
         ({"a": np.array(["x", "y"])}, "numbers of shape"),
         ({3: np.ones(2)}, "not all of its keys are texts"),
     ],

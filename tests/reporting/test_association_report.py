@@ -214,7 +214,10 @@ def test_first_screen() -> None:
     text = page(result()).text
     assert "do the words of X lie nearer to the attributes A" in text
     assert "weat-word · org/model: left out, since they have no vector: sine, cosine, pi." in text
-    assert "Shown in 2 of 7 tests: weat3, weat6; in 1 more for these attribute words only." in text
+    assert (
+        "Shown in 2 of 7 tests: weat3, weat6; in 1 more for these attribute words only; the other way round "
+        "in 1: weat5b."
+    ) in text
     assert "Adam, Harry nearer to joy; Ebony, Jamel to filth" in text
 
 
@@ -253,8 +256,8 @@ def test_levels_side_by_side() -> None:
     cword = result("cword", unshown("a"), shown_test("b"), shown_test("c"))
     shown = page(sent, cword)
     assert (
-        "org/model: with p < 0.01 and an effect above 0, 1 at both levels (b); 1 only at cword (c); 1 only at sent (a)."
-        in (shown.text)
+        "org/model, counted as they do, with p < 0.01, not corrected, and an effect above 0: 1 at both levels (b); 1 "
+        "only at cword (c); 1 only at sent (a)." in shown.text
     )
     row = next(row for row in shown.rows if row[0].startswith("a Adam / Ebony"))
     assert row[1:] == ["+1.00 shown, p 0.0100", "+0.40 p 0.9000"]
@@ -421,7 +424,10 @@ def test_a_difference_in_words() -> None:
     found = replace(comparison.comparisons[0], p_holm=0.049, scored=3, unscored=1)
     pairs = [replace(comparison, comparisons=(found, replace(found, group="less", difference=-3.1)))]
     shown = Page(document.render_html(build_report(inputs, pairs)))
-    assert "one and two: 2 of 2 tests are shown to differ: less, weat3." in shown.text
+    assert (
+        "one and two: 2 of 2 tests are shown to differ: less, weat3; of other attribute words that says nothing."
+        in shown.text
+    )
     words = {row[0]: row[4:] for row in shown.rows if len(row) == 6}
     assert words["weat3 bleached"] == ["3 of 4", "one has X nearer to A than two"]
     assert words["less bleached"] == ["3 of 4", "two has X nearer to A than one"]

@@ -161,7 +161,7 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     told = refused([a, replace(b, scorer="pll")], tmp_path / "scorer")
     assert told == (
         "models are compared by one scorer, and these results are of aul and pll: numbers of two scorers are not on "
-        "one scale"
+        "one scale; name those of one"
     )
     told = refused([a, replace(b, limit=50)], tmp_path / "limit")
     assert told == "the results are not of the same rows: some are of one config, or of a sample (--limit)"

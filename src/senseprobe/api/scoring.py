@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +14,6 @@ from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from warnings import warn
 
 import numpy as np
 
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]
 LIBRARIES = ("torch", "transformers")
 """What models of texts are run by; files of vectors need none."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line that called senseprobe from outside."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "senseprobe":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
@@ -154,8 +163,9 @@ def score(
     source = _source(model, tokenizer, name, loading, options)
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
     libraries = LIBRARIES if source.reads_texts else ()
-    job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config, libraries)
     levels = (level,) if isinstance(level, str) else tuple(level)
+    named = bool(levels) or not (source.model is None or source.reads_texts)
+    job = _job(_resolve_release(release, factors, say, level_named=named), seed, limit, estimands, config, libraries)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if source.model is not None and not source.reads_texts:
         keyed, own = _key_vectors(source.model, job)
@@ -198,8 +208,13 @@ def _source(
     return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **options)
 
 
-def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None]) -> ReleaseSpec:
-    """Return a draft of a table, of which `say` hears what it cannot be asked for; of a name the newest release."""
+def _resolve_release(
+    release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None], *, level_named: bool
+) -> ReleaseSpec:
+    """Return a draft of a table, or of a name the newest release.
+
+    `say` hears which release, and of a draft what it cannot be asked for; not where the level is named.
+    """
     from senseprobe.importers.draft import draft_of, is_table
 
     if not is_table(release):
@@ -211,7 +226,7 @@ def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Cal
             say(f"{spec} has no version: {newest}, the newest on this machine, is scored")
         return newest or spec
     draft = draft_of(cast("RowTable", release), factors)
-    for needs in dict.fromkeys(draft.left_out.values()):
+    for needs in () if level_named else dict.fromkeys(draft.left_out.values()):
         names = ", ".join(name for name, needed in draft.left_out.items() if needed == needs)
         say(f"left out: {names}, which would need {needs}")
     return draft

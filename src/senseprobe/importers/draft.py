@@ -298,7 +298,7 @@ def _association(
     needs = {
         "level word": ("word", "a column `word`"),
         "level sent": ("sentence", "a column `sentence`"),
-        "level cword": ("sentence" if "word" in schema.names else "word", "the columns `word` and `sentence`"),
+        "level cword": ("sentence", "a column `sentence`") if "word" in schema.names else ("word", "a column `word`"),
     }
     design = Design(
         kind="association",

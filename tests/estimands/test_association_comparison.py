@@ -18,7 +18,7 @@ EFFECT = 0.4 / math.sqrt(0.2 / 3)
 """By hand: means 0.2 and -0.2; squares .09 + .01 + .01 + .09 = .2 around the mean 0, over n - 1 = 3."""
 
 
-def table(associations: Mapping[str, float], test: str = "t", **fields: object) -> pa.Table:
+def table(associations: Mapping[str, float], test: str | None = "t", **fields: object) -> pa.Table:
     """The words of a test with one attribute on either side: the cosine with a is s(w), and with b it is 0."""
     rows = [
         {"target": word, "target_role": word[0].upper(), "attribute": attribute, "attribute_role": attribute.upper()}

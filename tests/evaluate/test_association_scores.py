@@ -336,7 +336,7 @@ EYE = np.eye(10)
         (torch.ones(10, 2, requires_grad=True), TABLE, {}, "cannot be read as an array of vectors: Can't call numpy"),
         (np.vstack([EYE, EYE[:1] + 1])[:, :3], TWICE, {}, "'x0' stands in several rows with different vectors"),
         (EYE * [math.nan] + EYE, TABLE, {}, "vectors in memory: the vector of 'x0' has a number that is not finite"),
-        (EYE * 1e300, TABLE, {}, "vectors in memory: the vector of 'x0' has a number that is not finite in float32"),
+        (EYE * 1e300, TABLE, {}, "vectors in memory: row 1 has a number that is not finite in float32"),
         (EYE.astype(str), TABLE, {}, "10 texts, and numbers of shape (10, 10): it takes a vector for each"),
         (
             {**BY_WORD, "b2": (1,)},

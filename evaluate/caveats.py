@@ -168,9 +168,9 @@ def count_fitness(
     if not isinstance(tokens, TextTokens):
         return {}
     before = tokens.spelt(getattr(model, "start", ())) if scorer.without_start else ""
-    counted_rows = {name: _fitness(table, designs[name], scorer, tokens, before) for name, table in scored.items()}
-    at_start = {name: scorer.words_at_start(model, table) for name, table in scored.items()}
-    return {name: replace(fitness, at_start=at_start[name] or None) for name, fitness in counted_rows.items()}
+    fitness = {name: _fitness(table, designs[name], scorer, tokens, before) for name, table in scored.items()}
+    at_start = ((name, scorer.words_at_start(model, table)) for name, table in scored.items())
+    return {name: replace(fitness[name], at_start=count or None) for name, count in at_start}
 
 
 def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextTokens", before: str) -> Fitness:

@@ -223,6 +223,12 @@ class UnitTable:
                 yield str(ids[row]), units[numbers[missing[:, row].argmax(), row]]
 
 
+def identity_of(rows: pd.DataFrame) -> str:
+    """Return what the association test of rows is about; empty where that is null, or no column."""
+    identity = rows["identity"].iloc[0] if "identity" in rows else None
+    return identity if isinstance(identity, str) else ""
+
+
 HAS_VECTOR = "has_vector"
 
 

@@ -7,7 +7,7 @@ averaged before. The published test of sentences, which takes each for a draw of
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
-from senseprobe.evaluate.units import HAS_VECTOR
+from senseprobe.evaluate.units import HAS_VECTOR, identity_of
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -29,6 +29,9 @@ from senseprobe.statistics import (
     tarone_holm,
 )
 
+if TYPE_CHECKING:
+    from senseprobe.evaluate.estimands.comparison import Comparison
+
 ALPHA = 1 - CONFIDENCE
 MOST_MISSING = 0.2
 """Share of a set's words without a vector above which a test gets no headline."""
@@ -40,18 +43,13 @@ _NUMBER = re.compile(r"([0-9]{1,9})")
 SETS = ("X", "Y", "A", "B")
 """The targets X and Y, and the attributes A and B."""
 
-TESTS = Family(
-    id="tests",
-    says="all tests of a config, at one level and one pooling; those whose smallest p cannot reach the corrected "
-    "threshold leave first (Tarone 1990)",
-    by=("config", "estimand"),
-    estimands=("weat", "weat-pop", "weat-two-sided", "weat-exact", "weat-sentence"),
-)
-
 NO_WORDS = (
     "the words of some sentences are not known: each such sentence counts as a word, which makes p too small and the "
     "interval too narrow"
 )
+
+TestKey = tuple[str, str]
+"""The config and the name of a test."""
 
 # What a test says, in the words of tables; `Weat.wording` says when.
 SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
@@ -156,7 +154,7 @@ class Weat(Estimand):
         none: dict[str, Any] = {"value": None, "note": f"no word of {lacking} has a vector"}
         fields = none if lacking else self._effect(words, scope)
         fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "")
-        facts = {"identity": _identity(rows), "missing": words.missing}
+        facts = {"identity": identity_of(rows), "missing": words.missing}
         return self._figure(name, scope, levels, lost, **fields, **facts)
 
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
@@ -247,23 +245,22 @@ class SentenceWeat(Weat):
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
         value = compute_effect(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
-        fields: dict[str, Any] = {"value": value, "identity": _identity(table)}
+        fields: dict[str, Any] = {"value": value, "identity": identity_of(table)}
         if value is None:
             return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
         tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
         return self._figure(name, scope, levels, lost, **fields, **_p_fields(tested))
 
 
+def key_of(tested: "Figure | Comparison") -> TestKey:
+    """Return the config and the name of the test that a figure, or a difference of two, is of."""
+    return tested.config, tested.group or ""
+
+
 def compute_effect(x: FloatArray, y: FloatArray, *, population: bool = False) -> float | None:
     """Return the effect size of associations of X and Y; None where they are equal but for the rounding of cosines."""
     scatters = np.ptp(np.concatenate([x, y])) > ROUNDING
     return effect_size(x, y, population=population) if scatters else None
-
-
-def _identity(table: pd.DataFrame) -> str:
-    """Return what the test of a table is about; empty where that is null, or no column."""
-    identity = table["identity"].iloc[0] if "identity" in table else None
-    return identity if isinstance(identity, str) else ""
 
 
 def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -310,7 +307,7 @@ def with_corrected(figures: Sequence[Figure]) -> list[Figure]:
     return results
 
 
-def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[tuple[str, str]]:
+def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[TestKey]:
     """Return config and name of the tests whose effect lies the other way round, Y nearer to A, beyond chance.
 
     A one-sided p does not ask for that. It would be small, after correction, were X and Y exchanged; or the interval
@@ -322,12 +319,12 @@ def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[tuple[str, str]]:
         if weat.two_sided or figure.p is None or figure.p_least is None or weat.lost_too_many(figure):
             continue
         if figure.high is not None and figure.high < 0:
-            found.add((figure.config, figure.group or ""))
+            found.add(key_of(figure))
         below = 1 - (figure.p if figure.p_low is None else figure.p_low) + figure.p_least  # those that tie count, too
         exchanged.setdefault((figure.config, weat.id), []).append(replace(figure, p=min(below, 1.0)))
     corrected = (figure for family in exchanged.values() for figure in with_corrected(family))
     small = (figure for figure in corrected if figure.p_holm is not None and figure.p_holm <= ALPHA)
-    return found | {(figure.config, figure.group or "") for figure in small if (figure.value or 0.0) < 0}
+    return found | {key_of(figure) for figure in small if (figure.value or 0.0) < 0}
 
 
 WEAT = Weat(
@@ -395,4 +392,11 @@ WEAT_ESTIMANDS = (
         variant_of="weat",
         presentation=Presentation(groups="tests, sentences permuted"),
     ),
+)
+TESTS = Family(
+    id="tests",
+    says="all tests of a config, at one level and one pooling; those whose smallest p cannot reach the corrected "
+    "threshold leave first (Tarone 1990)",
+    by=("config", "estimand"),
+    estimands=tuple(estimand.id for estimand in WEAT_ESTIMANDS),
 )

@@ -17,13 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.association import ROUNDING, SETS, WEAT, TestWords
+from senseprobe.evaluate.estimands.association import ROUNDING, SETS, WEAT, TestKey, TestWords
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
 from senseprobe.statistics import sign_flips
-
-TestKey = tuple[str, str]
-"""The config and the name of a test."""
 
 FEWEST_TARGETS = 3
 LARGEST = 1 + 1e-6  # of a cosine, with what computing it adds

@@ -6,7 +6,7 @@ import numpy as np
 
 from senseprobe.charts import Forest, ForestRow, HeatMap
 from senseprobe.document import Cell, Section, Table
-from senseprobe.evaluate.estimands.association import SHOWN, TestWords, Weat
+from senseprobe.evaluate.estimands.association import SHOWN, TestWords, Weat, key_of
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, listed_words
 from senseprobe.records import Figure
@@ -106,7 +106,7 @@ def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
     tests = [test for test in part.judged if test[1].value is not None]
     tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -abs(test[1].value or 0.0)))
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
-        words = part.words.get((figure.config, figure.group or ""))
+        words = part.words.get(key_of(figure))
         if words is not None and all(words.has.values()):
             yield _build_map(words, weat, figure, of, closed=part.number > 0)
 
@@ -153,7 +153,7 @@ def _build_pulled_table(part: TestedInput) -> Table:
     """Return the words of each test that are pulled most to A, and most to B, with their associations."""
     rows = []
     for _, figure in part.judged:
-        words = part.words.get((figure.config, figure.group or ""))
+        words = part.words.get(key_of(figure))
         if words is None or not all(words.has.values()):
             continue
         values = np.concatenate(words.associations(words.cosines))

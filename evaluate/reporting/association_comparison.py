@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from senseprobe.charts import Forest, ForestRow
 from senseprobe.document import Cell, Section, Table
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.association import ALPHA
+from senseprobe.evaluate.estimands.association import ALPHA, key_of
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, label_inputs, name_tests
@@ -53,7 +53,7 @@ def summarize_tests(pair: ModelComparison, names: Sequence[str]) -> str:
         f"{names[pair.a - 1]} and {names[pair.b - 1]}: {len(differing) or 'none'} of {counted(len(compared), 'test')}"
     )
     verb = "is" if len(differing) == 1 or (not differing and len(compared) == 1) else "are"
-    keys = ([(row.config, row.group or "") for row in rows] for rows in (differing, pair.comparisons))
+    keys = ([key_of(row) for row in rows] for rows in (differing, pair.comparisons))
     which = f": {name_tests(*keys)}; of other attribute words that says nothing" if differing else ""
     return f"{text} {verb} shown to differ{which}."
 

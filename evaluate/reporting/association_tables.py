@@ -8,8 +8,18 @@ from senseprobe.charts import Axis
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.caveats import fitness_lines
 from senseprobe.evaluate.control import same_model
-from senseprobe.evaluate.estimands.association import ALPHA, SETS, SHOWN, THESE_WORDS, TestWords, Weat, find_reversed
-from senseprobe.evaluate.estimands.association_comparison import TestKey, read_tests
+from senseprobe.evaluate.estimands.association import (
+    ALPHA,
+    SETS,
+    SHOWN,
+    THESE_WORDS,
+    TestKey,
+    TestWords,
+    Weat,
+    find_reversed,
+    key_of,
+)
+from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import align
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
@@ -121,7 +131,7 @@ class TestedInput:
 
     def name_tests(self, keys: Iterable[TestKey]) -> str:
         """Return the names of tests, with its config where the result has a test of that name in several."""
-        return name_tests(keys, [(figure.config, figure.group or "") for _, figure in self.tests])
+        return name_tests(keys, [key_of(figure) for _, figure in self.tests])
 
     def turned(self) -> list[TestKey]:
         """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
@@ -182,12 +192,12 @@ def _summarize(part: TestedInput) -> str:
     by_wording: dict[str, list[TestKey]] = {}
     for weat, figure in part.judged:
         wording = "lost" if weat.lost_too_many(figure) else weat.wording(figure)
-        by_wording.setdefault(wording, []).append((figure.config, figure.group or ""))
+        by_wording.setdefault(wording, []).append(key_of(figure))
     shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
     total = counted(len(part.tests), "test")
     text = f"Shown in {len(shown)} of {total}" + (f": {part.name_tests(shown)}" if shown else "")
     text += f"; in {len(these)} more for these attribute words only" if these else ""
-    reverse = [(f.config, f.group or "") for _, f in part.tests if (f.config, f.group) in part.reversed]
+    reverse = [key_of(f) for _, f in part.tests if key_of(f) in part.reversed]
     return f"{text}; the other way round in {len(reverse)}: {part.name_tests(reverse)}." if reverse else f"{text}."
 
 
@@ -198,7 +208,7 @@ def _build_verdict_row(verdict: Verdict, part: TestedInput) -> tuple[Cell, ...]:
     text = Cell(verdict.text, tag=verdict.kind, tone=TONES[verdict.kind])
     if figure is None:
         return about, text, Cell(""), Cell.quiet(verdict.basis)
-    words = part.words.get((figure.config, figure.group or ""))
+    words = part.words.get(key_of(figure))
     example = "" if words is None or verdict.kind not in (SHOWN, THESE_WORDS) else describe_effect(words)
     return (
         about,
@@ -351,7 +361,7 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
         return Cell(value, UNREAD, "quiet")
     wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
     corrected = notation.format_test(figure)[1]
-    said = "other way" if (figure.config, figure.group) in part.reversed else SHORT.get(wording, "")
+    said = "other way" if key_of(figure) in part.reversed else SHORT.get(wording, "")
     note = ", ".join(filter(None, (said, corrected if figure.p_holm is None else f"p {corrected}")))
     return Cell(value, note, "number" if wording in SHORT else "quiet")
 
@@ -362,8 +372,7 @@ def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
         levels = {part.level: part for part in parts}
         if {"sent", "cword"} <= levels.keys():
             sent, cword = (
-                {(f.config, f.group or "") for _, f in levels[level].judged if is_significant(f)}
-                for level in ("sent", "cword")
+                {key_of(f) for _, f in levels[level].judged if is_significant(f)} for level in ("sent", "cword")
             )
             sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))
             names = [f" ({levels['sent'].name_tests(sorted(keys))})" if keys else "" for _, keys in sets]
@@ -389,13 +398,13 @@ def build_test_section(tested: Sequence[TestedInput]) -> Section:
 
 
 def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell, ...]:
-    words = part.words.get((figure.config, figure.group or ""))
+    words = part.words.get(key_of(figure))
     sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
     lost = weat.lost_too_many(figure)
     wording = UNREAD if lost or part.source.why_unread(figure.config) else weat.wording(figure)
-    other_way = f"{OTHER_WAY}: Y nearer to A" if (figure.config, figure.group) in part.reversed else ""
+    other_way = f"{OTHER_WAY}: Y nearer to A" if key_of(figure) in part.reversed else ""
     notes = [other_way, figure.note, "not judged: over a fifth of a set has no vector" if lost else ""]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
@@ -410,7 +419,7 @@ def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
     """Yield a collapsed table of the variants of a result's tests that were asked for."""
     others = [figure for _, figure in find_tests(part.source.result.figures, variants=True)]
     names = [*dict.fromkeys(figure.estimand for figure in others)]
-    rows = align([[((f.config, f.group or ""), f) for f in others if f.estimand == name] for name in names])
+    rows = align([[(key_of(f), f) for f in others if f.estimand == name] for name in names])
     if rows:
         cells = (
             (Cell(test, config, "name"), *(_build_variant_cell(figure) for figure in figures))

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
-from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed
+from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed, key_of
 from senseprobe.evaluate.reporting.association_comparison import (
     HOW,
     describe_words,
@@ -129,7 +129,7 @@ def _summarize_tests(result: Result) -> Summary:
     why = "" if source.is_comparable else NOT_COMPARABLE
     yield from filter(None, [why, flipped_text(result), *fitness_lines(result.fitness)])
     if reverse:
-        named = name_tests(sorted(reverse), [(figure.config, figure.group or "") for _, figure in asked])
+        named = name_tests(sorted(reverse), [key_of(figure) for _, figure in asked])
         yield f"the other way round, Y nearer to A, which p does not test (-e weat-two-sided does): {named}"
     yield TESTS
 

@@ -21,10 +21,10 @@ from senseprobe.evaluate.estimands.association import (
     NOT_SHOWN,
     SHOWN,
     THESE_WORDS,
+    TestKey,
     Weat,
     find_reversed,
 )
-from senseprobe.evaluate.estimands.association_comparison import TestKey
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import ReportInput

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
-from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable
+from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
 from senseprobe.messages import offered
 from senseprobe.statistics import FloatArray, pairwise_cosines
 
@@ -113,9 +113,8 @@ def _associations(vectors: FloatArray, roles: NDArray[np.object_]) -> FloatArray
     unit = _unit_length(vectors)
     has = np.isfinite(unit).all(axis=1)
     means = {role: _mean(unit[has & (roles == role)]) for role in (*TARGETS, *ATTRIBUTES)}
-    is_target = np.isin(roles, TARGETS)
-    directions = {True: means["A"] - means["B"], False: means["X"] - means["Y"]}
-    return np.where(is_target, unit @ directions[True], unit @ directions[False])
+    of_targets, of_attributes = unit @ (means["A"] - means["B"]), unit @ (means["X"] - means["Y"])
+    return np.where(np.isin(roles, TARGETS), of_targets, of_attributes)
 
 
 def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> pd.DataFrame:
@@ -128,11 +127,10 @@ def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> p
     targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
     first, second = np.repeat(targets, len(attributes)), np.tile(attributes, len(targets))
     cosines = [pairwise_cosines(mean[targets], mean[attributes]).ravel() for mean in means]
-    identity = rows["identity"].iloc[0] if "identity" in rows else None
     spelt = np.array([name for _, name in words], dtype=object)
     return pd.DataFrame(
         {
-            "identity": identity if isinstance(identity, str) else "",
+            "identity": identity_of(rows),
             "target": spelt[first],
             "target_role": roles[first],
             "attribute": spelt[second],

@@ -164,10 +164,11 @@ def score(
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
     libraries = LIBRARIES if source.reads_texts else ()
     levels = (level,) if isinstance(level, str) else tuple(level)
-    named = bool(levels) or not (source.model is None or source.reads_texts)
-    job = _job(_resolve_release(release, factors, say, level_named=named), seed, limit, estimands, config, libraries)
+    are_vectors = source.model is not None and not source.reads_texts
+    resolved = _resolve_release(release, factors, say, level_named=are_vectors or bool(levels))
+    job = _job(resolved, seed, limit, estimands, config, libraries)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
-    if source.model is not None and not source.reads_texts:
+    if are_vectors:
         keyed, own = _key_vectors(source.model, job)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     from senseprobe.evaluate import pipeline

@@ -1,12 +1,14 @@
 """The documentation of scorers and estimands, from what they declare: a list, single entries, `docs/metrics.md`."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
+from senseprobe.evaluate.measures import Measure, list_measures
 from senseprobe.evaluate.scorers import SCORERS, Scorer
 from senseprobe.messages import meant
 
@@ -35,10 +37,11 @@ _KINDS = {
 
 
 def describe_metrics() -> dict[str, list[dict[str, Any]]]:
-    """Return all scorers and estimands, with the stable keys of ``--json``."""
+    """Return all scorers, estimands and other measures, with the stable keys of ``--json``."""
     return {
         "scorers": [_describe_scorer(scorer) for scorer in SCORERS.values()],
         "estimands": [_describe_estimand(estimand) for estimand in CATALOGUE.values()],
+        "measures": [_describe_measure(measure) for measure in list_measures()],
     }
 
 
@@ -55,8 +58,13 @@ def _describe_estimand(estimand: Estimand) -> dict[str, Any]:
     return {name: getattr(estimand, name) for name in names} | facts
 
 
+def _describe_measure(measure: Measure) -> dict[str, Any]:
+    ends = [end if np.isfinite(end) else None for end in measure.range]
+    return {**asdict(measure), "range": ends, "origin": ""}
+
+
 def find_metrics(name: str) -> list[dict[str, Any]]:
-    """Return the scorer and the estimand with the id `name`; raise ResultError, with near names, without any."""
+    """Return what has the id `name`: scorer, estimand, measure; raise ResultError, with near names, without any."""
     metrics = [metric for group in describe_metrics().values() for metric in group]
     if not (matches := [metric for metric in metrics if metric["id"] == name]):
         names = [metric["id"] for metric in metrics]
@@ -73,11 +81,14 @@ def build_page() -> str:
         for value, heading in headings.items():
             parts.append(f"## {heading}\n")
             parts += [format_metric(metric) for metric in metrics[group] if metric[key] == value]
+    if metrics["measures"]:
+        parts.append("## Measures of word graphs, sentences and corpora\n")
+        parts += [format_metric(metric) for metric in metrics["measures"]]
     return "\n".join(parts)
 
 
 def format_metric(metric: Mapping[str, Any]) -> str:
-    """Return a scorer's or an estimand's entry in Markdown."""
+    """Return the entry of a scorer, an estimand or a measure in Markdown."""
     lines = [
         f"### {metric['id']}\n",
         f"{_as_sentence(metric['title'])} {metric['says']}\n",
@@ -86,6 +97,7 @@ def format_metric(metric: Mapping[str, Any]) -> str:
         f"- From: {metric.get('paper') or metric['source']}.",
     ]
     lines += [f"- Equation: {metric['equation']}."] if "equation" in metric else []
+    lines += [f"- Computed by: `{metric['command']}`."] if "command" in metric else []
     lines += [f"- A plug-in: {metric['origin']}."] if metric["origin"] else []
     lines += [f"- Cannot say: {metric['cannot_say']}"] if metric["cannot_say"] else []
     return "\n".join(lines) + "\n"

@@ -81,7 +81,7 @@ def test_json(typed: Typed) -> None:
     code, out, _ = typed("--json")
     told = json.loads(out)
     assert code == 0
-    assert [*told] == ["scorers", "estimands"]
+    assert [*told] == ["scorers", "estimands", "measures"]
     (aul, *_) = told["scorers"]
     assert (
         " ".join(aul) == "id title ability reads columns direction measure paper equation origin range says cannot_say"

@@ -4,7 +4,9 @@
 
     agreement.py    agreement of people beyond chance, with intervals from resampled items
     association.py  cosines and effect sizes of association tests, with intervals over targets and attributes
+    correlation.py  Pearson's correlation, with an interval from the jackknife
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
+    directions.py   directions that pairs of opposite words span
     intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
     boundary.py     intervals where a model decides all rows of a cell alike
     permutation.py  permutations of labels and of signs, and the correction of p-values
@@ -30,7 +32,9 @@ from senseprobe.statistics.boundary import (
     difference_test,
     share_intervals,
 )
+from senseprobe.statistics.correlation import Correlation, correlate
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
+from senseprobe.statistics.directions import difference_direction
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     FEWEST_LEVELS,
@@ -74,6 +78,7 @@ __all__ = [
     "SMOOTHING",
     "AgreementEstimate",
     "BoolArray",
+    "Correlation",
     "DawidSkene",
     "Divisions",
     "EnclosedP",
@@ -92,7 +97,9 @@ __all__ = [
     "bounded_interval",
     "clopper_pearson",
     "comparison_test",
+    "correlate",
     "dawid_skene",
+    "difference_direction",
     "difference_interval",
     "difference_intervals",
     "difference_p",

@@ -1,0 +1,1 @@
+"""What texts hold: the Bias Score of sentences, and mentions of groups in corpora."""

@@ -47,7 +47,8 @@ resources:
     path: qualities.csv
     sources: []
     licenses: []
-    schema: {fields: [{name: word, type: string}, {name: polarity, type: string}, {name: sense_adjective, type: string}]}
+    schema:
+      fields: [{name: word, type: string}, {name: polarity, type: string}, {name: sense_adjective, type: string}]
 """
 
 LISTS = {

@@ -200,7 +200,8 @@ def load(
 ) -> Model:
     """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
 
-    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses; `encoding` says how vectors are made where that is not the model's own way.
+    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses;
+    `encoding` says how vectors are made where that is not the model's own way.
 
     `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
     bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device; `labels` the

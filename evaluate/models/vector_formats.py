@@ -101,11 +101,13 @@ def _reader_of(path: Path, start: bytes) -> Callable[[Path], VectorTable]:
 
 
 def fields_of(line: bytes) -> list[bytes]:
+    """Return what stands between the blanks of a line, or between its tabs where it has no blank."""
     line = line.rstrip(b" \t\r\n")
     return line.split(b"\t" if b"\t" in line and b" " not in line else b" ")
 
 
 def are_numbers(fields: Sequence[bytes]) -> bool:
+    """Return whether all are numbers, and there are any."""
     try:
         return bool([*map(float, fields)])
     except ValueError:

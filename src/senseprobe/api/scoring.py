@@ -129,7 +129,8 @@ def score(
     a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array of
     shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden states
     of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing; `lower` looks
-    words up in lower case; `unit` makes vectors of senses one long. `exact` counts every p exactly up to 52 targets, which may take gigabytes.
+    words up in lower case; `unit` makes each vector of a sense one long. `exact` counts every p exactly up to 52
+    targets, which may take gigabytes.
 
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
     ``anti``, or ``premise`` and ``hypothesis``, or ``test``, ``role`` (X, Y, A, B) and ``word`` or ``sentence``. Its

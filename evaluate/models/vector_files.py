@@ -40,7 +40,7 @@ _SENTENCE = re.compile(r"\S+\s.*[.!?]", re.DOTALL)
 
 def path_of(spec: str) -> Path:
     """Return the path in ``vectors:FILE`` or ``senses:FILE``: a file or folder, or vectors fetched by this name."""
-    name = spec.partition(":")[2]
+    name = spec.removeprefix(PREFIX).removeprefix("senses:")
     path = Path(name)
     return path if path.expanduser().exists() else find_fetched(name) or path
 

@@ -13,8 +13,8 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.registry import ModelSource
-from senseprobe.evaluate.models.vector_files import opens, path_of
+from senseprobe.evaluate.models.registry import ModelSource, opens
+from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words

@@ -131,6 +131,8 @@ class Encoder(PretrainedModel):
     ) -> dict[str, Any]:
         """Raise ModelError where the model translates, or is asked for what is of files of vectors."""
         _refuse_translation(model.config)
+        if options.unit is not None:
+            raise Unloadable("lengths are set to 1 of vectors of senses, in a file of them: leave --unit out")
         if options.lower is not None:
             raise Unloadable("lower case is looked up in files of vectors; a model's tokenizer decides it here")
         if convention and convention.lower:

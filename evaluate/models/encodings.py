@@ -11,6 +11,7 @@ LEVELS: Mapping[str, str] = {
     "word": "the word alone",
     "sent": "the sentence that it stands in",
     "cword": "the word in its sentence",
+    "sense": "each sense of the word",
 }
 """What association tests have vectors of (Tan and Celis 2019, section 3.1), by the name of the level."""
 
@@ -27,24 +28,28 @@ class EncodingOptions:
     - `layer`: of hidden states; 0 is the table of tokens, and negative numbers count from the last.
     - `start`: ``off`` puts no token before a text where the tokenizer of a decoder puts none itself.
     - `lower`: whether words are looked up in lower case in a file of vectors.
+    - `unit`: whether each vector of a sense is made one of length 1 when it is read.
     """
 
     pooling: str | None = None
     layer: int | None = None
     start: str | None = None
     lower: bool | None = None
+    unit: bool | None = None
 
     @classmethod
     def of_text(cls, text: str) -> Self:
         """Return options that ask for an encoding, as `Encoding.text` states it. ModelError where it states none."""
         parts = dict(part.split("=", 1) for part in text.split(";") if "=" in part)
         lower, layer, start = parts.get("lower"), parts.get("layer"), parts.get("start")
+        unit = parts.get("unit")
         try:
             return cls(
                 pooling=parts.get("pooling"),
                 layer=None if layer is None else int(layer),
                 start="off" if start == "off" else None,
                 lower=None if lower is None else lower == "yes",
+                unit=None if unit is None else unit == "yes",
             )
         except ValueError:
             raise ModelError(f"{text!r} is no encoding of words") from None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
-from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile, opens
+from senseprobe.evaluate.models.sense_vectors import SenseFile
+from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
@@ -23,6 +24,16 @@ T = TypeVar("T")
 
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
 RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
+
+
+def _files_of(spec: str) -> type[VectorFile] | type[SenseFile] | None:
+    """Return the class of the file that a model is named as, ``vectors:FILE`` or ``senses:FILE``; None of others."""
+    return next((kind for kind in (VectorFile, SenseFile) if spec.startswith(kind.prefix)), None)
+
+
+def opens(spec: str) -> bool:
+    """Return whether a model is named as a file of vectors of words, or of senses."""
+    return _files_of(spec) is not None
 
 
 class Model(Protocol):
@@ -189,7 +200,8 @@ def load(
 ) -> Model:
     """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
 
-    ``vectors:PATH`` is a file of vectors; `encoding` says how vectors are made where that is not the model's own way.
+    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses;
+    `encoding` says how vectors are made where that is not the model's own way.
 
     `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
     bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device; `labels` the
@@ -198,10 +210,10 @@ def load(
     """
     ability = ability or ability_of(spec)
     stated = _stated(spec, ability, labels)
-    if opens(spec):
+    if files := _files_of(spec):
         if dtype != "float32":
             raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave the number format out")
-        return cast("Model", VectorFile.load(spec, encoding))
+        return cast("Model", files.load(spec, encoding))
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
@@ -248,7 +260,7 @@ def wrap(source: ModelSource, ability: str) -> Model:
     """Wrap the model of transformers that a source has in memory, on its own device; it stays as it is."""
     stated = _stated(source.name, ability, source.labels)
     if not source.reads_texts:
-        return cast("Model", VectorFile.wrap(source.name, source.model, source.encoding))
+        return cast("Model", (_files_of(source.name) or VectorFile).wrap(source.name, source.model, source.encoding))
     from senseprobe.evaluate.models.base import dtype_of
     from senseprobe.evaluate.models.checkpoint import adopt
 

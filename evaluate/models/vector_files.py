@@ -38,14 +38,9 @@ _PARTS = re.compile(r"['\u2019]?\w+")
 _SENTENCE = re.compile(r"\S+\s.*[.!?]", re.DOTALL)
 
 
-def opens(spec: str) -> bool:
-    """Return whether a model is named as a file of vectors: ``vectors:FILE``."""
-    return spec.startswith(PREFIX)
-
-
 def path_of(spec: str) -> Path:
-    """Return the path in ``vectors:FILE``: a file or folder, else that of vectors which were fetched by this name."""
-    name = spec.removeprefix(PREFIX)
+    """Return the path in ``vectors:FILE`` or ``senses:FILE``: a file or folder, or vectors fetched by this name."""
+    name = spec.removeprefix(PREFIX).removeprefix("senses:")
     path = Path(name)
     return path if path.expanduser().exists() else find_fetched(name) or path
 
@@ -63,10 +58,13 @@ class VectorFile:
     """
 
     ability: ClassVar[str] = "vectors"
+    prefix: ClassVar[str] = PREFIX
 
     def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:
         if options.layer is not None or options.start is not None or options.pooling not in (None, "mean"):
             raise ModelError(f"{name} has vectors of words: it has no layers, no tokens before a text, and only means")
+        if options.unit is not None:
+            raise ModelError(f"{name} has vectors of words: --unit is of a file of senses, senses:FILE")
         if table.tokens and options.lower is not None:
             raise ModelError(f"{name} has a tokenizer of its own, which decides about lower case")
         self.name, self.table, self.dimensions = name, table, table.dimensions
@@ -91,42 +89,13 @@ class VectorFile:
 
         Keys are words, or whole sentences. Raises ModelError where they do not fit, or a number is not finite.
         """
-        words, rows = ([*vectors], [*vectors.values()]) if isinstance(vectors, Mapping) else vectors
-        with explained(Path(name)):
-            odd = next((index for index, row in enumerate(rows) if np.size(row) != np.size(rows[0])), 0)
-            if odd:
-                lengths = (f"{words[index]!r} has {np.size(rows[index])} numbers" for index in (odd, 0))
-                raise Unusable(f"{', and '.join(lengths)}: give all vectors one length")
-            matrix = np.asarray(rows)
-            if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or 0 in matrix.shape or len(words) != len(matrix):
-                raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: it takes a vector for each")
-            if not all(isinstance(word, str) for word in words):
-                raise Unusable("not all of its keys are texts")
-            finite = np.isfinite(matrix).all(axis=1)
-            if not finite.all():
-                raise Unusable(f"the vector of {words[int(finite.argmin())]!r} has a number that is not finite")
-            matrix = check_finite(matrix, range(len(matrix)))
-        table = VectorTable(
-            "from Python", (), Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), lambda rows: matrix[[*rows]]
-        )
-        return cls(name, table, options)
+        return cls(name, wrap_table(name, vectors), options)
 
     @cached_property
     def identity(self) -> dict[str, str]:
         """sha256 of the files (``weights``), of format and options (``config``) and of the words (``tokenizer``)."""
-        table, weights = self.table, hashlib.sha256()
-        for path in table.files:
-            with explained(path), path.open("rb") as file:
-                weights.update(hashlib.file_digest(file, "sha256").digest())
-        if not table.files:
-            weights.update(table.read(range(table.vocabulary.count)).tobytes())
-        config = [table.format, table.dimensions, "own" if table.tokens else self.lower]
-        return {
-            "weights": weights.hexdigest(),
-            "config": hashlib.sha256(json.dumps(config).encode()).hexdigest(),
-            "tokenizer": hashlib.sha256(json.dumps([*table.vocabulary.rows]).encode()).hexdigest(),
-            "dtype": "float32",  # of the answers, whatever the file has
-        }
+        table = self.table
+        return identify_table(table, [table.format, table.dimensions, "own" if table.tokens else self.lower])
 
     def encoding(self, level: str) -> Encoding:
         """Return how words are looked up at a level. Raises ModelError where there is no such level."""
@@ -211,6 +180,46 @@ class VectorFile:
                 row = self._row(part)
                 missing.append(part) if row is None else rows.append(row)
         return rows, missing
+
+
+def wrap_table(
+    name: str, vectors: Mapping[str, NDArray[np.floating]] | tuple[Sequence[str], NDArray[np.floating]]
+) -> VectorTable:
+    """Return the table of vectors from Python; see `VectorFile.wrap`."""
+    words, rows = ([*vectors], [*vectors.values()]) if isinstance(vectors, Mapping) else vectors
+    with explained(Path(name)):
+        odd = next((index for index, row in enumerate(rows) if np.size(row) != np.size(rows[0])), 0)
+        if odd:
+            lengths = (f"{words[index]!r} has {np.size(rows[index])} numbers" for index in (odd, 0))
+            raise Unusable(f"{', and '.join(lengths)}: give all vectors one length")
+        matrix = np.asarray(rows)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or 0 in matrix.shape or len(words) != len(matrix):
+            raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: it takes a vector for each")
+        if not all(isinstance(word, str) for word in words):
+            raise Unusable("not all of its keys are texts")
+        finite = np.isfinite(matrix).all(axis=1)
+        if not finite.all():
+            raise Unusable(f"the vector of {words[int(finite.argmin())]!r} has a number that is not finite")
+        matrix = check_finite(matrix, range(len(matrix)))
+    return VectorTable(
+        "from Python", (), Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), lambda rows: matrix[[*rows]]
+    )
+
+
+def identify_table(table: VectorTable, config: Sequence[object]) -> dict[str, str]:
+    """Return the identity of a model whose vectors are in a table; `config` is all else that they depend on."""
+    weights = hashlib.sha256()
+    for path in table.files:
+        with explained(path), path.open("rb") as file:
+            weights.update(hashlib.file_digest(file, "sha256").digest())
+    if not table.files:
+        weights.update(table.read(range(table.vocabulary.count)).tobytes())
+    return {
+        "weights": weights.hexdigest(),
+        "config": hashlib.sha256(json.dumps(config).encode()).hexdigest(),
+        "tokenizer": hashlib.sha256(json.dumps([*table.vocabulary.rows]).encode()).hexdigest(),
+        "dtype": "float32",  # of the answers, whatever the file has
+    }
 
 
 def is_lower(vocabulary: Vocabulary) -> bool:

@@ -92,43 +92,48 @@ def _reader_of(path: Path, start: bytes) -> Callable[[Path], VectorTable]:
     if start.startswith(b"PK\x03\x04"):
         return read_npz
     header = _HEADER.match(start)
-    if header and not _are_numbers(_fields(start[header.end() :].partition(b"\n")[0])[1:2]):
+    if header and not are_numbers(fields_of(start[header.end() :].partition(b"\n")[0])[1:2]):
         return _read_binary
-    return _read_text
+    return read_text
 
 
 # --- text: GloVe, fastText, word2vec --------------------------------------------------------------------------------
 
 
-def _fields(line: bytes) -> list[bytes]:
+def fields_of(line: bytes) -> list[bytes]:
+    """Return what stands between the blanks of a line, or between its tabs where it has no blank."""
     line = line.rstrip(b" \t\r\n")
     return line.split(b"\t" if b"\t" in line and b" " not in line else b" ")
 
 
-def _are_numbers(fields: Sequence[bytes]) -> bool:
+def are_numbers(fields: Sequence[bytes]) -> bool:
+    """Return whether all are numbers, and there are any."""
     try:
         return bool([*map(float, fields)])
     except ValueError:
         return False
 
 
-def _read_text(path: Path) -> VectorTable:
+def read_text(path: Path, *, headed: bool = False) -> VectorTable:
     """Read lines of a word and its numbers, with blanks or tabs between; the first line may say how many there are.
+
+    With `headed` the first line is a header, whatever it says.
 
     The last numbers of a line are the vector: what stands before them is the word, which may have blanks (GloVe 840B).
     """
     with path.open("rb") as file:
         first = file.readline(MOST_LINE)
         header = _HEADER.fullmatch(first)
-        start, line = (1, file.readline(MOST_LINE)) if header else (0, first)
-        fields = _fields(line)
-        if not _are_numbers(fields[1:]):
+        headed = headed or header is not None
+        start, line = (1, file.readline(MOST_LINE)) if headed else (0, first)
+        fields = fields_of(line)
+        if not are_numbers(fields[1:]):
             raise Unusable(
                 f"line {start + 1} is no word followed by numbers, and no other format of vectors is like this"
             )
         dimensions = int(header[2]) if header else len(fields) - 1
         separator = b"\t" if b"\t" in line and b" " not in line else b" "
-        file.seek(len(first) if header else 0)
+        file.seek(len(first) if headed else 0)
         vocabulary, offsets = _scan_lines(file, start, dimensions, separator)
     if header and int(header[1]) != vocabulary.count:
         raise Unusable(
@@ -141,7 +146,7 @@ def _read_text(path: Path) -> VectorTable:
             return check_finite(np.array(found).reshape(-1, dimensions), rows, "line", start + 1)
 
     form = "text, as word2vec and fastText write it" if header else "text, as GloVe writes it"
-    stated = first.decode().strip() if header else ""
+    stated = first.decode(errors="replace").strip() if headed else ""
     return VectorTable(form, (path,), vocabulary, dimensions, "decimal", read, stated)
 
 
@@ -159,7 +164,7 @@ def _scan_lines(file: BinaryIO, start: int, dimensions: int, separator: bytes) -
                 break  # a blank line at the end
             raise Unusable(f"{where} has {_counted(numbers)}, and the lines before, or the header, {dimensions}")
         word = text[: text.index(separator)] if numbers == dimensions else text.rsplit(separator, dimensions)[0]
-        if numbers > dimensions and _are_numbers(word.rsplit(separator, 1)[1:]):
+        if numbers > dimensions and are_numbers(word.rsplit(separator, 1)[1:]):
             raise Unusable(f"{where} has {_counted(numbers)}, and the lines before, or the header, {dimensions}")
         if not word or len(word) > MOST_WORD:
             raise Unusable(f"{where} has {'a word too long' if word else 'no word'}")

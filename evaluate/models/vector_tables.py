@@ -30,7 +30,7 @@ MOST_LIST = 2**30  # bytes of a list of words
 _MOST_UNPACKED = 64  # times the bytes of an .npz: vectors hardly shrink when they are compressed
 _SPARE_UNPACKED = 2**26
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I8": "i1"}
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I8": "i1", "U8": "u1"}
 _LISTS = (".txt", ".json", ".parquet")
 _NAMED_LISTS = ("words", "vocab", "vocabulary")
 
@@ -149,7 +149,7 @@ def read_npy(path: Path) -> VectorTable:
     """Read an array, with its words in a file beside it."""
     with _tolerating_python_2():
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    return _table_of("npy", path, matrix, *_words_beside(path))
+    return table_of("npy", path, matrix, *_words_beside(path))
 
 
 def read_npz(path: Path) -> VectorTable:
@@ -166,10 +166,10 @@ def read_npz(path: Path) -> VectorTable:
     lists = [part for part in parts.values() if part.ndim == 1 and part.dtype.kind in "US"]
     if len(matrices) != 1 or len(lists) != 1:
         raise Unusable(f"of its arrays ({', '.join(parts)}), not one has vectors and one has words, as texts")
-    return _table_of("npz", path, matrices[0], lists[0].tolist())
+    return table_of("npz", path, matrices[0], lists[0].tolist())
 
 
-def _table_of(
+def table_of(
     form: str, path: Path, matrix: NDArray[Any], words: Sequence[str | bytes], beside: Path | None = None
 ) -> VectorTable:
     """Return the table of an array with a row for each word."""
@@ -285,17 +285,17 @@ def _stack(parts: Sequence[Any], dimensions: int, *, nested: bool) -> Vectors:
 
 def read_safetensors(path: Path) -> VectorTable:
     """Read the tensor ``embeddings``, or the only one of two dimensions, with words beside it, or a tokenizer."""
-    tensors = _tensors(path)
+    tensors = map_tensors(path)
     flat = [name for name, tensor in tensors.items() if tensor.ndim == 2]
     if "embeddings" not in flat and len(flat) != 1:
         raise Unusable(f"it has {len(flat)} tensors of two dimensions, none called embeddings: these are no vectors")
     matrix = tensors["embeddings" if "embeddings" in flat else flat[0]]
     if path.with_name("tokenizer.json").is_file():
         return _token_table(path, matrix, tensors)
-    return _table_of("safetensors", path, matrix, *_words_beside(path))
+    return table_of("safetensors", path, matrix, *_words_beside(path))
 
 
-def _tensors(path: Path) -> dict[str, NDArray[Any]]:
+def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """Map the tensors of a file into memory, those of dtypes that vectors have."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

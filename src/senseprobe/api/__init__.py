@@ -18,11 +18,13 @@ from senseprobe.api.releases import (
     why_unpublishable,
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
+from senseprobe.api.senses import build_senses
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
     "Step",
     "build",
+    "build_senses",
     "build_shard",
     "diff",
     "export",

@@ -95,6 +95,7 @@ def score(
     layer: int | None = None,
     start: bool = True,
     lower: bool | None = None,
+    unit: bool | None = None,
     exact: bool = False,
     config: str | None = None,
     factors: Factors = (),
@@ -128,7 +129,8 @@ def score(
     a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array of
     shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden states
     of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing; `lower` looks
-    words up in lower case. `exact` counts every p exactly up to 52 targets, which may take gigabytes.
+    words up in lower case; `unit` makes each vector of a sense one long. `exact` counts every p exactly up to 52
+    targets, which may take gigabytes.
 
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
     ``anti``, or ``premise`` and ``hypothesis``, or ``test``, ``role`` (X, Y, A, B) and ``word`` or ``sentence``. Its
@@ -152,7 +154,7 @@ def score(
     from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.scorers.association import WEAT, expand_levels
 
-    encoding = EncodingOptions(pooling, layer, None if start else "off", lower)
+    encoding = EncodingOptions(pooling, layer, None if start else "off", lower, unit)
     options: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
     loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
     source = _source(model, tokenizer, name, loading, options)

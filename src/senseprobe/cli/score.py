@@ -176,6 +176,7 @@ def score(
     lower: Annotated[
         bool | None, typer.Option(help="Look words up in lower case in a file of vectors. Default: as the file is.")
     ] = None,
+    unit: Annotated[bool | None, typer.Option(help="Make each sense vector length 1 on reading.")] = None,
     exact: Annotated[
         bool, typer.Option(help="Count every p of association tests exactly, up to 52 targets: weat-exact.")
     ] = False,
@@ -241,6 +242,7 @@ def score(
             layer=layer,
             start=bos,
             lower=lower,
+            unit=unit,
             exact=exact,
             out=out,
             seed=seed,

@@ -131,9 +131,34 @@ class Vocabulary:
     def entries(self, word: str, pos: Pos) -> Iterator[SenseEntry]:
         """Yield the senses of the word itself in WordNet's order; their glosses are without quoted examples."""
         for cells, gloss, _, lex_id in self._spelled(word, pos):
-            key = f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}"
-            lemmas = tuple(spelled.replace("_", " ") for spelled, _ in _spellings(cells))
-            yield SenseEntry(key, pos, LEXICOGRAPHER_FILES[int(cells[1])], _EXAMPLE.sub("", gloss).strip("; "), lemmas)
+            yield self._sense_of(word, pos, cells, gloss, lex_id)
+
+    def _sense_of(self, word: str, pos: Pos, cells: list[str], gloss: str, lex_id: str) -> SenseEntry:
+        """Return the sense that a word, in lower case, has in the synset of a line of a data file."""
+        key = f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}"
+        lemmas = tuple(spelled.replace("_", " ") for spelled, _ in _spellings(cells))
+        return SenseEntry(key, pos, LEXICOGRAPHER_FILES[int(cells[1])], _EXAMPLE.sub("", gloss).strip("; "), lemmas)
+
+    def every_sense(self) -> Iterator[tuple[SenseEntry, str, tuple[str, ...]]]:
+        """Yield all senses of the data files, 206,949 of WordNet 3.0: each with its word as spelled, and its examples.
+
+        ``index.sense`` lacks eight of them, whose words differ in capitals only. Nouns come first.
+        """
+        for pos in POS:
+            self._load(pos)
+            for line in self._data[pos].splitlines():
+                if line.startswith(b"  "):  # the licence
+                    continue
+                left, _, text = line.decode("latin-1").partition(" | ")
+                cells, gloss = left.split(), text.strip()
+                examples = tuple(example.strip('"') for example in _EXAMPLE.findall(gloss))
+                for word, lex_id in _spellings(cells):
+                    yield self._sense_of(word.lower(), pos, cells, gloss, lex_id), word.replace("_", " "), examples
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The sense keys of all words."""
+        return frozenset(entry.key for entry, _, _ in self.every_sense())
 
     def _spelled(self, word: str, pos: Pos) -> Iterator[tuple[list[str], str, str, str]]:
         """Yield the cells and the gloss of each synset of a word, and how it spells the word, with its lex_id."""
@@ -159,11 +184,14 @@ class Vocabulary:
 
     def _synset(self, pos: Pos, offset: int) -> tuple[list[str], str]:
         """Return the cells of a line of a data file, and its gloss."""
-        if pos not in self._data:
-            self._data[pos] = (self.wordnet / f"data.{pos}").read_bytes()
+        self._load(pos)
         data = self._data[pos]
         cells, _, gloss = data[offset : data.find(b"\n", offset)].decode("latin-1").partition(" | ")
         return cells.split(), gloss.strip()
+
+    def _load(self, pos: Pos) -> None:
+        if pos not in self._data:
+            self._data[pos] = (self.wordnet / f"data.{pos}").read_bytes()
 
     def _entry(self, word: str, pos: Pos) -> _Entry:
         """Return the entry of a word, which is empty where it is not in WordNet."""
@@ -317,12 +345,17 @@ def look_up(word: str, folder: Path | None = None) -> list[SenseEntry]:
 
     Raise LexiconError where there are none, or where the folder is not a whole WordNet.
     """
-    vocabulary, lemma = Vocabulary.open(folder), _as_lemma(word)
-    bases = ((base, pos) for pos in POS for base in vocabulary.bases(lemma, pos))
-    entries = [entry for base, pos in bases for entry in vocabulary.entries(base, pos)]
+    entries = senses_of(Vocabulary.open(folder), word)
     if not entries:
         raise LexiconError(f"wordnet-{VERSION} has no word {word!r}, nor one of which it is a form: check its spelling")
     return [entry._replace(gloss=_without_source(entry.gloss)) for entry in entries]
+
+
+def senses_of(vocabulary: Vocabulary, word: str) -> tuple[SenseEntry, ...]:
+    """Return the senses of each word of which this may be a form, as `look_up`; empty where there are none."""
+    lemma = _as_lemma(word)
+    bases = ((base, pos) for pos in POS for base in vocabulary.bases(lemma, pos))
+    return tuple(entry for base, pos in bases for entry in vocabulary.entries(base, pos))
 
 
 def part_of_speech(key: str) -> str:

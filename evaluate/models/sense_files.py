@@ -1,0 +1,99 @@
+"""Files of sense embeddings: LMMS, LMMS-SP and ARES as text, LMMS as .npz, and our own safetensors.
+
+A file of senses is one of vectors whose words are WordNet's sense keys. Its format is told by its content, and each key
+is checked, so that no row is taken for a header, nor a header for a row.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.vector_formats import MOST_LINE, are_numbers, fields_of, open_vectors, read_text
+from senseprobe.evaluate.models.vector_tables import (
+    Unusable,
+    VectorTable,
+    Vocabulary,
+    explained,
+    map_tensors,
+    table_of,
+)
+from senseprobe.lexicon.wordnet import part_of_speech
+from senseprobe.messages import counted, listed, printable
+
+KEYS, VECTORS = "keys", "embeddings"
+"""The tensors of our own files: bytes of UTF-8, a key in each line, and the vectors in that order."""
+
+# From so many keys on that WordNet 3.0 lacks, if they are more than this share, a file is of another version.
+_FEWEST_UNKNOWN, _MOST_UNKNOWN = 5, 0.01
+_SYNSET = re.compile(r".+\.[nvasr]\.[0-9]+|(?:wn:)?[0-9]{8}-?[nvasr]|bn:.*")
+
+
+def open_senses(path: Path, known: frozenset[str]) -> tuple[VectorTable, tuple[str, ...]]:
+    """Look through a file of senses; return it, and its keys that WordNet 3.0, whose are `known`, does not have.
+
+    Raises ModelError where it cannot be used, or is of words, of synsets or of another version of WordNet.
+    """
+    path = path.expanduser()
+    table = _open_own(path) if path.is_file() else None
+    if table is None and path.is_file() and _has_header(path):
+        with explained(path):
+            table = read_text(path, headed=True)
+            stated = [int(number) for number in re.findall("[0-9]+", table.header)]
+            if len(stated) == 1 and stated[0] not in (table.vocabulary.count, table.dimensions):
+                raise Unusable(f"its header says {table.header!r}, and it has {table.vocabulary.count:,} senses")
+    table = table or open_vectors(path)
+    with explained(path):
+        return table, check_keys(table.vocabulary, known)
+
+
+def check_keys(vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
+    """Return the keys that WordNet does not have. Raise Unusable where they are no keys, or stand there twice."""
+    if odd := [word for word in vocabulary.rows if not part_of_speech(word)]:
+        example = printable(odd[0][:80])
+        if _SYNSET.fullmatch(odd[0]):
+            raise Unusable(f"{example} is a synset: senses are named by sense keys, such as dog%1:05:00::")
+        many = f"{len(odd):,} of its {len(vocabulary.rows):,} words are no sense keys ({example})"
+        raise Unusable(f"{many}: a file of words is named vectors:FILE")
+    if vocabulary.not_utf8:
+        raise Unusable(f"{counted(vocabulary.not_utf8, 'key')} are not UTF-8")
+    if vocabulary.duplicates:
+        raise Unusable(f"senses stand there twice: {listed(vocabulary.duplicates)}")
+    unknown = tuple(key for key in vocabulary.rows if key not in known)
+    share = len(unknown) / max(1, len(vocabulary.rows))
+    if len(unknown) >= _FEWEST_UNKNOWN and share > _MOST_UNKNOWN:
+        named = listed(unknown[:_FEWEST_UNKNOWN], len(unknown))
+        raise Unusable(f"its keys seem to be of another WordNet version: WordNet 3.0 lacks {len(unknown):,} ({named})")
+    return unknown
+
+
+def _has_header(path: Path) -> bool:
+    """Return whether the first line of a text is no sense with numbers and the second one is."""
+    with path.open("rb") as file:
+        first, second = file.readline(MOST_LINE), file.readline(MOST_LINE)
+    return not _is_row(first) and _is_row(second)
+
+
+def _is_row(line: bytes) -> bool:
+    key, *numbers = fields_of(line)
+    return bool(part_of_speech(key.decode(errors="replace"))) and are_numbers(numbers)
+
+
+def _open_own(path: Path) -> VectorTable | None:
+    """Return the table of a file that `write_senses` wrote; None of another one."""
+    with path.open("rb") as file:
+        start = file.read(9)
+    if start[8:] != b"{":
+        return None
+    with explained(path):
+        tensors = map_tensors(path)
+        if KEYS not in tensors or VECTORS not in tensors:
+            return None
+        keys = tensors[KEYS].tobytes().decode().split("\n")
+        return table_of("safetensors, as senseprobe writes senses", path, tensors[VECTORS], keys)
+
+
+def missing_senses(keys: Iterable[str], table: VectorTable, name: str) -> ModelError | None:
+    """Return the error that names the senses which a file lacks; None where it has all."""
+    lacking = [key for key in keys if key not in table.vocabulary.rows]
+    return ModelError(f"{name} has no sense {listed(lacking)}") if lacking else None

@@ -1,0 +1,142 @@
+"""Sense embeddings as models: vectors of senses by WordNet's keys, and of words as the mean of their senses'."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
+from senseprobe.evaluate.models.sense_files import check_keys, open_senses
+from senseprobe.evaluate.models.vector_files import VectorAnswers, identify_table, path_of, wrap_table
+from senseprobe.evaluate.models.vector_tables import VectorTable, explained
+from senseprobe.evaluate.units import Unit
+from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary, senses_of
+from senseprobe.statistics import FloatArray
+
+PREFIX = "senses:"
+"""Before the path of a file of senses, where a model is named."""
+
+_REFUSED: Mapping[str, str] = {
+    "name": "WordNet's entries of names are other persons and things: john is a toilet",
+    **dict.fromkeys(
+        ("pronoun-subject", "pronoun-object", "pronoun-possessive"), "WordNet has no pronouns: he is helium"
+    ),
+}
+
+
+class SenseFile:
+    """Vectors of senses in a file, or from Python, by WordNet 3.0's sense keys.
+
+    `unknown` are keys of the file that WordNet 3.0 does not have; they are no sense of any word.
+    """
+
+    ability: ClassVar[str] = "vectors"
+    prefix: ClassVar[str] = PREFIX
+    levels = ("word", "sense")
+
+    def __init__(
+        self, name: str, table: VectorTable, unknown: Sequence[str], wordnet: Vocabulary, options: EncodingOptions
+    ) -> None:
+        other = (options.layer, options.start, options.lower)
+        if any(option is not None for option in other) or options.pooling not in (None, "mean"):
+            raise ModelError(f"{name} has vectors of senses: a word's is their mean, and there is no other way")
+        self.name, self.table, self.dimensions, self.unknown = name, table, table.dimensions, tuple(unknown)
+        self.unit = bool(options.unit)
+        self._wordnet = wordnet
+        self._senses: dict[str, tuple[str, ...]] = {}
+        self._vectors: dict[str, FloatArray] = {}  # those that were read
+
+    @classmethod
+    def load(cls, spec: str, options: EncodingOptions = OWN_WAY) -> Self:
+        """Look through the file that ``senses:FILE`` names.
+
+        Raises ModelError where it cannot be used, LexiconError where WordNet is not prepared.
+        """
+        wordnet = Vocabulary.open()
+        return cls(spec, *open_senses(path_of(spec), wordnet.keys), wordnet, options)
+
+    @classmethod
+    def wrap(
+        cls,
+        name: str,
+        vectors: Mapping[str, NDArray[np.floating]] | tuple[Sequence[str], NDArray[np.floating]],
+        options: EncodingOptions = OWN_WAY,
+    ) -> Self:
+        """Wrap vectors by key, or keys with an array of shape (keys, dimensions). Raises as `load` does."""
+        wordnet, table = Vocabulary.open(), wrap_table(name, vectors)
+        with explained(Path(name)):
+            unknown = check_keys(table.vocabulary, wordnet.keys)
+        return cls(name, table, unknown, wordnet, options)
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """As of a `VectorFile`; ``config`` has the form, and whether vectors are made one long."""
+        return identify_table(self.table, [self.table.format, self.dimensions, self.unit, *LEXICONS])
+
+    def encoding(self, level: str) -> Encoding:
+        """Return how senses are looked up at a level. Raises ModelError where there is no such level."""
+        if level not in self.levels:
+            raise ModelError(f"{self.name} has no vectors at the level {level}: take {' or '.join(self.levels)}")
+        pooling = (("pooling", "mean"),) if level == "word" else ()
+        return Encoding(
+            level, (("senses", "all"), *pooling, ("unit", "yes" if self.unit else "no"), ("lexicon", LEXICONS[0]))
+        )
+
+    def width(self, level: str) -> int:
+        """Return the numbers of a unit: those of a vector, and at the level ``sense`` how many senses there are."""
+        return self.dimensions if level == "word" else 1
+
+    def senses(self, word: str) -> tuple[str, ...]:
+        """Return the keys of a word, and of words of which it is a form, that the file has, in WordNet's order."""
+        if word not in self._senses:
+            keys = dict.fromkeys(entry.key for entry in senses_of(self._wordnet, word))
+            self._senses[word] = tuple(key for key in keys if key in self.table.vocabulary.rows)
+        return self._senses[word]
+
+    def vectors(self, keys: Sequence[str]) -> FloatArray:
+        """Return vectors of shape (keys, dimensions); NaN throughout for a key that the file lacks."""
+        rows = self.table.vocabulary.rows
+        wanted = sorted((rows[key], key) for key in {*keys} - self._vectors.keys() if key in rows)
+        if wanted:
+            read = self.table.read([row for row, _ in wanted])
+            if self.unit:
+                read = read / np.maximum(np.linalg.norm(read, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            self._vectors.update(zip((key for _, key in wanted), read, strict=True))
+        nothing = np.full(self.dimensions, np.nan)
+        return np.array([self._vectors.get(key, nothing) for key in keys]).reshape(-1, self.dimensions)
+
+    def word_vector(self, word: str) -> FloatArray:
+        """Return the mean of the vectors of a word's senses (Zhou et al. 2022, equation 7); NaN where it has none."""
+        keys = self.senses(word)
+        mean: FloatArray = self.vectors(keys).mean(axis=0) if keys else np.full(self.dimensions, np.nan)
+        return mean
+
+    def encode(self, level: str, units: Iterable[Unit], done: Container[Unit] = ()) -> Iterator[VectorAnswers]:
+        """Yield units with their vectors; at the level ``sense`` with the number of their senses, NaN for none."""
+        self.encoding(level)
+        for unit in units:
+            if unit not in done:
+                count = np.array([len(self.senses(unit.text)) or np.nan])
+                numbers = self.word_vector(unit.text) if level == "word" else count
+                numbers = numbers if numbers.any() else np.full(self.width(level), np.nan)
+                yield [(unit, numbers.astype(np.float32))]
+
+    def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
+        """Yield why units have no vector."""
+        for unit in units:
+            count = len(senses_of(self._wordnet, unit.text))
+            some = f"none of the {count} senses of {unit.text} is in the file"
+            nothing = some if count else f"WordNet has no word {unit.text}"
+            yield f"a vector of zeros for {unit.text}" if self.senses(unit.text) else nothing
+
+    def lacks(self, word: str) -> bool:
+        """Return whether the file has no sense of a word."""
+        return not self.senses(word)
+
+    def refuses(self, word_class: str) -> str:
+        """Return why words of a class cannot be looked up among senses; empty where they can."""
+        return _REFUSED.get(word_class, "")

@@ -25,19 +25,22 @@ ELSEWHERE = np.array([0, 0, 1.0])
 
 
 class Planted:
-    """A sense embedding in memory: senses are called word%0, word%1, …"""
+    """A sense embedding in memory: senses are called word%0, word%1 and so on."""
 
     def __init__(self, words: Mapping[str, list[FloatArray]]) -> None:
         self.words = words
 
     def senses(self, word: str) -> tuple[str, ...]:
+        """Return the keys of a word."""
         return tuple(f"{word}%{number}" for number in range(len(self.words.get(word, ()))))
 
     def vectors(self, keys: Sequence[str]) -> FloatArray:
+        """Return vectors of keys."""
         named = [key.rsplit("%", 1) for key in keys]
         return np.array([self.words[word][int(number)] for word, number in named]).reshape(len(keys), 3)
 
     def refuses(self, word_class: str) -> str:
+        """Return why names are refused."""
         return "its names are other things in WordNet" if word_class == "name" else ""
 
 

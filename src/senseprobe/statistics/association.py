@@ -87,7 +87,7 @@ def single_category_effect(a: ArrayLike, b: ArrayLike) -> float | None:
     """Return d(w) of one target: the mean of its cosines with A less that with B, over their standard deviation.
 
     Cosines have shapes (n_a,) and (n_b,); the deviation is that of all of them, with n - 1 in its denominator
-    (equations 2 and 3 of Zhou et al. 2022 for a single target). None where all are equal; ValueError as `effect_size` raises.
+    (equations 2 and 3 of Zhou et al. 2022 for a single target). None where all are equal; ValueError as for a set.
     """
     return effect_size(a, b)
 

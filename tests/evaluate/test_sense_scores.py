@@ -104,7 +104,7 @@ def test_a_single_category_by_hand() -> None:
 def test_p_is_that_of_all_divisions_of_the_attributes() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.normal(0.3, 0.2, 5), rng.normal(0, 0.2, 6)
-    exact = stats.permutation_test((a, b), lambda x, y: np.mean(x) - np.mean(y), n_resamples=np.inf)
+    exact = stats.permutation_test((a, b), lambda x, y: np.mean(x) - np.mean(y))
     every = np.concatenate([a, b])
     observed, count = abs(a.mean() - b.mean()), 0
     for chosen in itertools.combinations(range(11), 5):

@@ -1,4 +1,4 @@
-"""How often the sentences of a corpus mention groups, and stereotyped words with them (Tan and Celis 2019, section 3.1).
+"""Mentions of groups in a corpus, and stereotyped words beside them (Tan and Celis 2019, section 3.1).
 
 A sentence counts once for a group that it mentions, whatever the number of mentions; among these are counted the
 sentences with a word of each category. One with words of two categories counts for both; neutral ones have none.

@@ -39,7 +39,7 @@ def test_counts_by_hand() -> None:
 
 def test_chunks_and_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small chunks and two processes give the sums of a naive loop over words of sentences."""
-    draw = random.Random(1)
+    draw = random.Random(1)  # noqa: S311 - a test
     words = ["she", "He", "his", "nurse", "nurses", "tree", "her", "élan", "the", "shed"]
     texts = [
         " ".join(" ".join(draw.choices(words, k=6)).capitalize() + "." for _ in range(draw.randint(1, 5)))

@@ -126,14 +126,14 @@ def place_senses(
         raise SenseprobeError(f"{count} nearest senses: from 0 to {MOST_NEIGHBOURS} can be shown")
     keys = [entry.key for entry in entries]
     vectors = _scale(model.vectors(keys))
-    has = np.isfinite(vectors).all(axis=1)
-    if not has.any():
+    has: list[bool] = np.isfinite(vectors).all(axis=1).tolist()
+    if not any(has):
         raise SenseprobeError(f"{model.name} has none of the {counted(len(keys), 'sense')} of {word!r} in WordNet 3.0")
     check, why, direction = _find_direction(model, pairs)
     nearest = find_nearest(model.blocks(), keys, vectors, count) if count else [()] * len(keys)
     senses = tuple(
         PlacedSense(entry, None if direction is None or not there else float(vector @ direction), near, not there)
-        for entry, vector, near, there in zip(entries, vectors, nearest, has.tolist(), strict=True)
+        for entry, vector, near, there in zip(entries, vectors, nearest, has, strict=True)
     )
     return WordSenses(word=word, senses=senses, embedding=model.name, check=check, why=why)
 
@@ -177,7 +177,8 @@ def _scale(vectors: FloatArray) -> FloatArray:
     """Return vectors with length 1; NaN where a vector is zero, which has no direction."""
     vectors = np.asarray(vectors, dtype=np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.full_like(vectors, np.nan), where=lengths > 0)
+    unit: FloatArray = np.divide(vectors, lengths, out=np.full_like(vectors, np.nan), where=lengths > 0)
+    return unit
 
 
 def _format_cosine(sense: PlacedSense) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.charts import Forest, ForestRow, Scatter
-from senseprobe.document import Cell, Document, Part, Section, Table, name_cells
+from senseprobe.document import Cell, Document, Part, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting import figure_charts, notation
@@ -51,9 +51,12 @@ SENSES = (
     "At the level of senses a pair of words has the largest cosine over all pairs of their senses. Of two words with "
     "more senses it is larger by chance alone, so compare sets only where their words have about as many senses."
 )
-LIMITS = (
+GLOSSES = (
     "Vectors that were built from glosses hold what lexicographers wrote of a sense, not how people use it: they show "
-    "that the computation works, and are no finding about a language.",
+    "that the computation works, and are no finding about a language."
+)
+LIMITS = (
+    GLOSSES,
     "The largest cosine over pairs of senses grows with the number of senses, whatever these are.",
     "The sets of words are small. An interval is over words like these, and p is of these very words.",
     "Nearness of vectors is no behaviour: it does not say what a model writes or decides.",
@@ -91,7 +94,12 @@ def read_wat(path: Path) -> list[WatRecord]:
             WatRecord(
                 str(record["model"]),
                 str(record["level"]),
-                Correlation(*(_number(record[name]) for name in ("correlation", "low", "high")), int(record["pairs"])),
+                Correlation(
+                    _number(record["correlation"]),
+                    _number(record["low"]),
+                    _number(record["high"]),
+                    int(record["pairs"]),
+                ),
             )
             for record in (records if isinstance(records, list) else [records])
         ]
@@ -126,8 +134,9 @@ def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[Sequence[WatR
         Section("What this page does not say", LIMITS),
     )
     releases = dict.fromkeys(str(source.result.release["name"]) for source in sources)
+    names = dict.fromkeys(str(source.result.model["name"]) for source in (*inputs.tested, *inputs.placed))
     return Document(
-        title=f"Senses in {listed(dict.fromkeys(str(s.result.model['name']) for s in (*inputs.tested, *inputs.placed)))}",
+        title=f"Senses in {listed(names)}",
         subtitle=f"on {listed(releases)}",
         warning="The words of these tests name groups beside insults.",
         parts=(Part(title="", sections=tuple(filter(None, sections)), labels=inputs.columns),),
@@ -232,11 +241,11 @@ def _build_difference_section(inputs: SenseInputs) -> Section:
     ]
     rows.sort(key=lambda row: row[0].text)
     text = (
-        "A figure of one sense of the same words less that of another. Those of an embedding are in its own unit, those "
-        "of a model in points of preference: compare their signs and whether intervals exclude 0, not their sizes."
+        "A figure of one sense of the same words less that of another. Those of an embedding are in its own unit, "
+        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes."
     )
     table = Table("One sense less another", ("contrast", "of", "figure", "difference"), tuple(rows))
-    return Section("Two senses of a word", (text,), tables=(table,)) if rows else Section("")
+    return table_section("Two senses of a word", (text,), (table,))
 
 
 # --- Words, dimensions, senses --------------------------------------------------------------------------------------
@@ -327,8 +336,7 @@ def _build_sense_section(inputs: SenseInputs) -> Section:
             note=f"{MOST_SENSES} of {len(chosen)} words with several senses." if len(chosen) > MOST_SENSES else "",
         ),
     )
-    tables = tuple(table for table in tables if table.rows)
-    return Section("Which senses", (SENSES,), tables=tables) if tables else Section("")
+    return table_section("Which senses", (SENSES,), tables)
 
 
 def _count_senses(rows: pd.DataFrame, side: str) -> Iterator[Cell]:

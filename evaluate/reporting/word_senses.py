@@ -9,11 +9,14 @@ import numpy as np
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Document, Part, Section, Table
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models.vector_tables import VectorTable
 from senseprobe.lexicon import SenseEntry
 from senseprobe.messages import counted, listed
 from senseprobe.statistics import FloatArray, difference_direction
 
 MOST_NEIGHBOURS = 100
+BLOCK = 8192
+"""Vectors that are read at a time: of 2,048 numbers 128 MiB."""
 
 PERSONS = (
     "The direction is the mean of male less female vectors over pairs of person senses (Zhou, Kaneko and Bollegala "
@@ -34,8 +37,9 @@ class SenseVectors(Protocol):
     def vectors(self, keys: Sequence[str]) -> FloatArray:
         """Return the vectors of senses, a row of NaN for one that it lacks."""
 
-    def blocks(self) -> Iterator[tuple[Sequence[str], FloatArray]]:
-        """Yield all keys with their vectors, some thousands at a time."""
+
+Blocks = Iterable[tuple[Sequence[str], FloatArray]]
+"""All keys of an embedding with their vectors, some thousands at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,27 +119,30 @@ class WordSenses:
 
 
 def place_senses(
-    word: str, entries: Sequence[SenseEntry], model: SenseVectors, pairs: Sequence[GenderPair], count: int
+    shown: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[GenderPair], count: int
 ) -> WordSenses:
     """Return the senses of a word with their cosine with gender's direction, and the `count` nearest of each.
 
-    The embedding is read once from its beginning to its end, and no more of it is kept than that. SenseprobeError
-    where it has none of the senses, and where `count` is not from 0 to `MOST_NEIGHBOURS`.
+    The `blocks` of the embedding are read once, and no more of it is kept than one. SenseprobeError where it has none
+    of the senses, and where `count` is not from 0 to `MOST_NEIGHBOURS`.
     """
     if not 0 <= count <= MOST_NEIGHBOURS:
         raise SenseprobeError(f"{count} nearest senses: from 0 to {MOST_NEIGHBOURS} can be shown")
+    entries = [sense.entry for sense in shown.senses]
     keys = [entry.key for entry in entries]
     vectors = _scale(model.vectors(keys))
-    has: list[bool] = np.isfinite(vectors).all(axis=1).tolist()
+    has = [bool(np.isfinite(vector).all()) for vector in vectors]
     if not any(has):
-        raise SenseprobeError(f"{model.name} has none of the {counted(len(keys), 'sense')} of {word!r} in WordNet 3.0")
+        raise SenseprobeError(
+            f"{model.name} has none of the {counted(len(keys), 'sense')} of {shown.word!r} in WordNet 3.0"
+        )
     check, why, direction = _find_direction(model, pairs)
-    nearest = find_nearest(model.blocks(), keys, vectors, count) if count else [()] * len(keys)
+    nearest = find_nearest(blocks, keys, vectors, count) if count else [()] * len(keys)
     senses = tuple(
         PlacedSense(entry, None if direction is None or not there else float(vector @ direction), near, not there)
         for entry, vector, near, there in zip(entries, vectors, nearest, has, strict=True)
     )
-    return WordSenses(word=word, senses=senses, embedding=model.name, check=check, why=why)
+    return WordSenses(word=shown.word, senses=senses, embedding=model.name, check=check, why=why)
 
 
 def _find_direction(
@@ -155,8 +162,16 @@ def _find_direction(
     return tuple(zip((*males, *females), genders, cosines, strict=True)), "", direction
 
 
+def read_blocks(table: VectorTable) -> Iterator[tuple[Sequence[str], FloatArray]]:
+    """Yield all keys of a file with their vectors, `BLOCK` at a time, in the order of the file."""
+    rows = sorted((row, key) for key, row in table.vocabulary.rows.items())
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        yield [key for _, key in part], table.read([row for row, _ in part])
+
+
 def find_nearest(
-    blocks: Iterable[tuple[Sequence[str], FloatArray]], keys: Sequence[str], vectors: FloatArray, count: int
+    blocks: Blocks, keys: Sequence[str], vectors: FloatArray, count: int
 ) -> list[tuple[tuple[str, float], ...]]:
     """Return for each vector of length 1 the keys of the `count` others with the largest cosine, and these cosines.
 

@@ -54,10 +54,15 @@ def entry(key: str, gloss: str = "a sense") -> SenseEntry:
     return SenseEntry(key, "noun", "noun.person", gloss, ("nurse",))
 
 
+def place(model: Planted, keys: Sequence[str], count: int) -> WordSenses:
+    """The senses of nurse in an embedding."""
+    shown = WordSenses(word="nurse", senses=tuple(PlacedSense(entry(key)) for key in keys))
+    return place_senses(shown, model, model.blocks(), PAIRS, count)
+
+
 def placed(count: int = 2) -> WordSenses:
     """The two senses of nurse, and one that the embedding lacks."""
-    entries = [entry(NURSE), entry(NURSING), entry("nurse%1:18:99::")]
-    return place_senses("nurse", entries, Planted(VECTORS), PAIRS, count)
+    return place(Planted(VECTORS), [NURSE, NURSING, "nurse%1:18:99::"], count)
 
 
 def test_cosines_are_those_by_hand() -> None:
@@ -90,11 +95,11 @@ def test_nearest_senses_are_those_of_a_plain_sort() -> None:
 
 def test_what_has_no_direction_says_why() -> None:
     """A pair without a vector is named, and senses are shown without their cosines."""
-    shown = place_senses("nurse", [entry(NURSE)], Planted({NURSE: [1, 2], MAN: [1, 0]}), PAIRS, 0)
+    shown = place(Planted({NURSE: [1, 2], MAN: [1, 0]}), [NURSE], 0)
     assert shown.senses[0].gender is None
     assert [*shown.lines()][-1] == f"no direction of gender: planted lacks {WOMAN}"
-    with pytest.raises(SenseprobeError, match="planted has none of the 1 sense of 'x' in WordNet"):
-        place_senses("x", [entry("x%1:18:00::")], Planted(VECTORS), PAIRS, 0)
+    with pytest.raises(SenseprobeError, match="planted has none of the 1 sense of 'nurse' in WordNet"):
+        place(Planted(VECTORS), ["x%1:18:00::"], 0)
     with pytest.raises(SenseprobeError, match="101 nearest senses: from 0 to 100"):
         placed(101)
 

@@ -31,19 +31,24 @@ def show_senses(
     WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails or WordNet does
     not have the word, ModelError for a file that is not one of senses, and SenseprobeError where it has none of these.
     """
-    from senseprobe.evaluate.reporting.word_senses import PlacedSense, WordSenses, build_word_page, place_senses
+    from senseprobe.evaluate.reporting.word_senses import (
+        PlacedSense,
+        WordSenses,
+        build_word_page,
+        place_senses,
+        read_blocks,
+    )
     from senseprobe.lexicon import look_up
 
     if out is not None:
         refuse_results(Path(out), [])
     entries = look_up(word, prepare_wordnet(folder).folder)
-    if senses is None:
-        shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
-    else:
+    shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
+    if senses is not None:
         from senseprobe.evaluate.models.sense_vectors import PREFIX, SenseFile
 
         model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}")
-        shown = place_senses(word, entries, model, _gender_pairs(), nearest)
+        shown = place_senses(shown, model, read_blocks(model.table), _gender_pairs(), nearest)
     if out is not None:
         write_page(Path(out), build_word_page(shown))
     return shown

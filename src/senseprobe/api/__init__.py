@@ -26,6 +26,7 @@ from senseprobe.api.scoring import (
     score,
     vectors,
 )
+from senseprobe.api.senses import report_senses, show_senses
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -47,8 +48,10 @@ __all__ = [
     "pull",
     "read_import",
     "replay",
+    "report_senses",
     "restore",
     "score",
+    "show_senses",
     "vectors",
     "verified",
     "verify",

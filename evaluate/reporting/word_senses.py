@@ -74,7 +74,7 @@ class WordSenses:
 
     - `embedding`: the name of the embedding; empty without one.
     - `check`: the members of the pairs with ``male`` or ``female`` and their cosine with the direction of all pairs.
-    - `why`: why there is no direction; empty where there is one, and without an embedding.
+    - `why`: what the direction lacks, so that it is made of fewer pairs, or of none; empty where it lacks nothing.
     """
 
     word: str
@@ -91,7 +91,7 @@ class WordSenses:
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe senses show --json`` prints."""
         check = [{"key": key, "gender": gender, "cosine": cosine} for key, gender, cosine in self.check]
-        facts = {"embedding": self.embedding or None, "why_no_direction": self.why or None}
+        facts = {"embedding": self.embedding or None, "lacks": self.why or None}
         return {"word": self.word, **facts, "senses": [sense.as_dict() for sense in self.senses], "check": check}
 
     def lines(self) -> Iterator[str]:
@@ -110,7 +110,7 @@ class WordSenses:
         if lacking := [sense.entry.key for sense in self.senses if sense.missing]:
             yield f"{self.embedding} lacks {listed(lacking)}"
         if self.why:
-            yield f"no direction of gender: {self.why}"
+            yield f"{'the direction is of fewer pairs' if self.check else 'no direction of gender'}: {self.why}"
         if self.check:
             wrong = [key for key, gender, cosine in self.check if (cosine > 0) != (gender == "male")]
             other = f"; on the other side: {listed(wrong)}" if wrong else ""
@@ -148,18 +148,26 @@ def place_senses(
 def _find_direction(
     model: SenseVectors, pairs: Sequence[GenderPair]
 ) -> tuple[tuple[tuple[str, str, float], ...], str, FloatArray | None]:
-    """Return the check of equation 8's direction, why there is none, and the direction with length 1."""
-    males, females = [pair.male for pair in pairs], [pair.female for pair in pairs]
-    members = model.vectors([*males, *females])
-    lacking = [key for key, row in zip((*males, *females), members, strict=True) if not np.isfinite(row).all()]
-    if lacking:
-        return (), f"{model.name} lacks {listed(lacking)}", None
-    direction = _scale(difference_direction(members[: len(pairs)], members[len(pairs) :])[None])[0]
+    """Return the check of equation 8's direction, what it lacks, and the direction with length 1; None without one."""
+    members = np.stack([model.vectors([pair.male for pair in pairs]), model.vectors([pair.female for pair in pairs])])
+    has = np.isfinite(members).all(axis=2)
+    keys = [(pair.male, pair.female) for pair in pairs]
+    lacking = [
+        key for pair, both in zip(keys, has.T, strict=True) for key, there in zip(pair, both, strict=True) if not there
+    ]
+    why = f"{model.name} lacks {listed(lacking)}" if lacking else ""
+    whole = np.flatnonzero(has.all(axis=0)).tolist()
+    if not whole:
+        return (), why, None
+    direction = _scale(difference_direction(members[0, whole], members[1, whole])[None])[0]
     if not np.isfinite(direction).all():
         return (), "the two sides of the pairs have the same mean", None
-    genders = ["male"] * len(pairs) + ["female"] * len(pairs)
-    cosines = (_scale(members) @ direction).tolist()
-    return tuple(zip((*males, *females), genders, cosines, strict=True)), "", direction
+    check = tuple(
+        (keys[pair][side], gender, float(_scale(members[side, [pair]])[0] @ direction))
+        for side, gender in enumerate(("male", "female"))
+        for pair in whole
+    )
+    return check, why, direction
 
 
 def read_blocks(table: VectorTable) -> Iterator[tuple[Sequence[str], FloatArray]]:

@@ -12,7 +12,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.vector_tables import VectorTable
 from senseprobe.lexicon import SenseEntry
 from senseprobe.messages import counted, listed
-from senseprobe.statistics import FloatArray, difference_direction
+from senseprobe.statistics import BoolArray, FloatArray, difference_direction
 
 MOST_NEIGHBOURS = 100
 BLOCK = 8192
@@ -150,11 +150,9 @@ def _find_direction(
 ) -> tuple[tuple[tuple[str, str, float], ...], str, FloatArray | None]:
     """Return the check of equation 8's direction, what it lacks, and the direction with length 1; None without one."""
     members = np.stack([model.vectors([pair.male for pair in pairs]), model.vectors([pair.female for pair in pairs])])
-    has = np.isfinite(members).all(axis=2)
+    has: BoolArray = np.isfinite(members).all(axis=2)
     keys = [(pair.male, pair.female) for pair in pairs]
-    lacking = [
-        key for pair, both in zip(keys, has.T, strict=True) for key, there in zip(pair, both, strict=True) if not there
-    ]
+    lacking = [keys[pair][side] for pair, side in np.argwhere(~has.T).tolist()]
     why = f"{model.name} lacks {listed(lacking)}" if lacking else ""
     whole = np.flatnonzero(has.all(axis=0)).tolist()
     if not whole:

@@ -102,7 +102,7 @@ def test_what_has_no_direction_says_why() -> None:
     model, senses = Planted(VECTORS), tuple(map(PlacedSense, [entry(NURSE)]))
     shown = place_senses(WordSenses(word="nurse", senses=senses), model, model.blocks(), fewer, 0)
     assert shown.senses[0].gender == pytest.approx(-1 / 5**0.5)
-    assert "the direction is of fewer pairs: planted lacks boy%1:18:00:: and girl%1:18:00::" in [*shown.lines()]
+    assert "the direction is of fewer pairs: planted lacks boy%1:18:00::, girl%1:18:00::" in [*shown.lines()]
     with pytest.raises(SenseprobeError, match="planted has none of the 1 sense of 'nurse' in WordNet"):
         place(Planted(VECTORS), ["x%1:18:00::"], 0)
     with pytest.raises(SenseprobeError, match="101 nearest senses: from 0 to 100"):

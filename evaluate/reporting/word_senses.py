@@ -150,7 +150,7 @@ def _find_direction(
 ) -> tuple[tuple[tuple[str, str, float], ...], str, FloatArray | None]:
     """Return the check of equation 8's direction, what it lacks, and the direction with length 1; None without one."""
     members = np.stack([model.vectors([pair.male for pair in pairs]), model.vectors([pair.female for pair in pairs])])
-    has: BoolArray = np.isfinite(members).all(axis=2)
+    has: BoolArray = np.asarray(np.isfinite(members).all(axis=2), dtype=np.bool_)
     keys = [(pair.male, pair.female) for pair in pairs]
     lacking = [keys[pair][side] for pair, side in np.argwhere(~has.T).tolist()]
     why = f"{model.name} lacks {listed(lacking)}" if lacking else ""

@@ -11,7 +11,7 @@ from senseprobe.evaluate.estimands.preference import psi_of_roles
 from senseprobe.evaluate.estimands.pronoun import MALE
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import listed
+from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import FEWEST_LEVELS, Correlation, Scale, correlate
 
@@ -159,9 +159,9 @@ def summarize_predictions(predictions: Sequence[Prediction]) -> str:
         return ""
     shown = [p for p in predictions if p.is_shown]
     names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in shown), 4)
-    many = f"{len(shown)} are shown: {names}" if shown else "none is shown"
+    many = f"{len(shown)} {'are' if len(shown) > 1 else 'is'} shown: {names}" if shown else "none is shown"
     return (
-        f"Does an embedding's bias of words foretell the model's? Of {len(predictions)} correlations over words "
+        f"Does an embedding's bias of words foretell the model's? Of {counted(len(predictions), 'correlation')} over words "
         f"{many}. Each is looked at by itself: of many, some intervals exclude 0 by chance. The model's side is, of "
         f"each word, the {listed(dict.fromkeys(p.measure for p in predictions))}."
     )

@@ -165,7 +165,9 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     assert next(row for row in shown.rows if row[:2] == ["Japanese", "nationality"])
     assert "X 2.0" in shown.text
     assert "computes +2 or -2 whatever the vectors are" in shown.text
-    assert "Of 1 correlations over words none is shown" in shown.text or "1 are shown" in shown.text
+    (prediction,) = predict_models(SenseInputs.of(sources))
+    assert f"Of 1 correlation over words {'1' if prediction.is_shown else 'none'} is shown" in shown.text
+    assert prediction.answer in shown.text
     assert "lexicographers" in shown.text
 
 

@@ -161,7 +161,8 @@ def summarize_predictions(predictions: Sequence[Prediction]) -> str:
     names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in shown), 4)
     many = f"{len(shown)} {'are' if len(shown) > 1 else 'is'} shown: {names}" if shown else "none is shown"
     return (
-        f"Does an embedding's bias of words foretell the model's? Of {counted(len(predictions), 'correlation')} over words "
-        f"{many}. Each is looked at by itself: of many, some intervals exclude 0 by chance. The model's side is, of "
-        f"each word, the {listed(dict.fromkeys(p.measure for p in predictions))}."
+        "Does an embedding's bias of words foretell the model's? "
+        f"Of {counted(len(predictions), 'correlation')} over words {many}. "
+        "Each is looked at by itself: of many, some intervals exclude 0 by chance. "
+        f"The model's side is, of each word, the {listed(dict.fromkeys(p.measure for p in predictions))}."
     )

@@ -243,7 +243,12 @@ def build_word_page(shown: WordSenses) -> Document:
         closed=True,
     )
     sections = (
-        Section("Senses", tuple(f"{remark}." for remark in shown.remarks()), (plot,) * bool(rows), (table,)),
+        Section(
+            "Senses",
+            tuple(f"{remark[0].upper()}{remark[1:]}." for remark in shown.remarks()),
+            (plot,) * bool(rows),
+            (table,),
+        ),
         Section(
             "What this does not say", (PERSONS, *LIMITS) * bool(shown.embedding), tables=(check,) * bool(check.rows)
         ),
@@ -251,7 +256,7 @@ def build_word_page(shown: WordSenses) -> Document:
     return Document(
         title=f"Senses of {shown.word}",
         subtitle=shown.embedding,
-        warning="",
+        warning="Definitions are as WordNet has them, which also defines slurs.",
         parts=(Part(title="", sections=tuple(filter(None, sections)), labels=(shown.embedding,)),),
     )
 

@@ -119,6 +119,7 @@ def test_pages_escape_and_repeat() -> None:
     page = render_html(build_word_page(placed()))
     assert page == render_html(build_word_page(placed()))
     assert "-0.447" in page
+    assert "The number is the cosine with the direction of gender" in page
     assert "2 of the 2 senses" in page
     json.dumps(placed().as_dict(), allow_nan=False)
 

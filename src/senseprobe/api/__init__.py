@@ -18,7 +18,7 @@ from senseprobe.api.releases import (
     why_unpublishable,
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
-from senseprobe.api.senses import build_senses
+from senseprobe.api.senses import build_senses, report_senses, show_senses
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -41,8 +41,10 @@ __all__ = [
     "pull",
     "read_import",
     "replay",
+    "report_senses",
     "restore",
     "score",
+    "show_senses",
     "vectors",
     "verified",
     "verify",

@@ -7,13 +7,16 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from senseprobe.api.author import prepare_wordnet
+from senseprobe.api.author import prepare_wordnet, word_lists
 from senseprobe.api.releases import load
+from senseprobe.api.results import gather_sources, list_sources, refuse_results, write_page
 from senseprobe.api.scoring import warn
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
+    from senseprobe.api.results import ReleaseNames, ResultSource
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
+    from senseprobe.evaluate.reporting.word_senses import GenderPair, WordSenses
 
 _WORDS = ("word", "target", "stereo_value", "anti_value")
 """The columns of rows that have the words of tests and pairs."""
@@ -64,3 +67,76 @@ def _words_of(source: str | Path) -> list[str]:
             if column in table:
                 found.update(dict.fromkeys(map(str, table[column].dropna().unique())))
     return [*found]
+
+
+@with_progress("reading senses")
+def show_senses(
+    word: str,
+    senses: str | Path | None = None,
+    out: str | Path | None = None,
+    *,
+    nearest: int = 5,
+    folder: str | Path | None = None,
+) -> WordSenses:
+    """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
+
+    With `senses`, a file of sense embeddings, each sense also has its cosine with the direction of gender (pairs of the
+    list `gender_senses`), and the `nearest` (0 to 100) other senses of the file. With `out` a page is written, too.
+    WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails or WordNet does
+    not have the word, ModelError for a file that is not one of senses, and SenseprobeError where it has none of these.
+    """
+    from senseprobe.evaluate.reporting.word_senses import (
+        PlacedSense,
+        WordSenses,
+        build_word_page,
+        place_senses,
+        read_blocks,
+    )
+    from senseprobe.lexicon import look_up
+
+    if out is not None:
+        refuse_results(Path(out), [])
+    entries = look_up(word, prepare_wordnet(folder).folder)
+    shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
+    if senses is not None:
+        from senseprobe.evaluate.models.sense_vectors import PREFIX, SenseFile
+
+        model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}")
+        shown = place_senses(shown, model, read_blocks(model.table), _gender_pairs(), nearest)
+    if out is not None:
+        write_page(Path(out), build_word_page(shown))
+    return shown
+
+
+def _gender_pairs() -> list[GenderPair]:
+    """Return the pairs of person senses of the list `gender_senses`, in its order."""
+    from senseprobe.evaluate.reporting.word_senses import GenderPair
+
+    (table,) = word_lists("gender_senses")
+    rows = [word.columns for word in table.words]
+    sides = [
+        {str(row["pair"]): str(row["sense_noun"]) for row in rows if row["gender"] == g} for g in ("male", "female")
+    ]
+    return [GenderPair(male, sides[1][pair]) for pair, male in sides[0].items()]
+
+
+@with_progress("reporting")
+def report_senses(
+    results: ResultSource | Sequence[ResultSource],
+    out: str | Path = "senses.html",
+    *,
+    wat: Sequence[str | Path] = (),
+    release: ReleaseNames = None,
+) -> Path:
+    """Write one page of what was scored on embeddings of senses, beside models of text, and return its path.
+
+    `results` are of association tests and of contrasts on vectors, and, to compare with, of contrasts on models of text
+    on the same rows; `wat` are files of ``senseprobe wat --json``. `release` is as of `report`. Raises ResultError
+    where a file is not a result, where none is on vectors of words or senses, or the page cannot be written.
+    """
+    from senseprobe.evaluate.reporting.sense_page import build_sense_page, read_wat
+
+    path, sources = Path(out), list_sources(results)
+    refuse_results(path, sources)
+    write_page(path, build_sense_page(gather_sources(sources, release), [read_wat(Path(file)) for file in wat]))
+    return path

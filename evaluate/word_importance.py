@@ -113,7 +113,7 @@ class InferSentImportance:
         self.identity = {"importance": f"infersent:{encoder.identity[:12]}", "boundary": f"{boundary}({tokens})"}
 
     def weigh(self, sentences: Sequence[str], tokens: Sequence[Sequence[Token]]) -> list[Shares | None]:
-        """Return the shares of the dimensions that tokens win; None for a sentence without a token that has a vector."""
+        """Return the shares of the dimensions that tokens win; None without one that has a vector."""
         words = [*dict.fromkeys((*self._around, *(token.text for row in tokens for token in row)))]
         vectors = dict(zip(words, read_word_vectors(self._file, words), strict=True))
         first = bool(self._around)

@@ -277,7 +277,7 @@ class Encoder(PretrainedModel):
     def _count_batch(self, batch: Sequence[_TextWork]) -> list[NDArray[np.int64]]:
         length = batch[0].length
         states = self._hidden([work.text for work in batch], self._resolved_layer())
-        winners = states.unflatten(0, (-1, length)).float().cpu().numpy().argmax(axis=1)
+        winners = states.reshape(len(batch), length, -1).float().cpu().numpy().argmax(axis=1)
         return [np.bincount(row, minlength=length) for row in winners]
 
     def _read(self, texts: Sequence[str]) -> list[TokenizedText]:

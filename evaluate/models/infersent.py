@@ -22,7 +22,9 @@ PREFIX = "infersent:"
 """Before the path of its weights, where an encoder is named."""
 
 _TENSOR = re.compile(r"(?:encoder\.|module\.)?enc_lstm\.((?:weight|bias)_[ih]h_l0(?:_reverse)?)")
-_NAMES = tuple(f"{kind}_{gate}_l0{way}" for way in ("", "_reverse") for kind in ("weight", "bias") for gate in ("ih", "hh"))
+_NAMES = tuple(
+    f"{kind}_{gate}_l0{way}" for way in ("", "_reverse") for kind in ("weight", "bias") for gate in ("ih", "hh")
+)
 _BATCH = 64
 _MOST_TOKENS = 4_096
 
@@ -39,12 +41,12 @@ class InferSent:
     @property
     def inputs(self) -> int:
         """Dimensions of the word vectors that it reads."""
-        return self.tensors["weight_ih_l0"].shape[1]
+        return int(self.tensors["weight_ih_l0"].shape[1])
 
     @property
     def hidden(self) -> int:
         """Units of a direction; a sentence has twice as many dimensions, 4,096 in the published weights."""
-        return self.tensors["weight_hh_l0"].shape[1]
+        return int(self.tensors["weight_hh_l0"].shape[1])
 
     @property
     def identity(self) -> str:

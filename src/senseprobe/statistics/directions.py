@@ -44,7 +44,9 @@ def principal_direction(first: ArrayLike, second: ArrayLike, *, centring: str = 
     another, without pairs, and where pairs have no common direction.
     """
     if centring != "pairs":
-        raise ValueError(f"centring over {centring} deletes the axis: the mean of the differences is what is looked for")
+        raise ValueError(
+            f"centring over {centring} deletes the axis: the mean of the differences is what is looked for"
+        )
     sides = [_unit(side) for side in _check_pairs(first, second)]
     halves = (sides[0] - sides[1]) / 2
     _, sizes, components = np.linalg.svd(np.concatenate([halves, -halves]), full_matrices=False)
@@ -79,4 +81,4 @@ def _unit(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not lengths.all():
         raise ValueError("a vector is zero: it has no direction")
-    return vectors / lengths
+    return np.asarray(vectors / lengths)

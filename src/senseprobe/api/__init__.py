@@ -1,6 +1,7 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
 from senseprobe.api.author import open_catalogue
+from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -16,16 +17,7 @@ from senseprobe.api.releases import (
     verify,
     why_unpublishable,
 )
-from senseprobe.api.scoring import (
-    export,
-    export_every_eval_ever,
-    export_hub_results,
-    fetch,
-    plant,
-    replay,
-    score,
-    vectors,
-)
+from senseprobe.api.scoring import fetch, plant, replay, score, vectors
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [

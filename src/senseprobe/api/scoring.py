@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +17,7 @@ import numpy as np
 
 from senseprobe import project
 from senseprobe.api.releases import load, verified
-from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
@@ -28,15 +26,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from senseprobe.api.releases import ReleaseSpec
-    from senseprobe.api.results import ResultSource
-    from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.models.vector_files import VectorSummary
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.result_exports import ExportedResults, ExportSource
     from senseprobe.importers.draft import Factors, RowTable
 
     Vectors = Mapping[str, ArrayLike] | ArrayLike
@@ -315,100 +310,6 @@ def plant(
 
     pipeline.check_out(job, str(folder), out)
     return pipeline.write(planted.result(job, folder, share=share, progress=progress), out)
-
-
-@with_progress("exporting {release}")
-def export(release: ReleaseSpec, out: str | Path) -> Exported:
-    """Write a release, or one config of it, as tasks of lm-evaluation-harness that give the same figures.
-
-    Raises DamagedRelease, and SenseprobeError where no config has labelled pairs, or `out` exists.
-    """
-    from senseprobe.evaluate import lm_eval_tasks
-
-    return lm_eval_tasks.export(*verified(release), Path(out))
-
-
-def export_every_eval_ever(
-    results: ResultSource | Sequence[ResultSource],
-    out: str | Path,
-    *,
-    dataset: str = "",
-    model: str = "",
-    organization: str = "unknown",
-    relationship: str = "other",
-    retrieved: str = "",
-) -> ExportedResults:
-    """Write results as records of Every Eval Ever below a new folder, or one result into a file ``.json``.
-
-    What is written is the distance from the neutral value. `dataset` is ``USER/NAME`` or ``USER/NAME@REVISION`` on the
-    Hub; `model` is ``ORG/NAME``, where the result has no such name; `organization` evaluated, and its `relationship` to
-    the model's maker is first_party, third_party, collaborative or other; `retrieved` is the time of the export, in
-    seconds since 1970 or ISO 8601 (default: SOURCE_DATE_EPOCH, else now). Raises ResultError where no figure has a
-    known neutral value, and where `out` exists or cannot be written.
-    """
-    from senseprobe.evaluate import result_exports
-
-    options = {"model": model, "organization": organization, "relationship": relationship}
-    origin = result_exports.Origin(_seconds(retrieved), *_split_revision(dataset), **options)
-    exported = result_exports.export_every_eval_ever(_gather_exports(results, model), origin)
-    return _write_exported(exported, Path(out))
-
-
-def export_hub_results(
-    results: ResultSource | Sequence[ResultSource], out: str | Path, *, dataset: str, model: str = ""
-) -> ExportedResults:
-    """Write results as evaluation results of the Hugging Face Hub, into a new folder.
-
-    ``dataset/eval.yaml`` is for the dataset's repository, ``models/ORG/NAME/.eval_results/`` for that of a model.
-    `dataset` and `model` are as in `export_every_eval_ever`. Raises ResultError where no config's main figure has a
-    known neutral value, for results on several releases, and where `out` exists or cannot be written.
-    """
-    from senseprobe.evaluate import result_exports
-
-    origin = result_exports.Origin(0, *_split_revision(dataset), model=model)
-    exported = result_exports.export_hub_results(_gather_exports(results, model), origin)
-    return _write_exported(exported, Path(out))
-
-
-def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) -> list[ExportSource]:
-    from senseprobe.evaluate.result_exports import gather_sources
-
-    several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
-    sources = gather_sources([Path(r) if isinstance(r, str) else r for r in several])
-    if model and len({source.result.model["weights"] for source in sources}) > 1:
-        raise ResultError(f"{model} names one model, and these are results of several: export them one by one")
-    return sources
-
-
-def _split_revision(dataset: str) -> tuple[str, str]:
-    name, _, revision = dataset.partition("@")
-    return name, revision
-
-
-def _seconds(retrieved: str) -> int:
-    from senseprobe.evaluate.result_exports import parse_time
-
-    given = retrieved or os.environ.get("SOURCE_DATE_EPOCH")
-    return parse_time(given) if given else int(time.time())
-
-
-def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:
-    from senseprobe.atomic_files import whole_folder, write_whole
-
-    try:
-        if out.suffix == ".json":
-            if len(exported.files) > 1:
-                raise ResultError(f"{len(exported.files)} files go into a folder, and {out} names one file")
-            write_whole(out, *exported.files.values())
-        else:
-            with whole_folder(out) as partial:
-                for name, data in exported.files.items():
-                    (partial / name).parent.mkdir(parents=True, exist_ok=True)
-                    (partial / name).write_bytes(data)
-    except OSError as error:
-        reason = "it exists: name a new folder with --out" if out.is_dir() else error.strerror
-        raise ResultError(f"cannot write {out}: {reason}") from error
-    return exported
 
 
 def _job(

@@ -1,6 +1,6 @@
 """The Bias Score of sentences (Azzalini, Dolci & Tanelli 2022), for gender or another axis that pairs of words span.
 
-pairs -> axis -> cosine of each neutral word with it, times the word's importance -> sums of either sign, a sentence each
+pairs -> axis -> cosine of each neutral word with it, times its importance -> sums of either sign, by sentence
 """
 
 import hashlib
@@ -77,7 +77,7 @@ MEASURES = (
         paper="our own",
         equation="as bias-score, with I_w of max pooling over the last hidden states of any transformer",
         says="What bias-score says, where InferSent's weights are not at hand.",
-        cannot_say="What the paper's score is: an encoder that was not trained with max pooling weighs words otherwise.",
+        cannot_say="What the paper's score is: an encoder not trained with max pooling weighs words otherwise.",
     ),
     Measure(
         id="bias-score-uniform",

@@ -18,10 +18,12 @@ from senseprobe.api.releases import (
     why_unpublishable,
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
+from senseprobe.api.texts import bias_score
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
     "Step",
+    "bias_score",
     "build",
     "build_shard",
     "diff",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli import annotate, author, hub, release, report, score
+from senseprobe.cli import annotate, author, hub, release, report, score, texts
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -46,10 +46,11 @@ for _panel, _module, _names in (
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", report, "report compare gate metrics"),
+    ("Score", texts, "bias_score"),
     ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():
-        app.command(rich_help_panel=_panel)(getattr(_module, _name))
+        app.command(_name.replace("_", "-"), rich_help_panel=_panel)(getattr(_module, _name))
 # Reserved names of Python.
 app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)

@@ -5,7 +5,7 @@ one that was not trained with max pooling, and `bias-score-uniform` none.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -70,7 +70,7 @@ class WordImportance(Protocol):
     """
 
     measure: str
-    identity: Mapping[str, str]
+    identity: dict[str, str]
 
     def weigh(self, sentences: Sequence[str], tokens: Sequence[Sequence[Token]]) -> list[Shares | None]:
         """Return the shares of tokens."""

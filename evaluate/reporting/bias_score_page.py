@@ -1,4 +1,4 @@
-"""The page of Bias Scores: the most extreme sentences, the distribution, how it was computed, and what it cannot say."""
+"""The page of Bias Scores: the most extreme sentences, the distribution, how it was computed, and its limits."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,20 +9,19 @@ from senseprobe.evaluate.bias_score_comparison import Prediction
 from senseprobe.evaluate.bias_score_summary import ScoreSummary
 from senseprobe.messages import listed
 
-_LIMITS = (
-    "The score is a weighed bag of words: it reads neither negation nor who does what, and a sentence is as biased as "
-    "its words, whatever it says.",
-    "It has no zero. Common words do not have a mean cosine of 0 with the axis, so the sign of one score says nothing: "
-    "compare sentences with one another, or with the baseline.",
-    "It measures the word vectors and the texts that they were trained on, and not a language model.",
-    "Gendered words count 0 by a list. The paper's own list of 6,562 words is not public; here it is Zhao et al.'s "
-    "(2018), with the words of the pairs, unless another was named. Names are not on it.",
-    "The paper does not define these: words are looked up as the file of vectors needs, in lower case or not; a gendered "
-    "word is one in any case; punctuation marks have importance where the encoder reads them, and no bias; a word "
-    "without a vector counts 0 and keeps its importance where the encoder reads it; each occurrence of a word counts; of "
-    "hidden states that are equal the first wins; what the marks around a sentence win belongs to no word, unless it "
-    "was dropped.",
-)
+_LIMITS = """\
+The score is a weighed bag of words: it reads neither negation nor who does what, and a sentence is as biased as its \
+words, whatever it says.
+It has no zero. Common words do not have a mean cosine of 0 with the axis, so the sign of one score says nothing: \
+compare sentences with one another, or with the baseline.
+It measures the word vectors and the texts that they were trained on, and not a language model.
+Gendered words count 0 by a list. The paper's own list of 6,562 words is not public; here it is Zhao et al.'s (2018), \
+with the words of the pairs, unless another was named. Names are not on it.
+The paper does not define these: words are looked up as the file of vectors needs, in lower case or not; a gendered \
+word is one in any case; punctuation marks have importance where the encoder reads them, and no bias; a word without \
+a vector counts 0 (InferSent does not read it, others give it importance all the same); each occurrence of a word \
+counts; of hidden states that are equal the first wins; what the marks around a sentence win belongs to no word, \
+unless it is dropped.""".splitlines()
 
 
 def build_page(summary: ScoreSummary, sources: Sequence[str], predictions: Sequence[Prediction] = ()) -> Document:
@@ -32,7 +31,7 @@ def build_page(summary: ScoreSummary, sources: Sequence[str], predictions: Seque
         _distribution(summary),
         Section("The most extreme sentences", tables=tuple(_rankings(summary))),
         Section("How it was computed", (*summary.describe(), *_declared(summary))),
-        Section("What it cannot say", _LIMITS),
+        Section("What it cannot say", tuple(_LIMITS)),
     )
     return Document(
         title=f"{summary.measure} of {listed(sources)}",
@@ -58,7 +57,7 @@ def _prediction_sections(predictions: Sequence[Prediction]) -> Iterable[Section]
     if not predictions:
         return
     how = (
-        "For each pair of sentences, the difference in Bias Score is held against the difference of the model's scores, "
+        "For each pair of sentences, the difference in Bias Score is held against the difference of the model's scores "
         "stereotype less anti-stereotype. Pairs share words, so the interval is over words: each word of a factor with "
         "the mean of its pairs. The factor with the widest interval decides."
     )

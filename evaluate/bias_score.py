@@ -269,10 +269,9 @@ class SentenceScorer:
         counts = (len(words), sum(not np.isfinite(row[0]) for row in cosines.values()), len(gendered))
         if shares is None or not words:
             return SentenceScore(document.text, document.name, *counts, np.nan, np.nan, (np.nan, np.nan))
-        bias = np.array([cosines[at] for at in neutral]).reshape(len(neutral), -1)
+        bias = np.array([cosines[at] for at in neutral]).reshape(len(neutral), len(self.axis.directions))
         weights = shares[neutral]
-        axis = bias[:, 0] if neutral else np.zeros(0)
-        left_out = tuple(map(float, weights @ bias[:, 1:])) if neutral else (0.0,) * len(self.axis.directions[1:])
+        axis, left_out = bias[:, 0], tuple(map(float, weights @ bias[:, 1:]))
         centred = (np.nan, np.nan) if self.axis.baseline is None else _signed(axis - self.axis.baseline, weights)
         return SentenceScore(document.text, document.name, *counts, *_signed(axis, weights), centred, left_out)
 

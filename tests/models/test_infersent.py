@@ -27,7 +27,7 @@ def weights(state: dict[str, torch.Tensor], tmp_path: Path) -> Path:
 
 
 def _states(state: dict[str, torch.Tensor], vectors: np.ndarray, way: str) -> list[list[float]]:
-    """The hidden states of one direction, a unit at a time; gates i, f, g, o (Hochreiter & Schmidhuber; torch's order)."""
+    """The hidden states of one direction, a unit at a time; gates in torch's order i, f, g, o."""
     w, u, b, c = (
         state[f"enc_lstm.{name}_l0{way}"].double().numpy() for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     )
@@ -104,7 +104,7 @@ def test_damaged_and_other_files_are_refused(state: dict[str, torch.Tensor], wei
     with pytest.raises(ModelError, match="neither"):
         infersent.load(f"infersent:{path}")
     torch.save(dict(list(state.items())[1:]), path)
-    with pytest.raises(ModelError, match="lacks the tensor enc_lstm.weight_ih_l0"):
+    with pytest.raises(ModelError, match=r"lacks the tensor enc_lstm\.weight_ih_l0"):
         infersent.load(f"infersent:{path}")
     torch.save(state | {"enc_lstm.weight_hh_l0": torch.zeros(16, 5)}, path)
     with pytest.raises(ModelError, match=r"weight_hh_l0 has the shape \(16, 5\), and not \(16, 4\)"):

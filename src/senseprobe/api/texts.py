@@ -45,7 +45,7 @@ class BiasScores:
         return {**self.summary.as_dict(), "predictions": rows, "files": [str(path) for path in self.files]}
 
 
-@with_progress("scoring sentences of {sources}")
+@with_progress("scoring sentences")
 def bias_score(
     sources: str | Path | Sequence[str | Path],
     vectors: str | Path,
@@ -232,10 +232,15 @@ def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceSc
         raise ResultError(f"{beside} has no scores of pairs of sentences beside it: keep its .parquet where it is")
     if result.release["name"] != release.manifest.name:
         raise ResultError(f"{beside} is of {result.release['name']}, and the sentences are of {release.manifest.name}")
-    for config, design in release.designs.items():
-        if {*SIDES} <= {*design.roles}:
-            scores = result.rows[result.rows["config"] == config]
-            yield from predict_preferences(config, design, release.table(config, spans=False), scores, by_text)
+    configs = {*result.rows["config"]} & {
+        name for name, design in release.designs.items() if {*SIDES} <= {*design.roles}
+    }
+    if not configs:
+        raise ResultError(f"{beside} has no scores of pairs of sentences")
+    for config in (name for name in release.configs if name in configs):
+        scores = result.rows[result.rows["config"] == config]
+        rows = release.table(config, spans=False)
+        yield from predict_preferences(config, release.design(config), rows, scores, by_text)
 
 
 def _write_texts(found: BiasScores, names: Sequence[str], out: str | Path | None, page: str | Path | None) -> None:

@@ -50,7 +50,7 @@ for _panel, _module, _names in (
     ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():
-        app.command(_name.replace("_", "-"), rich_help_panel=_panel)(getattr(_module, _name))
+        app.command(rich_help_panel=_panel)(getattr(_module, _name))
 # Reserved names of Python.
 app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)

@@ -66,7 +66,8 @@ def _score(folder: Path, **options: object) -> BiasScores:
 
 def _table(folder: Path, **options: object) -> pd.DataFrame:
     _score(folder, out=folder / "out.parquet", **options)
-    return pq.read_table(folder / "out.parquet").to_pandas()
+    table: pd.DataFrame = pq.read_table(folder / "out.parquet").to_pandas()
+    return table
 
 
 def test_scores_by_hand(folder: Path) -> None:
@@ -260,7 +261,7 @@ def test_a_planted_preference_is_predicted_over_words_and_not_over_rows() -> Non
         bias_type="",
         slots=("word",),
         roles={"stereo": {}, "anti": {}},
-        factors=(Factor("word", ("word",)),),
+        factors=(Factor(name="word", columns=("word",)),),
     )
 
     balance, _ = predict_preferences("planted", design, rows, scores, by_text)
@@ -324,12 +325,13 @@ def test_what_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("senseprobe.evaluate.bias_score.WINDOW", 1)
     seen = []
 
-    def interrupt(*_: object) -> None:
+    def interrupt(_: object, texts: list[str], __: object) -> list[None]:
         seen.append(1)
         if len(seen) == 3:
             raise KeyboardInterrupt
+        return [None] * len(texts)
 
-    monkeypatch.setattr(UniformImportance, "weigh", lambda self, texts, tokens: interrupt() or [None] * len(texts))
+    monkeypatch.setattr(UniformImportance, "weigh", interrupt)
 
     with pytest.raises(KeyboardInterrupt):
         _score(folder, out=folder / "out.parquet")

@@ -26,17 +26,20 @@ def weights(state: dict[str, torch.Tensor], tmp_path: Path) -> Path:
     return path
 
 
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
 def _states(state: dict[str, torch.Tensor], vectors: np.ndarray, way: str) -> list[list[float]]:
     """The hidden states of one direction, a unit at a time; gates in torch's order i, f, g, o."""
     w, u, b, c = (
         state[f"enc_lstm.{name}_l0{way}"].double().numpy() for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     )
-    sigmoid = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
     hidden, cell, out = [0.0] * 4, [0.0] * 4, []
     for x in vectors if not way else vectors[::-1]:
         gates = [sum(w[k] * x) + b[k] + sum(u[k] * np.array(hidden)) + c[k] for k in range(16)]
-        cell = [sigmoid(gates[4 + k]) * cell[k] + sigmoid(gates[k]) * math.tanh(gates[8 + k]) for k in range(4)]
-        hidden = [sigmoid(gates[12 + k]) * math.tanh(cell[k]) for k in range(4)]
+        cell = [_sigmoid(gates[4 + k]) * cell[k] + _sigmoid(gates[k]) * math.tanh(gates[8 + k]) for k in range(4)]
+        hidden = [_sigmoid(gates[12 + k]) * math.tanh(cell[k]) for k in range(4)]
         out.append(hidden)
     return out if not way else out[::-1]
 
@@ -81,7 +84,7 @@ def test_what_is_kept_is_the_same_encoder(weights: Path) -> None:
 
 
 class _Harm:
-    def __reduce__(self) -> tuple[object, tuple[str]]:
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
         return (Path.touch, (Path("/tmp/harm"),))  # noqa: S108
 
 

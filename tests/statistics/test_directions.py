@@ -8,8 +8,8 @@ from senseprobe.statistics.directions import leave_out_pairs, principal_directio
 
 def test_two_pairs_by_hand() -> None:
     """Half differences are (1, 0) and (0, .6): the axis is (1, 0), with 1 of 1.36 of the variance."""
-    first = [[1, 0], [0.8, 0.6]]
-    second = [[-1, 0], [0.8, -0.6]]
+    first = [[1.0, 0.0], [0.8, 0.6]]
+    second = [[-1.0, 0.0], [0.8, -0.6]]
 
     found = principal_direction(first, second)
 
@@ -71,7 +71,7 @@ def test_pairs_without_an_axis_are_refused(first: list[list[float]], second: lis
 
 def test_each_pair_is_left_out_in_turn() -> None:
     """Of the two pairs by hand, each alone spans its own half difference; of one pair nothing is left."""
-    found = leave_out_pairs([[1, 0], [0.8, 0.6]], [[-1, 0], [0.8, -0.6]])
+    found = leave_out_pairs([[1.0, 0.0], [0.8, 0.6]], [[-1.0, 0.0], [0.8, -0.6]])
 
     assert found == pytest.approx(np.array([[0, 1], [1, 0]]))
     assert leave_out_pairs([[1, 0]], [[-1, 0]]).shape == (0, 2)

@@ -163,6 +163,17 @@ def test_words_with_signs_inside_are_whole_where_they_have_a_vector() -> None:
     ]
 
 
+def test_each_sentence_of_a_release_is_scored_once(folder: Path) -> None:
+    """Equal to the distinct sentences in the release's own Parquet files."""
+    root = Path(__file__).parents[2] / "releases" / "sssb" / "1.0.3"
+    tables = [pq.read_table(path, columns=["stereo", "anti"]) for path in root.glob("*/*.parquet")]
+    sentences = {text for table in tables for name in ("stereo", "anti") for text in table[name].to_pylist()}
+
+    bias_score(root, folder / "vectors.txt", pairs=folder / "pairs.csv", out=folder / "out.parquet")
+
+    assert sorted(pq.read_table(folder / "out.parquet")["text"].to_pylist()) == sorted(sentences)
+
+
 # --- encoders -------------------------------------------------------------------------------------------------------
 
 

@@ -143,8 +143,8 @@ def _documents(
 def _read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[str, str]]]:
     """Return the names of the ends of the axis, the positive one first, and its pairs."""
     if path is None:
-        rows = [(word.columns["word"], word.columns["male"]) for word in word_lists("definitional_pairs")[0].words]
-        return ("female", "male"), [(str(first), str(second)) for first, second in rows]
+        words = word_lists("definitional_pairs")[0].words
+        return ("female", "male"), [(str(word.columns["word"]), str(word.columns["male"])) for word in words]
     header, *rows = _read_csv(path)
     taken = ("absolute", "balance", "name", "text", "words", "missing", "gendered", "centred")
     if len(header) != 2 or not all(name.isidentifier() for name in header) or {*header} & {*taken} or not rows:

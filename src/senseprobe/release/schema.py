@@ -58,7 +58,13 @@ _ASSOCIATION: Columns = (
 )
 
 DECLARED: Mapping[str, Mapping[str, str]] = {
-    "association": {"identity": "what the test is about, as its list says: gender, race, …; empty where it is no group"}
+    "association": {
+        "identity": "what the test is about, as its list says: gender, race, …; empty where it is no group"
+    },
+    "contrast": {
+        "stereo_value_key": "the sense key of the quality in `stereo_value`, as its list says",
+        "anti_value_key": "the sense key of the quality in `anti_value`",
+    },
 }
 """By kind the columns that its front matter may declare by a key of their own, with their meanings."""
 

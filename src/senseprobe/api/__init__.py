@@ -18,7 +18,7 @@ from senseprobe.api.releases import (
     why_unpublishable,
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
-from senseprobe.api.senses import build_senses
+from senseprobe.api.senses import build_senses, word_association
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -47,4 +47,5 @@ __all__ = [
     "verified",
     "verify",
     "why_unpublishable",
+    "word_association",
 ]

@@ -205,8 +205,8 @@ def spread_masses(
     """Spread a mass of one from each seed over the graph: F* = (1 - a)(I - aS)⁻¹ Y of Zhou et al. (2003).
 
     S = D^-½ W D^-½, with W the counts in both directions added, or where `directed` of cues to responses only, whose
-    rows and columns are then divided by the roots of their own sums. a, `alpha`, is in (0, 1). SenseprobeError where it is
-    not, and where the solution does not converge.
+    rows and columns are then divided by the roots of their own sums. `alpha`, a, is in (0, 1). SenseprobeError where
+    it is not, and where the solution does not converge.
     """
     if not 0 < alpha < 1:
         raise SenseprobeError(f"alpha is {alpha}: it takes a number between 0 and 1")

@@ -39,9 +39,9 @@ MEASURES = (
         cannot_say=(
             "Whether vectors are biased: it says that they order words as the associations of those who took part do, "
             "who are volunteers on the Web, most of them native speakers of English. All scores come of the same ten "
-            "pairs, so words are not independent, and the interval, which takes them so, is too narrow. The score has no "
-            "zero, since seeds of one side can have more links. It depends on alpha and on how the graph is made symmetric: two published lexica of the same words "
-            "differ in 12,183 of 12,215 scores."
+            "pairs, so words are not independent, and the interval, which takes them so, is too narrow. The score in "
+            "the graph has no zero, since the seeds of one side can have more links; and it depends on alpha and on "
+            "how the graph is made symmetric: two published lexica of the same words differ in 12,183 of 12,215 scores."
         ),
     ),
 )

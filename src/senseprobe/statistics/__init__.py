@@ -23,7 +23,14 @@ from senseprobe.statistics.agreement import (
     agreement_between,
     agreement_within,
 )
-from senseprobe.statistics.association import effect_interval, effect_size, pairwise_cosines
+from senseprobe.statistics.association import (
+    effect_interval,
+    effect_size,
+    pairwise_cosines,
+    published_sense_effect,
+    single_category_effect,
+    single_category_interval,
+)
 from senseprobe.statistics.boundary import (
     Interval,
     block_interval,
@@ -116,8 +123,11 @@ __all__ = [
     "planned_half_width",
     "psi",
     "psi_between",
+    "published_sense_effect",
     "share_intervals",
     "sign_flips",
+    "single_category_effect",
+    "single_category_interval",
     "studentised",
     "tarone_holm",
 ]

@@ -83,6 +83,52 @@ def effect_interval(
     return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
 
 
+def single_category_effect(a: ArrayLike, b: ArrayLike) -> float | None:
+    """Return d(w) of one target: the mean of its cosines with A less that with B, over their standard deviation.
+
+    Cosines have shapes (n_a,) and (n_b,); the deviation is that of all of them, with n - 1 in its denominator
+    (equations 2 and 3 of Zhou et al. 2022 for a single target). None where all are equal; ValueError as for a set.
+    """
+    return effect_size(a, b)
+
+
+def single_category_interval(a: ArrayLike, b: ArrayLike, confidence: float = CONFIDENCE) -> Ends | None:
+    """Return the interval of `single_category_effect` over attributes like these: that of `effect_interval`.
+
+    None where a set has fewer than five words, or A and B are told apart completely. ValueError where a cosine is not
+    finite.
+    """
+    first, second = (np.asarray(side, dtype=np.float64).ravel() for side in (a, b))
+    values, n_a, n_b = np.concatenate([first, second])[:, None], len(first), len(second)
+    if not np.isfinite(values).all():
+        raise ValueError("a cosine is not finite")
+    if min(n_a, n_b) < FEWEST_LEVELS:
+        return None
+    count = n_a + n_b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float(_fisher_z(values, np.ones((count, 1)), n_a)[0])
+        parts = np.split(_fisher_z(values, 1 - np.eye(count), n_a), [n_a])
+        variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+    if not (abs(math.tanh(z)) < 1 - EQUAL and math.isfinite(variance) and variance > 0):
+        return None
+    reach = float(special.stdtrit(min(n_a, n_b) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
+    scale = count / math.sqrt(n_a * n_b) * math.sqrt((count - 1) / count)
+    return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
+
+
+def published_sense_effect(cosines: ArrayLike, n_x: int, n_a: int) -> float | None:
+    """Return the effect as weat-sense.py of Zhou et al. (2022) computes it, of cosines as `effect_interval` has.
+
+    It gives every word of X the one mean association of all of X, and likewise for Y, and divides by the deviation of
+    the population: with sets of equal size that is +2 or -2, whatever the vectors. None where the two means are equal.
+    """
+    table = np.asarray(cosines, dtype=np.float64)
+    associations = table[:, :n_a].mean(axis=1) - table[:, n_a:].mean(axis=1)
+    means = associations[:n_x].mean(), associations[n_x:].mean()
+    sides = [np.full(count, mean) for count, mean in zip((n_x, len(table) - n_x), means, strict=True)]
+    return effect_size(*sides, population=True)
+
+
 def _fisher_z(associations: FloatArray, kept: FloatArray, n_x: int) -> FloatArray:
     """Return atanh r of M versions of a test, shape (M,): associations and the targets kept, (N, M) or (N, 1) each."""
     ours, others = kept[:n_x].sum(axis=0), kept[n_x:].sum(axis=0)

@@ -1,0 +1,194 @@
+"""Mentions of groups in a corpus, and stereotyped words beside them (Tan and Celis 2019, section 3.1).
+
+A sentence counts once for a group that it mentions, whatever the number of mentions; among these are counted the
+sentences with a word of each category. One with words of two categories counts for both; neutral ones have none.
+"""
+
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from senseprobe.evaluate.text_files import BOUNDARY, Document
+from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FloatArray, IntArray
+
+CHUNK = 1 << 22
+"""How many characters a process counts at once: whole documents, so that no count depends on it."""
+_SENTENCE, _DOCUMENT = "\x01", "\x02"
+_SPACED = bytes(c if c > 127 or c in b"\x01\x02" or chr(c).isalnum() else 32 for c in range(256))
+_SIGNS = re.compile(r"[^\x00-\x7f\w]")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is counted: each form (lower case, one blank between words) with its groups, or its word and category."""
+
+    groups: tuple[str, ...]
+    categories: tuple[str, ...]
+    words: tuple[str, ...]
+    group_forms: Mapping[str, tuple[str, ...]]
+    word_forms: Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Sums over documents; those of two corpora add up.
+
+    - `sums`: by group, mentions, then the sentences with each category, then neutral ones; in one row.
+    - `moments`, `present`: over documents, sums of products of these, and in how many both are above 0.
+    - `cooccurrences`: (words, groups) sentences that have both; `totals`: sentences with each word.
+    """
+
+    documents: int
+    sentences: int
+    sums: IntArray
+    moments: IntArray
+    present: IntArray
+    cooccurrences: IntArray
+    totals: IntArray
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Return the counts of both."""
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+
+def count_documents(documents: Iterable[Document], terms: Terms, workers: int = 1) -> Counts:
+    """Return the counts of documents, the same for any number of processes; a few chunks are in memory at a time."""
+    empty, chunks = count_texts([], terms), _gather_chunks(documents)
+    if workers == 1:
+        return reduce(Counts.__add__, (count_texts(chunk, terms) for chunk in chunks), empty)
+    with ProcessPoolExecutor(workers) as pool:
+        pending: deque[Future[Counts]] = deque()
+        for chunk in chunks:
+            pending.append(pool.submit(count_texts, chunk, terms))
+            if len(pending) > 2 * workers:
+                empty += pending.popleft().result()
+        return reduce(Counts.__add__, (future.result() for future in pending), empty)
+
+
+def _gather_chunks(documents: Iterable[Document]) -> Iterator[list[str]]:
+    texts, size = [], 0
+    for document in documents:
+        texts.append(document.text)
+        size += len(document.text)
+        if size >= CHUNK:
+            yield texts
+            texts, size = [], 0
+    if texts:
+        yield texts
+
+
+def count_texts(texts: Sequence[str], terms: Terms) -> Counts:
+    """Return the counts of documents, one for each text."""
+    places = _place_terms(terms)
+    n_groups, n_categories = len(terms.groups), len(terms.categories)
+    width = n_groups + n_categories + len(terms.words)
+    hits = [*filter(places.__contains__, _split_words(texts, places))]
+    ends = np.fromiter((hit in b"\x01\x02" for hit in hits), dtype=bool, count=len(hits))
+    n_sentences = int(ends.sum())
+    of = np.cumsum(ends) - ends
+    flags = np.zeros((n_sentences, width), dtype=bool)
+    for place, hit in zip(of.tolist(), hits, strict=True):
+        for column in places[hit]:
+            flags[place, column] = True
+    groups, categories = flags[:, :n_groups], flags[:, n_groups : n_groups + n_categories]
+    outcomes = np.column_stack([np.ones(n_sentences, dtype=bool), categories, ~categories.any(axis=1)])
+    cells = (groups[:, :, None] & outcomes[:, None, :]).reshape(n_sentences, n_groups * (n_categories + 2))
+    closing = np.fromiter((hit == b"\x02" for hit in hits if hit in b"\x01\x02"), dtype=bool, count=n_sentences)
+    starts = np.concatenate([[0], np.flatnonzero(closing)[:-1] + 1]) if n_sentences else np.zeros(0, dtype=int)
+    by_document = np.add.reduceat(cells.astype(np.int64), starts, axis=0) if n_sentences else cells.astype(np.int64)
+    words = flags[:, n_groups + n_categories :].astype(np.int64)
+    present = (by_document > 0).astype(np.int64)
+    return Counts(
+        documents=len(texts),
+        sentences=n_sentences,
+        sums=by_document.sum(axis=0),
+        moments=by_document.T @ by_document,
+        present=present.T @ present,
+        cooccurrences=words.T @ groups.astype(np.int64),
+        totals=words.sum(axis=0),
+    )
+
+
+def _place_terms(terms: Terms) -> dict[bytes, tuple[int, ...]]:
+    """Return the columns of each form, words of several parts joined; ends of sentences and documents have none."""
+    first = len(terms.groups)
+    places: dict[bytes, tuple[int, ...]] = {b"\x01": (), b"\x02": ()}
+    for form, names in terms.group_forms.items():
+        places[_join(form)] = tuple(map(terms.groups.index, names))
+    for form, (word, category) in terms.word_forms.items():
+        columns = (
+            first + terms.categories.index(category),
+            first + len(terms.categories) + terms.words.index(word),
+        )
+        places[_join(form)] = (*places.get(_join(form), ()), *columns)
+    return places
+
+
+def _join(form: str) -> bytes:
+    return form.encode().replace(b" ", b"\x03")
+
+
+def _split_words(texts: Sequence[str], places: Iterable[bytes]) -> list[bytes]:
+    """Return the words in lower case, with the ends of sentences and documents as words of their own.
+
+    Words are runs of letters and digits; *he's* has two. Words of several parts are one where one blank is between.
+    """
+    plain = (re.sub("[\x01-\x03]", " ", text) for text in texts)
+    text = "".join(f"{BOUNDARY.sub(f' {_SENTENCE} ', text.strip())} {_DOCUMENT} " for text in plain)
+    if not text.isascii():
+        text = _SIGNS.sub(" ", unicodedata.normalize("NFC", text))
+    spaced = text.lower().encode("utf-8", "replace").translate(_SPACED)
+    for form in sorted((form for form in places if b"\x03" in form), key=len, reverse=True):
+        pattern = rb"(?<=\s)" + re.escape(form.replace(b"\x03", b" ")) + rb"(?=\s)"
+        spaced = re.sub(pattern, form.replace(b"\\", b""), b" " + spaced)
+    return spaced.split()
+
+
+class Ratio(NamedTuple):
+    """A ratio of sums over documents with its interval; None where it cannot be estimated."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    documents: int
+
+
+def estimate_ratio(counts: Counts, over: int, under: int, confidence: float = CONFIDENCE) -> Ratio:
+    """Return the ratio of two columns of `sums`, with an interval over the documents that have either.
+
+    On the scale of the logarithm, linearised: var(log R) = n/(n-1) sum over documents of (y_i/Y - x_i/X)^2, with
+    Student's t of n - 1 degrees of freedom. No interval for fewer than `FEWEST_LEVELS` documents.
+    """
+    y, x, present = float(counts.sums[over]), float(counts.sums[under]), counts.present
+    n = int(present[over, over] + present[under, under] - present[over, under])
+    if not y or not x:
+        return Ratio(0.0 if x else None, None, None, n)
+    if n < FEWEST_LEVELS:
+        return Ratio(y / x, None, None, n)
+    m = counts.moments
+    squares = m[over, over] / y**2 + m[under, under] / x**2 - 2 * m[over, under] / (x * y)
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(np.sqrt(max(squares, 0.0) * n / (n - 1)))
+    return Ratio(y / x, y / x * float(np.exp(-half)), y / x * float(np.exp(half)), n)
+
+
+def estimate_log_odds(first: IntArray, second: IntArray, totals: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the log-odds ratio of each word, first group against second, and its z (Monroe et al. 2008, eq. 15, 22).
+
+    d_w = log((y1_w + a_w) / (n1 + a_0 - y1_w - a_w)) - the same of the second; var = 1/(y1_w + a_w) + 1/(y2_w + a_w);
+    z = d / sqrt(var). The prior a_w is the word's share of `totals` times the number of words that occur: a_0 is one
+    for each. Words that do not occur are NaN.
+    """
+    prior = np.where(totals > 0, totals / max(int(totals.sum()), 1) * int((totals > 0).sum()), np.nan)
+    a_0 = float(np.nansum(prior))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sides = [np.log((y + prior) / (y.sum() + a_0 - y - prior)) for y in (first, second)]
+        variance = 1 / (first + prior) + 1 / (second + prior)
+        return sides[0] - sides[1], (sides[0] - sides[1]) / np.sqrt(variance)

@@ -1,0 +1,280 @@
+"""Texts of users, streamed: plain text, gzip, zstandard, JSON lines, CSV, Parquet, folders, and datasets of the Hub.
+
+A text file is read in blocks, so that one larger than memory, or one that unpacks to more, needs no more memory.
+"""
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from senseprobe.errors import SenseprobeError
+from senseprobe.messages import listed, printable
+
+BLOCK = 1 << 20
+"""How many bytes of a text are read at once, and the most characters of a document: a longer paragraph is cut."""
+MOST_LINE = 1 << 26
+"""The most characters of a line of JSON or CSV, 64 Mi."""
+COLUMNS = ("text", "sentence")
+
+_HUB = re.compile(r"(?:hf://datasets/)?([\w.-]+/[\w.-]+?)(?:@([\w.-]+))?(?::([\w.-]+)?(?:/([\w.-]+))?)?")
+_ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Jr", "Sr", "Gen", "Sen", "Rep", "vs", "etc", "e.g", "i.e")
+_ENDS = "".join(rf"(?<!\b{re.escape(word)}[.])" for word in _ABBREVIATIONS)
+BOUNDARY = re.compile(
+    rf"""(?:(?<=[!?])|(?<=\.){_ENDS}(?<!\b[A-Z][.]))["'”’)\]]*"""
+    r"""(?:\s+(?=["'“‘(\[]*[^\W_a-zß-öø-ÿ]))|\n[^\S\n]*\n\s*"""
+)
+# ruff: noqa: RUF001 - quotation marks are meant
+"""What is between sentences: white space behind ``.``, ``!`` or ``?`` (and quotes or brackets that close) and before
+a capital letter or a digit (behind quotes or brackets that open); or a blank line. No end is behind an initial (``J.``)
+or one of a few abbreviations (``Mr.``, ``Dr.``, ``e.g.``)."""
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with the name of where it is from: ``FILE:NUMBER``, the row, line or paragraph from 1.
+
+    `replaced`: how many bytes of its block were no UTF-8; it is on the first document of the block, 0 on others.
+    """
+
+    text: str
+    name: str
+    replaced: int = 0
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text by a rule, see `BOUNDARY`; without white space around them."""
+    start = 0
+    for match in BOUNDARY.finditer(text):
+        if sentence := text[start : match.end()].strip():
+            yield sentence
+        start = match.end()
+    if sentence := text[start:].strip():
+        yield sentence
+
+
+def read_documents(
+    sources: Sequence[str], column: str | None = None, progress: Progress | None = None
+) -> Iterator[Document]:
+    """Yield the documents of files, folders and Hub datasets: the paragraphs of a text, the rows of a table.
+
+    Paragraphs are what blank lines separate; one of more than `BLOCK` characters is cut. `column` has the text of a
+    table; by default it is ``text``, ``sentence``, or the only column of texts. `progress` hears of bytes of files.
+    Raise SenseprobeError where a source is missing, damaged, or no text.
+    """
+    return _read(sources, column, progress or (lambda _: None), re.compile(r"\n[^\S\n]*\n\s*"))
+
+
+def read_lines(
+    sources: Sequence[str], column: str | None = None, progress: Progress | None = None
+) -> Iterator[Document]:
+    """Yield a document for each line of a text that is not blank, and each row of a table; else as `read_documents`."""
+    return _read(sources, column, progress or (lambda _: None), re.compile(r"\n"))
+
+
+def find_files(sources: Sequence[str]) -> list[Path]:
+    """Return the files of sources that are on this machine, those of a folder sorted."""
+    paths = map(Path, sources)
+    return [file for path in paths if path.exists() for file in (_list_folder(path) if path.is_dir() else [path])]
+
+
+def _read(
+    sources: Sequence[str], column: str | None, progress: Progress, separator: re.Pattern[str]
+) -> Iterator[Document]:
+    for source in sources:
+        if Path(source).exists():
+            for path in find_files([source]):
+                with _explained(path):
+                    yield from _read_file(path, column, progress, separator)
+        elif (match := _HUB.fullmatch(source)) and (source.startswith("hf://") or not Path(source).suffix):
+            yield from _read_hub(source, match, column)
+        else:
+            raise SenseprobeError(
+                f"{printable(source)}: no such file or folder; a dataset of the Hub is hf://datasets/USER/NAME"
+            )
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    if not files:
+        raise SenseprobeError(f"{printable(str(folder))}: the folder has no files; name the texts to read")
+    return files
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Raise SenseprobeError with the path and what to do where a file is damaged."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile, pa.ArrowInvalid, csv.Error, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            why = error.strerror or str(error)
+        else:
+            why = f"it is damaged, cut off, or not of the format that its name says ({str(error)[:200]}); get it again"
+        raise SenseprobeError(f"{printable(str(path))}: {printable(why)}") from None
+
+
+def _read_file(path: Path, column: str | None, progress: Progress, separator: re.Pattern[str]) -> Iterator[Document]:
+    """Yield the documents of a file, of the format that the ends of its name say."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packing = suffixes.pop() if suffixes and suffixes[-1] in {".gz", ".zst"} else ""
+    kind = suffixes[-1] if suffixes else ""
+    if kind == ".parquet":
+        texts = _read_parquet(path, column, progress)
+        yield from (Document(text, f"{path}:{number}") for number, text in enumerate(texts, 1))
+        return
+    with path.open("rb") as raw:
+        blocks = _decode(_unpack(raw, packing), raw, path, progress)
+        if kind in {".jsonl", ".csv", ".tsv"}:
+            rows = _read_json(blocks) if kind == ".jsonl" else _read_csv(blocks, "\t" if kind == ".tsv" else ",")
+            texts = _pick_column(rows, column, path)
+            yield from (Document(text, f"{path}:{number}") for number, text in enumerate(texts, 1))
+        else:
+            yield from _split_blocks(blocks, path, separator)
+
+
+def _unpack(raw: IO[bytes], packing: str) -> Any:  # noqa: ANN401 - whatever has read()
+    if packing == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    return pa.CompressedInputStream(pa.PythonFile(raw), "zstd") if packing == ".zst" else raw
+
+
+def _decode(stream: Any, raw: IO[bytes], path: Path, progress: Progress) -> Iterator[tuple[str, int]]:  # noqa: ANN401
+    """Yield the text of blocks, and how many bytes of each were no UTF-8 and became U+FFFD."""
+    decoder = io.IncrementalNewlineDecoder(_utf8_decoder(), translate=True)
+    done, first = 0, True
+    while block := stream.read(BLOCK):
+        if first and (b"\0" in block[:4096] or block[:2] in {b"\xff\xfe", b"\xfe\xff"}):
+            raise SenseprobeError(f"{printable(str(path))}: this is no UTF-8 text; convert it to UTF-8 first")
+        text = decoder.decode(block)
+        yield _replace_bytes(text.removeprefix("\ufeff") if first else text)
+        position, first = raw.tell(), False
+        progress(position - done)
+        done = position
+    yield _replace_bytes(decoder.decode(b"", final=True))
+
+
+def _utf8_decoder() -> Any:  # noqa: ANN401 - codecs names no type of it
+    import codecs
+
+    return codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+
+def _replace_bytes(text: str) -> tuple[str, int]:
+    """Return a text with U+FFFD for each byte that was no UTF-8, and how many there were."""
+    if text.isascii():
+        return text, 0
+    return re.subn("[\udc80-\udcff]", "\ufffd", text)
+
+
+def _split_blocks(blocks: Iterable[tuple[str, int]], path: Path, separator: re.Pattern[str]) -> Iterator[Document]:
+    rest, number, lost = "", 0, 0
+    for block, replaced in blocks:
+        *pieces, rest = separator.split(rest + block)
+        lost += replaced
+        while len(rest) > BLOCK:  # at the last white space
+            cut = max(rest.rfind(" ", 0, BLOCK), rest.rfind("\n", 0, BLOCK)) + 1 or BLOCK
+            pieces.append(rest[:cut])
+            rest = rest[cut:]
+        for piece in filter(None, map(str.strip, pieces)):
+            number += 1
+            yield Document(piece, f"{path}:{number}", lost)
+            lost = 0
+    if rest.strip():
+        yield Document(rest.strip(), f"{path}:{number + 1}", lost)
+
+
+def _read_records(blocks: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """Yield lines with their ends; raise ValueError for one that is too long to be one."""
+    rest = ""
+    for block, _ in blocks:
+        *lines, rest = (rest + block).split("\n")
+        yield from (f"{line}\n" for line in lines)
+        if len(rest) > MOST_LINE:
+            raise ValueError(f"a line of more than {MOST_LINE:,} characters")
+    if rest:
+        yield rest
+
+
+def _read_json(blocks: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_read_records(blocks), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise ValueError(f"line {number} is no JSON object")
+            yield row
+
+
+def _read_csv(blocks: Iterable[tuple[str, int]], delimiter: str) -> Iterator[dict[str, Any]]:
+    csv.field_size_limit(MOST_LINE)
+    yield from csv.DictReader(_read_records(blocks), delimiter=delimiter, strict=True)
+
+
+def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: object) -> Iterator[str]:
+    """Yield the texts of rows; which column is decided by the first."""
+    for number, row in enumerate(rows, 1):
+        if number == 1:
+            column = _choose(column, [name for name, value in row.items() if isinstance(value, str)], source)
+        value = None if column is None else row.get(column)
+        if not isinstance(value, str | None):
+            raise SenseprobeError(
+                f"{printable(str(source))}: row {number} has no text in column {printable(column or '')}"
+            )
+        yield value or ""
+
+
+def _choose(column: str | None, names: Sequence[str], source: object) -> str:
+    """Return the column to read of those that have texts; raise SenseprobeError that lists them."""
+    wanted = [column] if column else [*COLUMNS, *(names if len(names) == 1 else ())]
+    for name in wanted:
+        if name in names:
+            return name
+    there = printable(listed(names) or "none")
+    what = f"no column of texts {printable(column)!r}" if column else "which column has the text is not known"
+    raise SenseprobeError(f"{printable(str(source))}: {what}; name one with --column: there is {there}")
+
+
+def _read_parquet(path: Path, column: str | None, progress: Progress) -> Iterator[str]:
+    with pq.ParquetFile(path) as file:
+        texts = [field.name for field in file.schema_arrow if field.type in {pa.string(), pa.large_string()}]
+        name = _choose(column, texts, path)
+        size, rows = path.stat().st_size, max(file.metadata.num_rows, 1)
+        for batch in file.iter_batches(batch_size=1024, columns=[name]):
+            yield from (text or "" for text in batch.column(0).to_pylist())
+            progress(size * batch.num_rows // rows)
+
+
+def _read_hub(source: str, match: re.Match[str], column: str | None) -> Iterator[Document]:
+    """Yield the rows of a dataset of the Hub, streamed; by default of the split ``train``, or of its only one."""
+    import datasets
+
+    repository, revision, config, split = match.groups()
+    try:
+        splits = datasets.load_dataset(repository, config, revision=revision, streaming=True)
+        if split is None:
+            split = "train" if "train" in splits or len(splits) != 1 else next(iter(splits))
+        rows = iter(splits[split])
+        for number, text in enumerate(_pick_column(rows, column, source), 1):
+            yield Document(text, f"{source}:{number}")
+    except SenseprobeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - datasets raises whatever its readers do
+        why = printable(str(error).partition("\n")[0][:200])
+        raise SenseprobeError(
+            f"{printable(source)}: cannot be read from the Hub ({why}); check its name and split"
+        ) from None

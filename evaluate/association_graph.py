@@ -7,7 +7,6 @@ Small World of Words have a licence of their own, so users supply them.
 import csv
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,7 +101,7 @@ def read_graph(path: Path) -> WordGraph:
             f"{', '.join(_WEIGHTS)}, or the columns cue, R1, R2 and R3"
         )
     places = [names.index(column) for column in columns]
-    edges: Counter[tuple[str, str]] = Counter()
+    edges: dict[tuple[str, str], float] = {}
     loops = no_responses = 0
     for number, line in lines:
         if not line.strip():
@@ -120,7 +119,7 @@ def read_graph(path: Path) -> WordGraph:
             elif weight and (cue, response) in edges:
                 raise SenseprobeError(f"{path}, line {number}: {cue!r} with {response!r} stands there twice")
             else:
-                edges[cue, response] += value  # type: ignore[assignment] # weights may be fractions
+                edges[cue, response] = edges.get((cue, response), 0) + value
     return _build_graph(path, edges, columns, loops, no_responses, digest.hexdigest())
 
 
@@ -234,7 +233,7 @@ def spread_masses(
 
 def count_components(graph: WordGraph) -> int:
     """Return into how many parts without a link between them a graph falls."""
-    return int(csgraph.connected_components(graph.counts, directed=False, return_labels=False))
+    return int(csgraph.connected_components(graph.counts, directed=False)[0])
 
 
 def _normalise(weights: Any) -> Any:  # noqa: ANN401 - a sparse array
@@ -257,9 +256,11 @@ def _solve_symmetric(flow: Any, seeds: FloatArray, alpha: float) -> FloatArray: 
 
 def _iterate(flow: Any, seeds: FloatArray, alpha: float) -> FloatArray:  # noqa: ANN401 - a sparse array
     """Solve (I - aS) x = y for an S that is not symmetric by x ← aSx + y, which shrinks the error by alpha a step."""
-    solution = seeds
-    for _ in range(min(_MOST_STEPS, math.ceil(math.log(_RESIDUAL * (1 - alpha)) / math.log(alpha)))):
-        solution = alpha * (flow @ solution) + seeds
+    solution, bound = seeds, _RESIDUAL * float(np.linalg.norm(seeds))
+    for _ in range(_MOST_STEPS):
+        previous, solution = solution, alpha * (flow @ solution) + seeds
+        if np.linalg.norm(solution - previous) <= bound:
+            break
     return solution
 
 

@@ -18,7 +18,7 @@ from senseprobe.api.releases import (
     why_unpublishable,
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
-from senseprobe.api.senses import build_senses, report_senses, show_senses
+from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
 from senseprobe.api.texts import bias_score
 from senseprobe.progress import Step, progress_bar
 
@@ -51,4 +51,5 @@ __all__ = [
     "verified",
     "verify",
     "why_unpublishable",
+    "word_association",
 ]

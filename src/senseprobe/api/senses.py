@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from senseprobe.api.author import prepare_wordnet, word_lists
 from senseprobe.api.releases import load
 from senseprobe.api.results import gather_sources, list_sources, refuse_results, write_page
 from senseprobe.api.scoring import warn
+from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.errors import SenseprobeError
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
+    from senseprobe.evaluate.models.encodings import VectorModel
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import GenderPair, WordSenses
+    from senseprobe.evaluate.word_association import Pair, WatResult
 
+_MOST_BYTES = 2**20  # of a list of pairs
 _WORDS = ("word", "target", "stereo_value", "anti_value")
 """The columns of rows that have the words of tests and pairs."""
 
@@ -140,3 +148,84 @@ def report_senses(
     refuse_results(path, sources)
     write_page(path, build_sense_page(gather_sources(sources, release), [read_wat(Path(file)) for file in wat]))
     return path
+
+
+def word_association(
+    graph: str | Path | None = None,
+    *,
+    lexicon: str | Path | None = None,
+    vectors: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    alpha: float = 0.99,
+    directed: bool = False,
+    pairs: str | Path | None = None,
+    out: str | Path | None = None,
+) -> WatResult:
+    """Score the gender of words in a graph of associations, or take a `lexicon` of scores; correlate it with vectors.
+
+    `vectors` are models, ``vectors:FILE`` or ``senses:FILE``, and `levels` ``word`` or ``sense`` (default: what each
+    model has); `alpha`, in (0, 1), is how far masses spread, and `directed` keeps cues and responses apart. `pairs` is
+    a CSV with columns male, and female or word (default: the list definitional_pairs). `out` writes scores as .tsv,
+    and the record as .json. Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
+    """
+    from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
+
+    if (graph is None) == (lexicon is None):
+        raise SenseprobeError("give a graph of word associations, or a lexicon of scores, and not both")
+    if odd := [level for level in levels if level not in LEVELS]:
+        raise SenseprobeError(f"there is no level {odd[0]}: take {' or '.join(LEVELS)}")
+    target = None if out is None else Path(out)
+    if target and target.suffix not in (".tsv", ".json"):
+        raise SenseprobeError(f"{target}: give a name that ends in .tsv for the scores, or in .json for the record")
+    seeds, version = _read_pairs(pairs), installed_version("senseprobe")
+    if graph is not None:
+        result = score_graph(Path(graph), seeds, alpha=alpha, directed=directed, version=version)
+    else:
+        result = score_lexicon(Path(str(lexicon)), seeds, version=version)
+    if vectors:
+        classes = _word_classes()
+        correlations = (
+            correlate_scores(result, model, level, seeds, classes)
+            for model in _load_vectors(vectors)
+            for level in levels or [level for level in LEVELS if level in model.levels]
+        )
+        result = replace(result, correlations=tuple(correlations))
+    if target:
+        record = json.dumps(result.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        write_whole(target, (result.lexicon if target.suffix == ".tsv" else record).encode())
+    return result
+
+
+def _load_vectors(specs: Sequence[str]) -> Iterator[VectorModel]:
+    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models import load as load_model
+
+    for spec in specs:
+        source = ModelSource(spec)
+        model = cast("VectorModel", load_model(source.spec, ability="vectors"))
+        model.name = source.name
+        yield model
+
+
+def _read_pairs(path: str | Path | None) -> list[Pair]:
+    """Return pairs of a male and a female word. SenseprobeError where a file has none."""
+    if path is None:
+        columns = [word.columns for word in word_lists("definitional_pairs")[0].words]
+    else:
+        columns = [*csv.DictReader(read_plain(Path(path), _MOST_BYTES).decode("utf-8-sig", "replace").splitlines())]
+    read = [(row.get("male"), row.get("female") or row.get("word")) for row in columns]
+    pairs = [(str(male).strip(), str(female).strip()) for male, female in read if male and female]
+    if not pairs or len(pairs) < len(read):
+        raise SenseprobeError(f"{path}: it takes the columns male, and female or word, with a pair in each line")
+    return pairs
+
+
+def _word_classes() -> Callable[[str], str]:
+    """Return what tells pronouns and names, which are written with a capital letter, as `association` calls them."""
+    pronouns = {
+        str(form).lower()
+        for word in word_lists("pronouns")[0].words
+        for name, form in word.columns.items()
+        if name != "gender" and form
+    }
+    return lambda word: "pronoun-subject" if word.lower() in pronouns else "name" if word != word.lower() else ""

@@ -54,6 +54,7 @@ for _panel, _module, _names in (
 # Reserved names of Python.
 app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)
+app.command(rich_help_panel="Score")(senses.wat)
 app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
 app.add_typer(score.export, name="export", rich_help_panel="Share")
 app.add_typer(senses.senses, name="senses", rich_help_panel="Score")

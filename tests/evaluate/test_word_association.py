@@ -347,8 +347,22 @@ def test_misuse_is_one_message(
 
 
 def test_pairs_from_a_file(tmp_path: Path) -> None:
-    """In Python as typed: the pair nurse, woman makes man female-free."""
+    """A pair of one's own is where the walk starts, and stands in the signature."""
     pairs = saved(tmp_path, "male,female\nnurse,woman\n", "pairs.csv")
     result = word_association(saved(tmp_path, CHAIN), pairs=pairs, alpha=0.5)
     assert result.seeds == (("nurse", "woman"),)
     assert "|seeds=nurse/woman|" in result.signature
+
+
+def test_the_seeds_that_senses_cannot_have(tmp_path: Path) -> None:
+    """Of the ten pairs of Azzalini et al. three are pronouns, and Mary, John are names."""
+    lines = "".join(f"{key} {' '.join(map(str, vector))}\n" for key, vector in SENSES.items())
+    vectors = saved(tmp_path, lines + "john%1:18:00:: 1 0 2\n", "senses.txt")
+    result = word_association(saved(tmp_path, CHAIN + "judge,man,1\n"), vectors=[f"senses:{vectors}"])
+    assert [found.level for found in result.correlations] == ["word", "sense"]
+    for found in result.correlations:
+        assert found.seed_pairs == (("man", "woman"),)
+        assert len(found.dropped) == 9
+        assert sum("he is helium" in reason for reason in found.dropped) == 3
+        assert sum("john is a toilet" in reason for reason in found.dropped) == 1
+        assert found.pairs == 2

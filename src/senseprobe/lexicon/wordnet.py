@@ -160,6 +160,12 @@ class Vocabulary:
         """The sense keys of all words."""
         return frozenset(entry.key for entry, _, _ in self.every_sense())
 
+    @cached_property
+    def indexed_keys(self) -> frozenset[str]:
+        """The sense keys of ``index.sense``, 206,941 of WordNet 3.0."""
+        lines = (self.wordnet / "index.sense").read_text("latin-1").splitlines()
+        return frozenset(line.partition(" ")[0] for line in lines)
+
     def _spelled(self, word: str, pos: Pos) -> Iterator[tuple[list[str], str, str, str]]:
         """Yield the cells and the gloss of each synset of a word, and how it spells the word, with its lex_id."""
         for offset in self._entry(word, pos).offsets:
@@ -234,6 +240,9 @@ def _find_line(index: list[bytes], word: bytes) -> bytes:
 
 _POS: Mapping[str, Pos] = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
 """WordNet's files by part of speech; satellites are among the adjectives."""
+
+PARTS_OF_SPEECH = tuple(_POS)
+"""As `part_of_speech` names them."""
 
 _POS_OF_TYPE = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 

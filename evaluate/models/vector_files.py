@@ -255,8 +255,8 @@ def capitals(vocabulary: Vocabulary) -> int:
 
 # --- what a file is -------------------------------------------------------------------------------------------------
 
-# So many vectors are in memory at once.
-_ROWS = 10_000
+# So many numbers are in memory at once, as objects of Python where they are read from text.
+_NUMBERS = 1_000_000
 MOST_NAMED = 100
 """Names of words in a summary, at most."""
 
@@ -341,8 +341,8 @@ def describe_table(table: VectorTable) -> dict[str, Any]:
 
     Raises ModelError where one of its numbers is none.
     """
-    count = table.vocabulary.count
-    parts = (table.read(range(start, min(start + _ROWS, count))) for start in range(0, count, _ROWS))
+    count, rows = table.vocabulary.count, max(1, _NUMBERS // table.dimensions)
+    parts = (table.read(range(start, min(start + rows, count))) for start in range(0, count, rows))
     norms = np.concatenate([np.linalg.norm(part, axis=1) for part in parts])
     zeros = {int(row) for row in np.flatnonzero(norms == 0)}
     return {

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -155,10 +155,10 @@ class Vocabulary:
                 for word, lex_id in _spellings(cells):
                     yield self._sense_of(word.lower(), pos, cells, gloss, lex_id), word.replace("_", " "), examples
 
-    @cached_property
+    @property
     def keys(self) -> frozenset[str]:
         """The sense keys of all words."""
-        return frozenset(entry.key for entry, _, _ in self.every_sense())
+        return _keys_in(self.wordnet)
 
     @cached_property
     def indexed_keys(self) -> frozenset[str]:
@@ -219,6 +219,12 @@ class Vocabulary:
     def _exceptions(self) -> dict[Pos, dict[str, list[str]]]:
         lines = {pos: (self.wordnet / f"{pos}.exc").read_text("latin-1").splitlines() for pos in POS}
         return {pos: {form: bases for form, *bases in map(str.split, lines[pos])} for pos in POS}
+
+
+@lru_cache(maxsize=1)
+def _keys_in(wordnet: Path) -> frozenset[str]:
+    """Return the sense keys of all words, which take seconds to read: each file of senses is held against them."""
+    return frozenset(entry.key for entry, _, _ in Vocabulary(wordnet).every_sense())
 
 
 def _spellings(cells: list[str]) -> Iterator[tuple[str, str]]:

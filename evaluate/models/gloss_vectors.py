@@ -103,18 +103,16 @@ def build_senses(
     identity = scorer.identity(model)
     with Store(identity, scorer, warn, width=model.dimensions) as store:
         vectors: dict[Unit, Any] = {**store.load(units)}
+        _refuse_missing(model, vectors)
         for answers in model.encode("sent", units, frozenset(vectors)):
+            _refuse_missing(model, dict(answers))
             store.add(answers)
             vectors.update(answers)
             if progress:
                 progress(len(vectors), len(units))
-    if lost := [unit.text for unit in units if not np.isfinite(vectors[unit]).all()]:
-        raise ModelError(
-            f"{model.name} has no vector for {counted(len(lost), 'gloss', 'glosses')}, such as {lost[0]!r}"
-        )
     metadata = {
         **{f"encoder_{part}": identity[part] for part in _IDENTITY},
-        "gloss": f"{_FORM}{'; examples' if examples else ''}, words of several parts with blanks",
+        "gloss": f"{_FORM}{'; examples' if examples else ''}, blanks in words, no sources of quotations",
         "lexicon": LEXICONS[0],
         "lexicon_sha256": Lexicon.open(LEXICONS[0]).identity,
         "precision": f"rounded to 2^-{_BITS} of a vector's largest number",
@@ -134,3 +132,11 @@ def _round(matrix: FloatArray) -> Any:  # noqa: ANN401 - float32
     largest = np.maximum(np.abs(matrix).max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
     step = np.exp2(np.ceil(np.log2(largest.astype(np.float64))) - _BITS)
     return (np.round(matrix / step) * step).astype("<f4")
+
+
+def _refuse_missing(model: Any, vectors: Mapping[Unit, Any]) -> None:  # noqa: ANN401 - any with vectors of sentences
+    """Raise ModelError where a text has no vector, with the reason of the first."""
+    if lost := [unit for unit, vector in vectors.items() if not np.isfinite(vector).all()]:
+        (reason,) = model.reasons("sent", lost[:1])
+        many = counted(len(lost), "gloss", "glosses")
+        raise ModelError(f"{model.name} has no vector for {many}, such as {lost[0].text!r} ({reason})")

@@ -85,6 +85,10 @@ def test_texts_are_those_of_nltk(wordnet: object) -> None:
             expected[lemma.key()] = f"{name} - {' , '.join(names)} - {synset.definition()}"
     assert gloss_texts(["judge", "ice cream", "nonesuchword"], examples=False) == (expected, ("nonesuchword",))
     assert len(gloss_texts(None, examples=False)[0]) == 206_949
+    dire, _ = gloss_texts(["fateful%5:00:00:unfortunate:00"], examples=False)
+    assert {text.partition(" - ")[2].partition(" - ")[2] for text in dire.values()} == {
+        "(of events) having extremely unfortunate or dire consequences; bringing ruin"  # and no "; - Charles Darwin"
+    }
     quoted, _ = gloss_texts(["nurse%2:29:00::", "x%1:00:00::"], examples=True)
     assert quoted == {"nurse%2:29:00::": "nurse - nurse - try to cure by special care of treatment, of an illness or "
                       "injury; He nursed his cold with Chinese herbs"}  # fmt: skip
@@ -174,8 +178,11 @@ def test_commands(
     assert (summary["header"], summary["unknown"], summary["count"]) == ("", 0, summary["wordnet"]["data files"][0])
 
 
-def test_nothing_to_make(encoder: Path, tmp_path: Path) -> None:
-    """Words that WordNet lacks are no embedding."""
+def test_nothing_to_make(encoder: Path, tmp_path: Path, tiny_models: dict[str, Path]) -> None:
+    """Words that WordNet lacks are no embedding, nor is one of an encoder with 96 positions whole."""
+    short = load(str(tiny_models["bert"]), ability="vectors", dtype="float64")
+    with pytest.raises(ModelError, match=r"no vector for [0-9]+ glosses, .*too long for the model"):
+        build_senses(short, tmp_path / "s", ["black"], examples=False, version="", warn=print)
     model = load(str(encoder), ability="vectors", dtype="float64")
     with pytest.raises(ModelError, match="WordNet has none of the words"):
         build_senses(model, tmp_path / "s", ["nonesuchword"], examples=False, version="", warn=print)

@@ -142,7 +142,8 @@ class Vocabulary:
     def every_sense(self) -> Iterator[tuple[SenseEntry, str, tuple[str, ...]]]:
         """Yield all senses of the data files, 206,949 of WordNet 3.0: each with its word as spelled, and its examples.
 
-        ``index.sense`` lacks eight of them, whose words differ in capitals only. Nouns come first.
+        ``index.sense`` lacks eight of them, whose words differ in capitals only. Nouns come first. Definitions are
+        without the sources of quotations.
         """
         for pos in POS:
             self._load(pos)
@@ -153,7 +154,12 @@ class Vocabulary:
                 cells, gloss = left.split(), text.strip()
                 examples = tuple(example.strip('"') for example in _EXAMPLE.findall(gloss))
                 for word, lex_id in _spellings(cells):
-                    yield self._sense_of(word.lower(), pos, cells, gloss, lex_id), word.replace("_", " "), examples
+                    entry = self._sense_of(word.lower(), pos, cells, gloss, lex_id)
+                    yield (
+                        entry._replace(gloss=_without_source(entry.gloss).rstrip("; ")),
+                        word.replace("_", " "),
+                        examples,
+                    )
 
     @property
     def keys(self) -> frozenset[str]:

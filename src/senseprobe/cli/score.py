@@ -119,7 +119,8 @@ def score(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A folder, vectors:FILE, what was fetched, or a name on the Hugging Face Hub."
+            metavar="MODEL",
+            help="A folder, vectors:FILE, senses:FILE, what was fetched, or a name on the Hugging Face Hub.",
         ),
     ],
     release: Annotated[

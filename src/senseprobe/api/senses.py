@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.word_association import Pair, WatResult
 
 _MOST_BYTES = 2**20  # of a list of pairs
-_WORDS = ("word", "target", "stereo_value", "anti_value")
-"""The columns of rows that have the words of tests and pairs."""
+_WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
+"""The columns of rows that have the words of tests and pairs, or their sense keys."""
 
 
 @with_progress("encoding glosses")
@@ -44,9 +44,11 @@ def build_senses(
 ) -> BuiltSenses:
     """Make an embedding of WordNet's 206,949 senses of their glosses by any encoder, and write it to `out`.
 
-    `words` are releases, or files with a word in each line: then only senses of their words and synonyms are made.
-    `examples` appends what WordNet quotes; `pooling` is as in `score`. A run that was interrupted goes on. Raises
-    ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
+    `words` are releases, or files with a word or a sense key in each line: then only the senses of these words, of
+    those of the gender pairs, and of their synonyms are made: all members of the synsets that have one of the words.
+    `examples` appends what WordNet quotes; `pooling` is as in `score`. A run that was interrupted goes on. Numbers are
+    computed in float64 and rounded, so that bytes are the same in other folders, batches, threads and processors.
+    Raises ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
     from senseprobe.evaluate.models import ModelSource
@@ -54,9 +56,10 @@ def build_senses(
     from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.gloss_vectors import build_senses
 
-    chosen = [word for source in words for word in _words_of(source)] if words else None
+    chosen = [*_gendered_words(), *(word for source in words for word in _words_of(source))] if words else None
     source = ModelSource(str(encoder))
-    model = load_model(source.spec, ability="vectors", device=device, encoding=EncodingOptions(pooling=pooling))
+    options = EncodingOptions(pooling=pooling)
+    model = load_model(source.spec, ability="vectors", device=device, dtype="float64", encoding=options)
     model.name = source.name
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
@@ -229,3 +232,8 @@ def _word_classes() -> Callable[[str], str]:
         if name != "gender" and form
     }
     return lambda word: "pronoun-subject" if word.lower() in pronouns else "name" if word != word.lower() else ""
+
+
+def _gendered_words() -> list[str]:
+    """Return the words of the pairs that the gender direction is of."""
+    return [str(word.columns["word"]) for table in word_lists("gender_senses") for word in table.words]

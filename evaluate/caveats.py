@@ -179,7 +179,7 @@ def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextT
     starts = range(0, max(1, len(table)), _WINDOW)
     parts = [_flags(table.iloc[start : start + _WINDOW], list(dict.fromkeys(roles)), tokens) for start in starts]
     unknown, same, unequal, first = (np.concatenate(flags) for flags in zip(*parts, strict=True))
-    if not kind.pairs:
+    if not kind.pairs or scorer.level:
         return Fitness(rows=len(table), unknown=int(unknown.sum()))
     scores = table[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
     scored = np.isfinite(scores).all(axis=1)

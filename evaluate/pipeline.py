@@ -212,7 +212,7 @@ def _run_scorers(
     """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
     model = open_model(source, scorers[0].ability)
     runs: list[RunResult] = []
-    offered = _offered(scorers, model, job.levels)
+    offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
     for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
         scorer.identity(model)
     for scorer in offered:

@@ -312,9 +312,11 @@ def _sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Resu
 
 
 def _gather(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
-    from senseprobe.evaluate.reporting.inputs import gather_inputs
+    from senseprobe.evaluate.reporting.inputs import gather_inputs, require_preferences
 
-    return gather_inputs(sources, release)
+    inputs = gather_inputs(sources, release)
+    require_preferences(inputs)
+    return inputs
 
 
 def _refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:

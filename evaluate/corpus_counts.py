@@ -7,7 +7,7 @@ sentences with a word of each category. One with words of two categories counts 
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -22,8 +22,12 @@ from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FloatArray, IntArra
 CHUNK = 1 << 22
 """How many characters a process counts at once: whole documents, so that no count depends on it."""
 _SENTENCE, _DOCUMENT = "\x01", "\x02"
+_ENDS_DOCUMENT = 1
+"""The number of the end of a document among forms; that of a sentence is 0."""
 _SPACED = bytes(c if c > 127 or c in b"\x01\x02" or chr(c).isalnum() else 32 for c in range(256))
 _SIGNS = re.compile(r"[^\x00-\x7f\w]")
+
+Splitter = Callable[[str], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +89,27 @@ def _gather_chunks(documents: Iterable[Document]) -> Iterator[list[str]]:
         yield texts
 
 
-def count_texts(texts: Sequence[str], terms: Terms) -> Counts:
-    """Return the counts of documents, one for each text."""
-    places = _place_terms(terms)
+def count_texts(texts: Sequence[str], terms: Terms, splitter: Splitter | None = None) -> Counts:
+    """Return the counts of documents, one for each text; `splitter` replaces the rule of `BOUNDARY`."""
+    forms, columns = _place_terms(terms)
     n_groups, n_categories = len(terms.groups), len(terms.categories)
-    width = n_groups + n_categories + len(terms.words)
-    hits = [*filter(places.__contains__, _split_words(texts, places))]
-    ends = np.fromiter((hit in b"\x01\x02" for hit in hits), dtype=bool, count=len(hits))
+    words = _split_words(texts, forms, splitter)
+    codes = np.fromiter(map(forms.__getitem__, filter(forms.__contains__, words)), dtype=np.intp)
+    ends = codes <= _ENDS_DOCUMENT
     n_sentences = int(ends.sum())
-    of = np.cumsum(ends) - ends
-    flags = np.zeros((n_sentences, width), dtype=bool)
-    for place, hit in zip(of.tolist(), hits, strict=True):
-        for column in places[hit]:
-            flags[place, column] = True
+    seen = np.zeros((n_sentences, len(columns)), dtype=np.float32)
+    seen[np.cumsum(ends) - ends, codes] = 1
+    flags = seen @ columns > 0
     groups, categories = flags[:, :n_groups], flags[:, n_groups : n_groups + n_categories]
     outcomes = np.column_stack([np.ones(n_sentences, dtype=bool), categories, ~categories.any(axis=1)])
     cells = (groups[:, :, None] & outcomes[:, None, :]).reshape(n_sentences, n_groups * (n_categories + 2))
-    closing = np.fromiter((hit == b"\x02" for hit in hits if hit in b"\x01\x02"), dtype=bool, count=n_sentences)
-    starts = np.concatenate([[0], np.flatnonzero(closing)[:-1] + 1]) if n_sentences else np.zeros(0, dtype=int)
-    by_document = np.add.reduceat(cells.astype(np.int64), starts, axis=0) if n_sentences else cells.astype(np.int64)
-    words = flags[:, n_groups + n_categories :].astype(np.int64)
+    closing = np.flatnonzero(codes[ends] == _ENDS_DOCUMENT)
+    mentioned = np.flatnonzero(groups.any(axis=1))  # the other sentences and documents add nothing
+    documents, starts = np.unique(np.searchsorted(closing, mentioned), return_index=True)
+    by_document = np.zeros((len(documents), cells.shape[1]), dtype=np.int64)
+    if len(documents):
+        by_document = np.add.reduceat(cells[mentioned].astype(np.int64), starts, axis=0)
+    of_words = flags[:, n_groups + n_categories :].astype(np.float64)  # BLAS, exact below 2**53
     present = (by_document > 0).astype(np.int64)
     return Counts(
         documents=len(texts),
@@ -112,43 +117,50 @@ def count_texts(texts: Sequence[str], terms: Terms) -> Counts:
         sums=by_document.sum(axis=0),
         moments=by_document.T @ by_document,
         present=present.T @ present,
-        cooccurrences=words.T @ groups.astype(np.int64),
-        totals=words.sum(axis=0),
+        cooccurrences=(of_words.T @ groups.astype(np.float64)).astype(np.int64),
+        totals=of_words.sum(axis=0).astype(np.int64),
     )
 
 
-def _place_terms(terms: Terms) -> dict[bytes, tuple[int, ...]]:
-    """Return the columns of each form, words of several parts joined; ends of sentences and documents have none."""
-    first = len(terms.groups)
-    places: dict[bytes, tuple[int, ...]] = {b"\x01": (), b"\x02": ()}
+def _place_terms(terms: Terms) -> tuple[dict[bytes, int], FloatArray]:
+    """Return a number for each form, ends of sentences and documents first, and its (forms, columns) of 0 and 1."""
+    places: dict[bytes, list[int]] = {_SENTENCE.encode(): [], _DOCUMENT.encode(): []}
     for form, names in terms.group_forms.items():
-        places[_join(form)] = tuple(map(terms.groups.index, names))
+        places[_join(form)] = [terms.groups.index(name) for name in names]
+    first = len(terms.groups)
     for form, (word, category) in terms.word_forms.items():
-        columns = (
-            first + terms.categories.index(category),
-            first + len(terms.categories) + terms.words.index(word),
-        )
-        places[_join(form)] = (*places.get(_join(form), ()), *columns)
-    return places
+        own = [first + terms.categories.index(category), first + len(terms.categories) + terms.words.index(word)]
+        places.setdefault(_join(form), []).extend(own)
+    columns = np.zeros((len(places), first + len(terms.categories) + len(terms.words)), dtype=np.float32)
+    for row, own in enumerate(places.values()):
+        columns[row, own] = 1
+    return {form: number for number, form in enumerate(places)}, columns
 
 
 def _join(form: str) -> bytes:
     return form.encode().replace(b" ", b"\x03")
 
 
-def _split_words(texts: Sequence[str], places: Iterable[bytes]) -> list[bytes]:
+def _split_words(texts: Sequence[str], forms: Iterable[bytes], splitter: Splitter | None) -> list[bytes]:
     """Return the words in lower case, with the ends of sentences and documents as words of their own.
 
     Words are runs of letters and digits; *he's* has two. Words of several parts are one where one blank is between.
     """
-    plain = (re.sub("[\x01-\x03]", " ", text) for text in texts)
-    text = "".join(f"{BOUNDARY.sub(f' {_SENTENCE} ', text.strip())} {_DOCUMENT} " for text in plain)
+    text = _DOCUMENT.join([text.strip() for text in texts]) + _DOCUMENT
+    if _SENTENCE in text or "\x03" in text or text.count(_DOCUMENT) > len(texts):
+        text = _DOCUMENT.join(re.sub("[\x01-\x03]", " ", text).strip() for text in texts) + _DOCUMENT
+    if splitter:
+        text = _DOCUMENT.join(_SENTENCE.join(splitter(each)) for each in text.split(_DOCUMENT))
+    else:
+        text = BOUNDARY.sub(f" {_SENTENCE} ", text)
     if not text.isascii():
         text = _SIGNS.sub(" ", unicodedata.normalize("NFC", text))
     spaced = text.lower().encode("utf-8", "replace").translate(_SPACED)
-    for form in sorted((form for form in places if b"\x03" in form), key=len, reverse=True):
-        pattern = rb"(?<=\s)" + re.escape(form.replace(b"\x03", b" ")) + rb"(?=\s)"
-        spaced = re.sub(pattern, form.replace(b"\\", b""), b" " + spaced)
+    spaced = spaced.replace(b"\x01", b" \x01 ").replace(b"\x02", b" \x02 ")
+    for form in sorted((form for form in forms if b"\x03" in form), key=len, reverse=True):
+        head, _, rest = form.replace(b"\x03", b" ").partition(b" ")  # the head first, which re looks up fast
+        pattern = re.escape(head) + rb"(?<![^ ]" + re.escape(head) + rb") " + re.escape(rest) + rb"(?= )"
+        spaced = re.sub(pattern, form.replace(b"\\", b""), spaced)
     return spaced.split()
 
 

@@ -31,13 +31,12 @@ _HUB = re.compile(r"(?:hf://datasets/)?([\w.-]+/[\w.-]+?)(?:@([\w.-]+))?(?::([\w
 _ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Jr", "Sr", "Gen", "Sen", "Rep", "vs", "etc", "e.g", "i.e")
 _ENDS = "".join(rf"(?<!\b{re.escape(word)}[.])" for word in _ABBREVIATIONS)
 BOUNDARY = re.compile(
-    rf"""(?:(?<=[!?])|(?<=\.){_ENDS}(?<!\b[A-Z][.]))["'”’)\]]*"""
-    r"""(?:\s+(?=["'“‘(\[]*[^\W_a-zß-öø-ÿ]))|\n[^\S\n]*\n\s*"""
+    rf"""[.!?\n](?:(?<=\n)[^\S\n]*\n\s*|(?<!\n){_ENDS}(?<!\b[A-Z][.])["'”’)\]]*\s+(?=["'“‘(\[]*[^\W_a-zß-öø-ÿ]))"""
 )
 # ruff: noqa: RUF001 - quotation marks are meant
-"""What is between sentences: white space behind ``.``, ``!`` or ``?`` (and quotes or brackets that close) and before
-a capital letter or a digit (behind quotes or brackets that open); or a blank line. No end is behind an initial (``J.``)
-or one of a few abbreviations (``Mr.``, ``Dr.``, ``e.g.``)."""
+"""The end of a sentence: ``.``, ``!`` or ``?`` (and quotes or brackets that close) and white space, before a capital
+letter or a digit (behind quotes or brackets that open); or a blank line. No end is an initial's (``J.``) or that of
+one of a few abbreviations (``Mr.``, ``Dr.``, ``e.g.``)."""
 
 Progress = Callable[[int], None]
 

@@ -4,19 +4,26 @@ A sentence counts once for a group that it mentions, whatever the number of ment
 sentences with a word of each category. One with words of two categories counts for both; neutral ones have none.
 """
 
+import json
 import re
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import reduce
-from typing import NamedTuple
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy import stats
 
-from senseprobe.evaluate.text_files import BOUNDARY, Document
+from senseprobe.atomic_files import write_whole
+from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.text_files import BOUNDARY, Document, split_by_punkt
 from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FloatArray, IntArray
 
 CHUNK = 1 << 22
@@ -27,7 +34,9 @@ _ENDS_DOCUMENT = 1
 _SPACED = bytes(c if c > 127 or c in b"\x01\x02" or chr(c).isalnum() else 32 for c in range(256))
 _SIGNS = re.compile(r"[^\x00-\x7f\w]")
 
-Splitter = Callable[[str], Iterable[str]]
+Chunk = tuple[list[str], str, int]
+SPLITTERS: dict[str, Callable[[str], Iterable[str]] | None] = {"rule": None, "nltk": split_by_punkt}
+"""What makes sentences of a text; None: the rule of `BOUNDARY`, which is applied to many texts at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,62 +67,132 @@ class Counts:
     cooccurrences: IntArray
     totals: IntArray
 
+    def fits(self, sums: IntArray, totals: IntArray) -> bool:
+        """Return whether arrays have the shapes of these."""
+        return self.sums.shape == sums.shape and self.totals.shape == totals.shape
+
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both."""
         return Counts(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
-def count_documents(documents: Iterable[Document], terms: Terms, workers: int = 1) -> Counts:
-    """Return the counts of documents, the same for any number of processes; a few chunks are in memory at a time."""
-    empty, chunks = count_texts([], terms), _gather_chunks(documents)
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The counts of the first `chunks` chunks of a corpus; `sha256` is of their texts, `replaced` bytes no UTF-8."""
+
+    counts: Counts
+    chunks: int = 0
+    sha256: str = ""
+    replaced: int = 0
+
+    def add(self, counts: Counts, sha256: str, replaced: int) -> "Tally":
+        """Return the tally with one more chunk; `sha256` and `replaced` are of all chunks up to it."""
+        return Tally(self.counts + counts, self.chunks + 1, sha256, replaced)
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON, whole or not at all."""
+        data = asdict(self) | {
+            "counts": {key: np.asarray(value).tolist() for key, value in asdict(self.counts).items()}
+        }
+        write_whole(path, json.dumps(data).encode())
+
+    @classmethod
+    def read(cls, path: Path | None, empty: Counts) -> "Tally":
+        """Return what `write` wrote, or the tally of no chunk where nothing can be read."""
+        try:
+            data = json.loads(path.read_bytes()) if path else {}
+            values = {key: np.asarray(value, dtype=np.int64) for key, value in data.pop("counts").items()}
+            values |= {key: int(values[key]) for key in ("documents", "sentences")}
+            return cls(Counts(**values), **data) if empty.fits(values["sums"], values["totals"]) else cls(empty)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(empty)
+
+
+def count_documents(
+    documents: Iterable[Document], terms: Terms, workers: int = 1, splitter: str = "rule", state: Path | None = None
+) -> Tally:
+    """Return the counts of documents, the same for any number of processes; a few chunks are in memory at a time.
+
+    `state` is a file that keeps the counts of chunks that are done: a run that was killed goes on behind them. Raise
+    SenseprobeError where the texts are not those of the file, which is removed then.
+    """
+    empty = count_texts([], terms)
+    tally = Tally.read(state, empty)
+    chunks = _gather_chunks(documents)
+    before = [digest for _, digest, _ in islice(chunks, tally.chunks)]
+    if before[-1:] != [tally.sha256][: tally.chunks]:
+        cast("Path", state).unlink()
+        raise SenseprobeError("the texts have changed since this was interrupted; run it again: it begins anew")
+    for counts, digest, replaced in _count_chunks(chunks, terms, workers, splitter):
+        tally = tally.add(counts, digest, replaced)
+        if state:
+            tally.write(state)
+    return tally
+
+
+def _count_chunks(
+    chunks: Iterator[Chunk], terms: Terms, workers: int, splitter: str
+) -> Iterator[tuple[Counts, str, int]]:
+    """Yield the counts of chunks in their order, with the rest of each."""
     if workers == 1:
-        return reduce(Counts.__add__, (count_texts(chunk, terms) for chunk in chunks), empty)
-    with ProcessPoolExecutor(workers) as pool:
-        pending: deque[Future[Counts]] = deque()
-        for chunk in chunks:
-            pending.append(pool.submit(count_texts, chunk, terms))
-            if len(pending) > 2 * workers:
-                empty += pending.popleft().result()
-        return reduce(Counts.__add__, (future.result() for future in pending), empty)
+        yield from ((count_texts(texts, terms, splitter), sha256, replaced) for texts, sha256, replaced in chunks)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        pending: deque[tuple[Future[Counts], str, int]] = deque()
+        try:
+            for texts, sha256, replaced in chunks:
+                pending.append((pool.submit(count_texts, texts, terms, splitter), sha256, replaced))
+                if len(pending) > 2 * workers:
+                    yield _finish(*pending.popleft())
+            yield from (_finish(*each) for each in pending)
+        except BrokenProcessPool:
+            raise SenseprobeError("a process of --workers ended, as where memory is short; use fewer") from None
 
 
-def _gather_chunks(documents: Iterable[Document]) -> Iterator[list[str]]:
-    texts, size = [], 0
+def _finish(future: Future[Counts], sha256: str, replaced: int) -> tuple[Counts, str, int]:
+    return future.result(), sha256, replaced
+
+
+def _gather_chunks(documents: Iterable[Document]) -> Iterator[Chunk]:
+    """Yield whole documents of about `CHUNK` characters, the hash of all texts so far, and replaced bytes so far."""
+    texts, size, digest, replaced = [], 0, sha256(), 0
     for document in documents:
         texts.append(document.text)
         size += len(document.text)
+        replaced += document.replaced
+        digest.update(document.text.encode("utf-8", "replace") + b"\0")
         if size >= CHUNK:
-            yield texts
+            yield texts, digest.hexdigest(), replaced
             texts, size = [], 0
     if texts:
-        yield texts
+        yield texts, digest.hexdigest(), replaced
 
 
-def count_texts(texts: Sequence[str], terms: Terms, splitter: Splitter | None = None) -> Counts:
-    """Return the counts of documents, one for each text; `splitter` replaces the rule of `BOUNDARY`."""
+def count_texts(texts: Sequence[str], terms: Terms, splitter: str = "rule") -> Counts:
+    """Return the counts of documents, one for each text; `splitter` is one of `SPLITTERS`."""
     forms, columns = _place_terms(terms)
     n_groups, n_categories = len(terms.groups), len(terms.categories)
     words = _split_words(texts, forms, splitter)
     codes = np.fromiter(map(forms.__getitem__, filter(forms.__contains__, words)), dtype=np.intp)
     ends = codes <= _ENDS_DOCUMENT
-    n_sentences = int(ends.sum())
-    seen = np.zeros((n_sentences, len(columns)), dtype=np.float32)
-    seen[np.cumsum(ends) - ends, codes] = 1
+    of = np.cumsum(ends) - ends
+    kept, rows = np.unique(of[~ends], return_inverse=True)  # the other sentences add nothing
+    seen = np.zeros((len(kept), len(columns)), dtype=np.float32)
+    seen[rows, codes[~ends]] = 1
     flags = seen @ columns > 0
     groups, categories = flags[:, :n_groups], flags[:, n_groups : n_groups + n_categories]
-    outcomes = np.column_stack([np.ones(n_sentences, dtype=bool), categories, ~categories.any(axis=1)])
-    cells = (groups[:, :, None] & outcomes[:, None, :]).reshape(n_sentences, n_groups * (n_categories + 2))
+    outcomes = np.column_stack([np.ones(len(kept), dtype=bool), categories, ~categories.any(axis=1)])
+    cells = (groups[:, :, None] & outcomes[:, None, :]).reshape(len(kept), n_groups * (n_categories + 2))
     closing = np.flatnonzero(codes[ends] == _ENDS_DOCUMENT)
-    mentioned = np.flatnonzero(groups.any(axis=1))  # the other sentences and documents add nothing
-    documents, starts = np.unique(np.searchsorted(closing, mentioned), return_index=True)
+    documents, starts = np.unique(np.searchsorted(closing, kept), return_index=True)
     by_document = np.zeros((len(documents), cells.shape[1]), dtype=np.int64)
     if len(documents):
-        by_document = np.add.reduceat(cells[mentioned].astype(np.int64), starts, axis=0)
+        by_document = np.add.reduceat(cells.astype(np.int64), starts, axis=0)
     of_words = flags[:, n_groups + n_categories :].astype(np.float64)  # BLAS, exact below 2**53
     present = (by_document > 0).astype(np.int64)
     return Counts(
         documents=len(texts),
-        sentences=n_sentences,
+        sentences=int(ends.sum()),
         sums=by_document.sum(axis=0),
         moments=by_document.T @ by_document,
         present=present.T @ present,
@@ -141,7 +220,7 @@ def _join(form: str) -> bytes:
     return form.encode().replace(b" ", b"\x03")
 
 
-def _split_words(texts: Sequence[str], forms: Iterable[bytes], splitter: Splitter | None) -> list[bytes]:
+def _split_words(texts: Sequence[str], forms: Iterable[bytes], splitter: str) -> list[bytes]:
     """Return the words in lower case, with the ends of sentences and documents as words of their own.
 
     Words are runs of letters and digits; *he's* has two. Words of several parts are one where one blank is between.
@@ -149,8 +228,8 @@ def _split_words(texts: Sequence[str], forms: Iterable[bytes], splitter: Splitte
     text = _DOCUMENT.join([text.strip() for text in texts]) + _DOCUMENT
     if _SENTENCE in text or "\x03" in text or text.count(_DOCUMENT) > len(texts):
         text = _DOCUMENT.join(re.sub("[\x01-\x03]", " ", text).strip() for text in texts) + _DOCUMENT
-    if splitter:
-        text = _DOCUMENT.join(_SENTENCE.join(splitter(each)) for each in text.split(_DOCUMENT))
+    if split := SPLITTERS[splitter]:
+        text = _DOCUMENT.join(_SENTENCE.join(split(each)) for each in text.split(_DOCUMENT))
     else:
         text = BOUNDARY.sub(f" {_SENTENCE} ", text)
     if not text.isascii():

@@ -64,6 +64,18 @@ def split_sentences(text: str) -> Iterator[str]:
         yield sentence
 
 
+def split_by_punkt(text: str) -> list[str]:
+    """Return the sentences of a text as NLTK's punkt has them, of which the user has the data; about 2 MB/s."""
+    from nltk import sent_tokenize
+
+    try:
+        return list(sent_tokenize(text))
+    except LookupError:
+        raise SenseprobeError(
+            "NLTK's data for sentences are not on this machine: `python -m nltk.downloader punkt_tab` gets them"
+        ) from None
+
+
 def read_documents(
     sources: Sequence[str], column: str | None = None, progress: Progress | None = None
 ) -> Iterator[Document]:

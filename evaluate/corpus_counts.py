@@ -16,22 +16,26 @@ from hashlib import sha256
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.text_files import BOUNDARY, Document, split_by_punkt
+from senseprobe.messages import listed
 from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FloatArray, IntArray
 
 CHUNK = 1 << 22
 """How many characters a process counts at once: whole documents, so that no count depends on it."""
+MOST_FORMS = 2000
 _SENTENCE, _DOCUMENT = "\x01", "\x02"
 _ENDS_DOCUMENT = 1
 """The number of the end of a document among forms; that of a sentence is 0."""
 _SPACED = bytes(c if c > 127 or c in b"\x01\x02" or chr(c).isalnum() else 32 for c in range(256))
+_WORDS = re.compile(r"[^\W_]+")
 _SIGNS = re.compile(r"[^\x00-\x7f\w]")
 
 Chunk = tuple[list[str], str, int]
@@ -41,13 +45,65 @@ SPLITTERS: dict[str, Callable[[str], Iterable[str]] | None] = {"rule": None, "nl
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is counted: each form (lower case, one blank between words) with its groups, or its word and category."""
+    """What is counted: each form (see `normalize_form`) with its groups, or its word and category.
+
+    `plurals` names what made the plurals of words, or ``none``.
+    """
 
     groups: tuple[str, ...]
     categories: tuple[str, ...]
     words: tuple[str, ...]
     group_forms: Mapping[str, tuple[str, ...]]
     word_forms: Mapping[str, tuple[str, str]]
+    plurals: str = "none"
+
+    @property
+    def categories_of_words(self) -> list[str]:
+        """The category of each of `words`."""
+        categories = dict(self.word_forms.values())
+        return [categories[word] for word in self.words]
+
+    @classmethod
+    def make(
+        cls,
+        groups: Iterable[tuple[str, str]],
+        words: Iterable[tuple[str, str]],
+        plural: Callable[[str], str] | None = None,
+        plurals: str = "none",
+    ) -> "Terms":
+        """Return the terms of (form, group) and (word, category), with the plurals of words where `plural` makes them.
+
+        Raise SenseprobeError where there are fewer than two groups, a word has two categories, or there are too many.
+        """
+        group_forms: dict[str, tuple[str, ...]] = {}
+        for form, group in groups:
+            key = normalize_form(form)
+            group_forms[key] = tuple(dict.fromkeys((*group_forms.get(key, ()), group)))
+        names = tuple(dict.fromkeys(name for own in group_forms.values() for name in own))
+        if len(names) < 2:
+            raise SenseprobeError(f"a list of groups needs two or more; there is {listed(names) or 'none'}")
+        word_forms: dict[str, tuple[str, str]] = {}
+        for word, category in words:
+            if word_forms.setdefault(normalize_form(word), (word, category)) != (word, category):
+                raise SenseprobeError(f"the word {word!r} stands twice in the list; take one out")
+        if plural:
+            for word, category in [*word_forms.values()]:
+                word_forms.setdefault(normalize_form(plural(word)), (word, category))
+        if len(group_forms) + len(word_forms) > MOST_FORMS:
+            raise SenseprobeError(f"the lists have more than {MOST_FORMS:,} words with their plurals; take fewer")
+        categories = tuple(dict.fromkeys(category for _, category in word_forms.values()))
+        listed_words = tuple(dict.fromkeys(word for word, _ in word_forms.values()))
+        return cls(names, categories, listed_words, group_forms, word_forms, plurals)
+
+
+def normalize_form(form: str) -> str:
+    """Return a form as it is looked up: lower case, with one blank for what is neither letter nor digit (*co-worker*).
+
+    Raise SenseprobeError where nothing is left.
+    """
+    if not (words := _WORDS.findall(unicodedata.normalize("NFC", form).lower())):
+        raise SenseprobeError(f"the list has an entry without letters: {form!r}; take it out")
+    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +157,7 @@ class Tally:
         """Return what `write` wrote, or the tally of no chunk where nothing can be read."""
         try:
             data = json.loads(path.read_bytes()) if path else {}
-            values = {key: np.asarray(value, dtype=np.int64) for key, value in data.pop("counts").items()}
+            values: dict[str, Any] = {key: np.asarray(each, dtype=np.int64) for key, each in data.pop("counts").items()}
             values |= {key: int(values[key]) for key in ("documents", "sentences")}
             return cls(Counts(**values), **data) if empty.fits(values["sums"], values["totals"]) else cls(empty)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -175,7 +231,7 @@ def count_texts(texts: Sequence[str], terms: Terms, splitter: str = "rule") -> C
     words = _split_words(texts, forms, splitter)
     codes = np.fromiter(map(forms.__getitem__, filter(forms.__contains__, words)), dtype=np.intp)
     ends = codes <= _ENDS_DOCUMENT
-    of = np.cumsum(ends) - ends
+    of: IntArray = np.cumsum(ends) - ends
     kept, rows = np.unique(of[~ends], return_inverse=True)  # the other sentences add nothing
     seen = np.zeros((len(kept), len(columns)), dtype=np.float32)
     seen[rows, codes[~ends]] = 1
@@ -201,7 +257,7 @@ def count_texts(texts: Sequence[str], terms: Terms, splitter: str = "rule") -> C
     )
 
 
-def _place_terms(terms: Terms) -> tuple[dict[bytes, int], FloatArray]:
+def _place_terms(terms: Terms) -> tuple[dict[bytes, int], NDArray[np.float32]]:
     """Return a number for each form, ends of sentences and documents first, and its (forms, columns) of 0 and 1."""
     places: dict[bytes, list[int]] = {_SENTENCE.encode(): [], _DOCUMENT.encode(): []}
     for form, names in terms.group_forms.items():
@@ -225,9 +281,9 @@ def _split_words(texts: Sequence[str], forms: Iterable[bytes], splitter: str) ->
 
     Words are runs of letters and digits; *he's* has two. Words of several parts are one where one blank is between.
     """
-    text = _DOCUMENT.join([text.strip() for text in texts]) + _DOCUMENT
+    text = _DOCUMENT.join([*(text.strip() for text in texts), ""])
     if _SENTENCE in text or "\x03" in text or text.count(_DOCUMENT) > len(texts):
-        text = _DOCUMENT.join(re.sub("[\x01-\x03]", " ", text).strip() for text in texts) + _DOCUMENT
+        text = _DOCUMENT.join([*(re.sub("[\x01-\x03]", " ", text).strip() for text in texts), ""])
     if split := SPLITTERS[splitter]:
         text = _DOCUMENT.join(_SENTENCE.join(split(each)) for each in text.split(_DOCUMENT))
     else:

@@ -19,6 +19,7 @@ from senseprobe.api.releases import (
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
 from senseprobe.api.senses import build_senses
+from senseprobe.api.texts import corpus
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "build",
     "build_senses",
     "build_shard",
+    "corpus",
     "diff",
     "export",
     "export_every_eval_ever",

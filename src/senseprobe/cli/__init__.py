@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli import annotate, author, hub, release, report, score, senses
+from senseprobe.cli import annotate, author, hub, release, report, score, senses, texts
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -46,6 +46,7 @@ for _panel, _module, _names in (
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", report, "report compare gate metrics"),
+    ("Score", texts, "corpus"),
     ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ MEASURES = (
 )
 
 LIMITS = (
-    "A mention is not a person: *her* is also possessive, *they* mostly plural, and either may refer to things.",
+    "A mention is not a person: her is possessive too, they is mostly plural, and either may refer to things.",
     "Co-occurrence in a sentence is no attribution: it does not say whose occupation it is.",
     "The words are those of the lists. Other occupations, names, and other words for groups are not counted.",
     "Sentences are found by a rule, which errs at abbreviations and in verse, tables and code.",
@@ -92,6 +93,11 @@ class CorpusSummary:
     lists: tuple[str, str]
     splitter: str
     version: str
+
+    @property
+    def names(self) -> str:
+        """The sources by name, without their folders."""
+        return printable(listed(source if "://" in source else Path(source).name or source for source in self.sources))
 
     @property
     def signature(self) -> str:
@@ -200,7 +206,7 @@ class CorpusSummary:
         counts = self.tally.counts
         yield (
             f"{counted(counts.sentences, 'sentence')} in {counted(counts.documents, 'document')} of "
-            f"{printable(listed(self.sources))}; a document is a paragraph of a text (what blank lines separate), or a "
+            f"{self.names}; a document is a paragraph of a text (what blank lines separate), or a "
             "row of a table"
         )
         if self.tally.replaced:

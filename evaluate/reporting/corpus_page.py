@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from senseprobe.document import Cell, Document, Part, Section, Table, name_cells
 from senseprobe.evaluate.corpus_summary import LIMITS, MEASURES, CorpusSummary, format_ratio, format_share
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted
 
 
 def build_page(summary: CorpusSummary) -> Document:
@@ -21,10 +21,10 @@ def build_page(summary: CorpusSummary) -> Document:
         Section("To cite", (summary.citation,)),
     )
     return Document(
-        title=f"Mentions of groups in {listed(summary.sources)}",
+        title=f"Mentions of groups in {summary.names}",
         subtitle=f"{counted(counts.sentences, 'sentence')}, {counted(counts.documents, 'document')}",
         warning="The words were listed for the stereotypes that they carry.",
-        parts=(Part(title=listed(summary.sources), sections=sections),),
+        parts=(Part(title=summary.names, sections=sections),),
         signatures=(summary.signature,),
     )
 

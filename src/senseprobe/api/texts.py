@@ -83,17 +83,14 @@ def corpus(
 
 def _read_corpus_list(source: str | Path) -> tuple[list[tuple[str, str]], str]:
     """Return the words of a list with their groups or categories, and its name with twelve digits of their hash."""
-    path = Path(source)
+    path = Path(CORPUS_LISTS.get(str(source), source))
     if path.suffix == ".csv":
         try:
             rows = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True)]
         except (csv.Error, UnicodeDecodeError) as error:
             raise SenseprobeError(f"{printable(str(path))}: no CSV file in UTF-8 ({error}); write it anew") from None
     else:
-        rows = [
-            {key: str(value) for key, value in word.columns.items()}
-            for word in word_lists(CORPUS_LISTS.get(str(source), str(source)))[0].words
-        ]
+        rows = [{key: str(value) for key, value in word.columns.items()} for word in word_lists(str(path))[0].words]
     columns = [*(rows[0] if rows else ())]
     kind = next((name for name in ("group", "gender") if name in columns), None)
     if kind is None or "word" not in columns:

@@ -97,9 +97,8 @@ class SenseFile:
         if level not in self.levels:
             raise ModelError(f"{self.name} has no vectors at the level {level}: take {' or '.join(self.levels)}")
         pooling = (("pooling", "mean"),) if level == "word" else ()
-        return Encoding(
-            level, (("senses", "all"), *pooling, ("unit", "yes" if self.unit else "no"), ("lexicon", LEXICONS[0]))
-        )
+        unit, size = ("unit", "yes" if self.unit else "no"), ("dimensions", str(self.dimensions))
+        return Encoding(level, (("senses", "all"), *pooling, unit, size, ("lexicon", LEXICONS[0])))
 
     def width(self, level: str) -> int:
         """Return the numbers of a unit: those of a vector, and at the level ``sense`` how many senses there are."""
@@ -143,10 +142,10 @@ class SenseFile:
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why units have no vector."""
         for unit in units:
-            count = len(senses_of(self._wordnet, unit.text))
-            some = f"none of the {count} senses of {unit.text} is in the file"
-            nothing = some if count else f"WordNet has no word {unit.text}"
-            yield f"a vector of zeros for {unit.text}" if self.senses(unit.text) else nothing
+            if self.senses(unit.text):
+                yield "a vector of zeros"
+            else:
+                yield "no sense in the file" if senses_of(self._wordnet, unit.text) else "no word of WordNet"
 
     def lacks(self, word: str) -> bool:
         """Return whether the file has no sense of a word."""

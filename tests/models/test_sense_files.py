@@ -135,4 +135,4 @@ def test_a_word_is_the_mean_of_its_senses(tmp_path: Path) -> None:
     assert model.word_vector("judge").tolist() == [0.5, 0.5]
     assert np.isnan(model.word_vector("nurse")).all()
     assert "helium" in model.refuses("pronoun-subject")
-    assert model.encoding("word").text == "level=word;senses=all;pooling=mean;unit=no;lexicon=wordnet-3.0"
+    assert model.encoding("word").text == "level=word;senses=all;pooling=mean;unit=no;dimensions=2;lexicon=wordnet-3.0"

@@ -123,6 +123,7 @@ def test_a_file_larger_than_memory(tmp_path: Path) -> None:
         file.writelines(f"{key} {numbers}\n" for key in keys)
     assert path.stat().st_size > 4e9
     done = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+    path.unlink()
     count, norm, memory = map(float, done.stdout.split())
     assert count == 206_949
     assert norm == pytest.approx(0.1234567 * 2_048**0.5)

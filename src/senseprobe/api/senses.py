@@ -80,6 +80,11 @@ def _words_of(source: str | Path) -> list[str]:
     return [*found]
 
 
+def _gendered_words() -> list[str]:
+    """Return the words of the pairs that the gender direction is of."""
+    return [str(word.columns["word"]) for table in word_lists("gender_senses") for word in table.words]
+
+
 @with_progress("reading senses")
 def show_senses(
     word: str,
@@ -205,6 +210,8 @@ def _load_vectors(specs: Sequence[str]) -> Iterator[VectorModel]:
 
     for spec in specs:
         source = ModelSource(spec)
+        if source.reads_wordnet:
+            prepare_wordnet()
         model = cast("VectorModel", load_model(source.spec, ability="vectors"))
         model.name = source.name
         yield model
@@ -232,8 +239,3 @@ def _word_classes() -> Callable[[str], str]:
         if name != "gender" and form
     }
     return lambda word: "pronoun-subject" if word.lower() in pronouns else "name" if word != word.lower() else ""
-
-
-def _gendered_words() -> list[str]:
-    """Return the words of the pairs that the gender direction is of."""
-    return [str(word.columns["word"]) for table in word_lists("gender_senses") for word in table.words]

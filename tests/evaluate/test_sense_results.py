@@ -49,7 +49,7 @@ def results(vectors: dict[str, FloatArray], tmp_path_factory: pytest.TempPathFac
 
 
 def cosine(a: FloatArray, b: FloatArray) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True)) / (sum(a * a) * sum(b * b)) ** 0.5
+    return float(sum(x * y for x, y in zip(a, b, strict=True)) / (sum(a * a) * sum(b * b)) ** 0.5)
 
 
 def figure_of(result: Result, config: str, group: str | None = None) -> Any:  # noqa: ANN401
@@ -67,11 +67,11 @@ def test_numbers_are_those_of_a_loop(results: dict[str, Result], vectors: dict[s
     own = table[table["target"] == "Japanese"]
     target = vectors[own["sense_key"].iloc[0]]
     a, b = ([cosine(target, vectors[key]) for key in own[f"{side}_value_key"].unique()] for side in ("stereo", "anti"))
-    expected = (np.mean(a) - np.mean(b)) / np.std([*a, *b], ddof=1)
+    effect = (np.mean(a) - np.mean(b)) / np.std([*a, *b], ddof=1)
     figure = figure_of(result, "nationality", "Japanese")
-    assert figure.value == pytest.approx(expected, abs=1e-8)
+    assert figure.value == pytest.approx(effect, abs=1e-8)
     assert (figure.levels, figure.estimand) == ({"A": len(a), "B": len(b)}, "sc-weat")
-    every = [f.value for f in result.figures if f.config == "nationality" and f.group]
+    every = [f.value or 0.0 for f in result.figures if f.config == "nationality" and f.group]
     assert figure_of(result, "nationality").value == pytest.approx(np.mean(every))
 
 
@@ -110,7 +110,7 @@ def test_differences_are_of_shared_words(results: dict[str, Result]) -> None:
     result = results["sc-weat-sense"]
     differences = {f.config: f for f in result.figures if f.estimand == "sense-difference"}
     assert list(differences) == ["race-colour", "noun-verb", "nationality-language"]
-    words = {(f.config, f.group): f.value for f in result.figures if f.group}
+    words = {(f.config, f.group): f.value or 0.0 for f in result.figures if f.group}
     nations = [group for config, group in words if config == "language"]
     expected = np.mean([words["nationality", name] - words["language", name] for name in nations])
     assert differences["nationality-language"].value == pytest.approx(expected)

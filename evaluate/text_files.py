@@ -230,7 +230,7 @@ def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: obj
     for number, row in enumerate(rows, 1):
         if number == 1:
             column = _choose(column, [name for name, value in row.items() if isinstance(value, str)], source)
-        value = row.get(column)
+        value = None if column is None else row.get(column)
         if not isinstance(value, str | None):
             raise SenseprobeError(
                 f"{printable(str(source))}: row {number} has no text in column {printable(column or '')}"

@@ -147,8 +147,7 @@ def require_preferences(inputs: Sequence[ReportInput]) -> None:
         if scorer is not None and scorer.estimands:
             raise ResultError(
                 f"{scorer.id} measures how near vectors lie to each other, and no sentence is preferred: such a result"
-                " has no report, comparison, gate or slice of pairs. Its figures are in its file (`score --json`"
-                " prints them), and the cosines in STEM.words.parquet"
+                " has no report, comparison, gate or slice of pairs: `senseprobe senses report` writes a page of it"
             )
 
 

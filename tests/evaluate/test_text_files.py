@@ -1,6 +1,7 @@
 """Texts of each format, read by hand-made files; damaged ones are one message."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,9 +15,13 @@ from senseprobe.evaluate.text_files import read_documents, read_lines, split_sen
 def test_paragraphs_and_lines(tmp_path: Path, packing: str) -> None:
     """Two paragraphs of three lines, whatever they are packed in; a byte that is no UTF-8 is counted."""
     data = b"One.\r\nTwo.\n \nThree \xff.\n\n"
-    pack = {"": bytes, ".gz": gzip.compress, ".zst": lambda raw: pa.compress(raw, "zstd", asbytes=True)}[packing]
+    packs: dict[str, Callable[[bytes], bytes]] = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".zst": lambda raw: pa.compress(raw, "zstd", asbytes=True),
+    }
     path = tmp_path / f"a.txt{packing}"
-    path.write_bytes(pack(data))
+    path.write_bytes(packs[packing](data))
     documents = [*read_documents([str(path)])]
     assert [document.text for document in documents] == ["One.\nTwo.", "Three \ufffd."]
     assert [document.replaced for document in documents] == [1, 0]

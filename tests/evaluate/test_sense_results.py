@@ -206,11 +206,11 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
         api.score(model, named, "weat", level="sense", out=None, stored=False)
 
 
-def test_many_missing_words_leave_a_result_that_can_be_read(tmp_path: Path) -> None:
-    """Each word is a reason of its own; the last of them stand together."""
+def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> None:
+    """Each sense key is a reason of its own; the last of them stand together."""
     model = write_senses(tmp_path / "s.txt", {f"{word}{PERSON}": [1, 2] for pair in PAIRS.items() for word in pair})
-    api.score(model, "sssb@1.1.0", "sc-weat-word", out=tmp_path, stored=False)
-    (path,) = tmp_path.rglob("sc-weat-word.json")
+    api.score(model, "sssb@1.1.0", "sc-weat-sense", out=tmp_path, stored=False)
+    (path,) = tmp_path.rglob("sc-weat-sense.json")
     reasons = read_result(path).unscored
     assert len(reasons) == 20
     assert [*reasons][-1].startswith("other reasons")

@@ -31,13 +31,12 @@ _HUB = re.compile(r"(?:hf://datasets/)?([\w.-]+/[\w.-]+?)(?:@([\w.-]+))?(?::([\w
 _ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Jr", "Sr", "Gen", "Sen", "Rep", "vs", "etc", "e.g", "i.e")
 _ENDS = "".join(rf"(?<!\b{re.escape(word)}[.])" for word in _ABBREVIATIONS)
 BOUNDARY = re.compile(
-    rf"""(?:(?<=[!?])|(?<=\.){_ENDS}(?<!\b[A-Z][.]))["'”’)\]]*"""
-    r"""(?:\s+(?=["'“‘(\[]*[^\W_a-zß-öø-ÿ]))|\n[^\S\n]*\n\s*"""
+    rf"""[.!?\n](?:(?<=\n)[^\S\n]*\n\s*|(?<!\n){_ENDS}(?<!\b[A-Z][.])["'”’)\]]*\s+(?=["'“‘(\[]*[^\W_a-zß-öø-ÿ]))"""
 )
 # ruff: noqa: RUF001 - quotation marks are meant
-"""What is between sentences: white space behind ``.``, ``!`` or ``?`` (and quotes or brackets that close) and before
-a capital letter or a digit (behind quotes or brackets that open); or a blank line. No end is behind an initial (``J.``)
-or one of a few abbreviations (``Mr.``, ``Dr.``, ``e.g.``)."""
+"""The end of a sentence: ``.``, ``!`` or ``?`` (and quotes or brackets that close) and white space, before a capital
+letter or a digit (behind quotes or brackets that open); or a blank line. No end is an initial's (``J.``) or that of
+one of a few abbreviations (``Mr.``, ``Dr.``, ``e.g.``)."""
 
 Progress = Callable[[int], None]
 
@@ -63,6 +62,18 @@ def split_sentences(text: str) -> Iterator[str]:
         start = match.end()
     if sentence := text[start:].strip():
         yield sentence
+
+
+def split_by_punkt(text: str) -> list[str]:
+    """Return the sentences of a text as NLTK's punkt has them, of which the user has the data; about 2 MB/s."""
+    from nltk import sent_tokenize
+
+    try:
+        return list(sent_tokenize(text))
+    except LookupError:
+        raise SenseprobeError(
+            "NLTK's data for sentences are not on this machine: `python -m nltk.downloader punkt_tab` gets them"
+        ) from None
 
 
 def read_documents(
@@ -230,7 +241,7 @@ def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: obj
     for number, row in enumerate(rows, 1):
         if number == 1:
             column = _choose(column, [name for name, value in row.items() if isinstance(value, str)], source)
-        value = None if column is None else row.get(column)
+        value = row.get(column or "")
         if not isinstance(value, str | None):
             raise SenseprobeError(
                 f"{printable(str(source))}: row {number} has no text in column {printable(column or '')}"

@@ -47,7 +47,7 @@ def test_chunks_and_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     ]
     monkeypatch.setattr(corpus_counts, "CHUNK", 200)
     documents = [Document(text, "x") for text in texts]
-    one, two = count_documents(documents, TERMS), count_documents(documents, TERMS, workers=2)
+    one, two = (count_documents(documents, TERMS, workers).counts for workers in (1, 2))
     naive = [0] * 8
     for sentence in " ".join(texts).split("."):
         found = set(re.findall(r"\w+", sentence.lower()))

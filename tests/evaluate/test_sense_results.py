@@ -43,7 +43,7 @@ def results(vectors: dict[str, FloatArray], tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("senses")
     model = write_senses(folder / "s.txt", {key: [*own] for key, own in vectors.items()})
     api.score(model, "sssb@1.1.0", "weat", out=folder, stored=False)
-    paths = list(folder.rglob("sc-weat-*.json"))
+    paths = [*folder.rglob("sc-weat-*.json")]
     assert [api.replay(path).differences for path in paths] == [(), ()]
     return {path.stem: load_result(path) for path in paths}
 

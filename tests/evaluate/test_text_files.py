@@ -1,10 +1,14 @@
 """Texts of each format, read by hand-made files; damaged ones are one message."""
 
+import csv
 import gzip
+import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from senseprobe.errors import SenseprobeError
@@ -42,3 +46,86 @@ def test_sentences() -> None:
     """Neither initials nor titles end a sentence; a blank line does."""
     text = 'Mr. Smith met J. Jones. "Hi!" She left\n\n3 men.'
     assert [*split_sentences(text)] == ["Mr. Smith met J. Jones.", '"Hi!"', "She left", "3 men."]
+
+
+ROWS = [{"id": "a", "text": "She left.\n\nHe stayed."}, {"id": "b", "text": "They, too."}]
+
+
+def _write_table(folder: Path, kind: str) -> Path:
+    path = folder / f"rows.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["id", "text"], delimiter="\t" if kind == "tsv" else ",")
+            writer.writeheader()
+            writer.writerows(ROWS)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+def test_rows_of_tables_are_documents(tmp_path: Path, kind: str) -> None:
+    """A row is a document, also where its text has blank lines; the column is ``text``, or the one that is named."""
+    path = str(_write_table(tmp_path, kind))
+    assert [document.text for document in read_documents([path])] == [row["text"] for row in ROWS]
+    assert [document.name for document in read_documents([path])] == [f"{path}:1", f"{path}:2"]
+    assert [document.text for document in read_documents([path], "id")] == ["a", "b"]
+    with pytest.raises(SenseprobeError, match="no column of texts 'body'; name one with --column: there is id, text"):
+        list(read_documents([path], "body"))
+
+
+def test_folders_are_their_files_sorted(tmp_path: Path) -> None:
+    """Files of all kinds, also in folders below, in order of their paths; hidden ones are left out."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "x.txt").write_text("two")
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "one"}\n'))
+    (tmp_path / ".hidden").write_text("no")
+    assert [document.text for document in read_documents([str(tmp_path)])] == ["one", "two"]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(SenseprobeError, match="the folder has no files"):
+        list(read_documents([str(tmp_path / "none")]))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_concatenated_members_are_all_read(tmp_path: Path, ending: str) -> None:
+    """``cat a.zst b.zst`` is one file of two frames: nothing of the second is lost."""
+    parts = [f"part {number}\n\n".encode() * 200_000 for number in (1, 2)]
+    pack = gzip.compress if ending == ".gz" else lambda raw: pa.compress(raw, "zstd", asbytes=True)
+    path = tmp_path / f"a.txt{ending}"
+    path.write_bytes(b"".join(map(pack, parts)))
+    assert sum(1 for _ in read_documents([str(path)])) == 400_000
+
+
+def test_progress_is_of_bytes_of_files(tmp_path: Path) -> None:
+    """What is told adds up to the size of the file, of a packed one too."""
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(random.Random(0).randbytes(3_000_000).hex().encode()))  # noqa: S311 - a test
+    told: list[int] = []
+    list(read_documents([str(path)], progress=told.append))
+    assert sum(told) == path.stat().st_size
+    assert len(told) > 2
+
+
+def test_damaged_files_are_messages(tmp_path: Path) -> None:
+    """Cut and changed bytes of every format give documents or one message with the file's name, never another error."""
+    draw = random.Random(3)  # noqa: S311 - a test
+    files = [_write_table(tmp_path, kind) for kind in ("csv", "tsv", "jsonl", "parquet")]
+    for name, pack in (("t.txt.gz", gzip.compress), ("t.txt.zst", lambda raw: pa.compress(raw, "zstd", asbytes=True))):
+        files.append(tmp_path / name)
+        files[-1].write_bytes(pack(b"She left.\n\nHe stayed.\n" * 50))
+    messages: list[str] = []
+    for path in files:
+        whole = path.read_bytes()
+        for _ in range(150):
+            data = bytearray(whole[: draw.randint(0, len(whole))])
+            for _ in range(draw.randint(0, 3) if data else 0):
+                data[draw.randrange(len(data))] = draw.randrange(256)
+            path.write_bytes(data)
+            try:
+                list(read_documents([str(path)]))
+            except SenseprobeError as error:
+                messages.append(str(error))
+    assert len(messages) > 300
+    assert all(message.startswith(str(tmp_path)) and message.isprintable() for message in messages)

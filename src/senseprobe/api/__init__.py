@@ -19,7 +19,7 @@ from senseprobe.api.releases import (
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
 from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
-from senseprobe.api.texts import bias_score
+from senseprobe.api.texts import bias_score, corpus
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "build",
     "build_senses",
     "build_shard",
+    "corpus",
     "diff",
     "export",
     "export_every_eval_ever",

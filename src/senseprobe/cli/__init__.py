@@ -46,7 +46,7 @@ for _panel, _module, _names in (
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", report, "report compare gate metrics"),
-    ("Score", texts, "bias_score"),
+    ("Score", texts, "bias_score corpus"),
     ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():

@@ -1,0 +1,228 @@
+"""What the counts of a corpus say: Tan and Celis' Table 1, ratios with intervals, log-odds of words, and a citation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from senseprobe.evaluate.corpus_counts import Ratio, Tally, Terms, estimate_log_odds, estimate_ratio
+from senseprobe.evaluate.measures import Measure
+from senseprobe.messages import counted, listed, printable
+
+MOST_WORDS = 5
+"""Words from either end of the log-odds that a terminal shows."""
+_TAN = "Tan & Celis 2019"
+_COMMAND = "senseprobe corpus FILE… --groups pronouns --with occupations"
+MEASURES = (
+    Measure(
+        id="corpus-mentions",
+        title="Mentions of groups in a corpus",
+        command=_COMMAND,
+        range=(0.0, inf),
+        measure="sentences, and ratios of them",
+        direction="More sentences mention the group; a ratio above 1: the group named first has more.",
+        paper=_TAN,
+        equation="section 3.1, Table 1; the interval of a ratio is ours: linearised over documents, on the log scale",
+        says="How many sentences have any form of a group's words; a sentence counts once for a group.",
+        cannot_say="A mention is no referent: her may be a ship, they may be things. Sentences of one document are "
+        "alike, so that intervals are over documents; where these are paragraphs of one text, neighbours are alike too "
+        "and the interval is too narrow.",
+    ),
+    Measure(
+        id="corpus-cooccurrence",
+        title="Stereotyped words in sentences that mention a group",
+        command=_COMMAND,
+        range=(0.0, 100.0),
+        measure="percent of the sentences that mention the group",
+        direction="More of the group's sentences have a word of the category.",
+        paper=_TAN,
+        equation="section 3.1, Table 1",
+        says="The share of a group's sentences that also have a word of each category; neutral ones have none. One "
+        "with words of two categories counts for both, so that the shares can add up to more than 100.",
+        cannot_say="Co-occurrence in a sentence is no attribution: the nurse that she saw may be he. It depends on how "
+        "often the words are used at all and on the length of sentences.",
+    ),
+    Measure(
+        id="corpus-log-odds",
+        title="Log-odds of a word between two groups",
+        command=_COMMAND,
+        range=(-inf, inf),
+        measure="natural logarithm of a ratio of odds, and its z",
+        direction="Above 0: the word is more frequent in sentences of the group named first.",
+        paper="Monroe, Colaresi & Quinn 2008",
+        equation="15 and 22, with an informative Dirichlet prior of 1 for each word that occurs (in all)",
+        says="How much more a word is among the listed words in sentences of one group than of another.",
+        cannot_say="z takes sentences as independent, which they are not within a document: it ranks words, and is no "
+        "test. It compares listed words with one another: if all are more frequent with one group, none shows.",
+    ),
+)
+
+LIMITS = (
+    "A mention is not a person: her is possessive too, they is mostly plural, and either may refer to things.",
+    "Co-occurrence in a sentence is no attribution: it does not say whose occupation it is.",
+    "The words are those of the lists. Other occupations, names, and other words for groups are not counted.",
+    "Sentences are found by a rule, which errs at abbreviations and in verse, tables and code.",
+    "Counts of a corpus say nothing of a model that was trained on it.",
+)
+
+
+class WordOdds(NamedTuple):
+    """A word with its category, sentences with it by group, and its log-odds (None where it does not occur)."""
+
+    word: str
+    category: str
+    sentences: tuple[int, ...]
+    log_odds: float | None
+    z: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSummary:
+    """The counts of a corpus, and what they are of.
+
+    `lists` describes the two lists, each as ``NAME@`` with twelve digits of its hash; `unit` is what a document is.
+    """
+
+    tally: Tally
+    terms: Terms
+    sources: tuple[str, ...]
+    lists: tuple[str, str]
+    splitter: str
+    version: str
+
+    @property
+    def names(self) -> str:
+        """The sources by name, without their folders."""
+        return printable(listed(source if "://" in source else Path(source).name or source for source in self.sources))
+
+    @property
+    def signature(self) -> str:
+        """What decides the counts: the texts, by their hash, and every choice."""
+        groups, words = self.lists
+        choices = f"groups:{groups}|with:{words}|sentences:{self.splitter}|plurals:{self.terms.plurals}"
+        return f"corpus:1|texts:sha256={self.tally.sha256 or 'none'}|{choices}|senseprobe:{self.version}"
+
+    @property
+    def citation(self) -> str:
+        """A sentence for a dataset's card."""
+        counts = [f"{row['group']} {row['sentences']:,}" for row in self.rows()]
+        n = counted(self.tally.counts.sentences, "sentence")
+        return f"Of {n}, these mention a group: {listed(counts)} (senseprobe corpus, after {_TAN}; {self.signature})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return Table 1: for each group its sentences, and how many and what percent have words of each category."""
+        table = self.tally.counts.sums.reshape(len(self.terms.groups), -1).tolist()
+        rows = []
+        for group, (total, *parts) in zip(self.terms.groups, table, strict=True):
+            shares = [100 * part / total if total else None for part in parts]
+            names = (*self.terms.categories, "neutral")
+            parts_of = {
+                name: {"sentences": n, "percent": share} for name, n, share in zip(names, parts, shares, strict=True)
+            }
+            rows.append({"group": group, "sentences": total, "with": parts_of})
+        return rows
+
+    def ratios(self) -> dict[str, Ratio]:
+        """Return ratios of mentions of groups, the later over the earlier, and of the categories within each group."""
+        width = len(self.terms.categories) + 2
+        names = self.terms.groups
+        pairs = {f"{names[b]} / {names[a]}": (b * width, a * width) for a, b in combinations(range(len(names)), 2)}
+        for place, group in enumerate(names):
+            for a, b in combinations(range(len(self.terms.categories)), 2):
+                label = f"{group}: with {self.terms.categories[a]}-typed / {self.terms.categories[b]}-typed words"
+                pairs[label] = (place * width + 1 + a, place * width + 1 + b)
+        return {label: estimate_ratio(self.tally.counts, *columns) for label, columns in pairs.items()}
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The groups that log-odds compare: the second of the list against the first."""
+        return self.terms.groups[1], self.terms.groups[0]
+
+    def words(self) -> list[WordOdds]:
+        """Return the words with their log-odds, from the first of `sides` to the other; those without come last."""
+        counts = self.tally.counts
+        odds = estimate_log_odds(counts.cooccurrences[:, 1], counts.cooccurrences[:, 0], counts.totals)
+        values, z = ([None if np.isnan(each) else float(each) for each in column] for column in odds)
+        columns = (self.terms.words, self.terms.categories_of_words, counts.cooccurrences.tolist(), values, z)
+        rows = [WordOdds(word, of, tuple(n), value, score) for word, of, n, value, score in zip(*columns, strict=True)]
+        return sorted(rows, key=lambda row: (row.z is None, -(row.z or 0.0), row.word))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe corpus --json`` prints."""
+        counts = self.tally.counts
+        return {
+            "sources": [*self.sources],
+            "documents": counts.documents,
+            "sentences": counts.sentences,
+            "undecodable_bytes": self.tally.replaced,
+            "groups": self.rows(),
+            "ratios": [{"ratio": label, **ratio._asdict()} for label, ratio in self.ratios().items()],
+            "log_odds": {"first": self.sides[0], "second": self.sides[1], "words": [w._asdict() for w in self.words()]},
+            "limits": [*LIMITS],
+            "citation": self.citation,
+            "signature": self.signature,
+        }
+
+    def table(self) -> list[list[object]]:
+        """Return all counts as rows of a CSV file, its header first: group, what of, sentences, percent."""
+        rows: list[list[object]] = [["group", "with", "sentences", "percent"]]
+        for row in self.rows():
+            rows.append([row["group"], "", row["sentences"], ""])
+            rows += [[row["group"], name, part["sentences"], part["percent"]] for name, part in row["with"].items()]
+        for word in self.words():
+            rows += [
+                [group, f"word: {word.word}", n, ""] for group, n in zip(self.terms.groups, word.sentences, strict=True)
+            ]
+        return rows
+
+    def parts(self) -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
+        """Yield the tables and lines that a terminal shows."""
+        names = (*(f"{name}-typed %" for name in self.terms.categories), "neutral %")
+        headings = {"group": "left", "sentences": "right", **dict.fromkeys(names, "right")}
+        shares: list[list[object]] = [
+            [row["group"], f"{row['sentences']:,}", *map(format_share, row["with"].values())] for row in self.rows()
+        ]
+        yield headings, shares, "sentences that mention a group, and percent of them with a stereotyped word"
+        ratios: list[list[object]] = [[label, format_ratio(ratio)] for label, ratio in self.ratios().items()]
+        yield {"ratio": "left", "of sentences, with 95 % interval": "left"}, ratios, ""
+        words = [word for word in self.words() if word.z is not None]
+        ends = words if len(words) <= 2 * MOST_WORDS else words[:MOST_WORDS] + words[-MOST_WORDS:]
+        if ends:
+            first, second = self.sides
+            numbers: list[list[object]] = [
+                [word.word, word.category, f"{word.log_odds:+.2f}", f"{word.z:+.2f}"] for word in ends
+            ]
+            columns = {"word": "left", "typed": "left", "log-odds": "right", "z": "right"}
+            yield columns, numbers, f"words of {first} (above 0) against {second} sentences, from either end"
+        yield from self.describe()
+        yield f"to cite: {self.citation}"
+
+    def describe(self) -> Iterator[str]:
+        """Yield what the counts are of, and what a reader must know of this corpus."""
+        counts = self.tally.counts
+        yield (
+            f"{counted(counts.sentences, 'sentence')} in {counted(counts.documents, 'document')} of "
+            f"{self.names}; a document is a paragraph of a text (what blank lines separate), or a "
+            "row of a table"
+        )
+        if self.tally.replaced:
+            yield f"{counted(self.tally.replaced, 'byte')} were no UTF-8, and separate words"
+        yield f"lists: {self.lists[0]}; {self.lists[1]}, with plurals by {self.terms.plurals}"
+
+
+def format_share(part: dict[str, Any]) -> str:
+    """Return a share in percent, ``none`` where there is nothing to divide by."""
+    return "none" if part["percent"] is None else f"{part['percent']:.2f}"
+
+
+def format_ratio(ratio: Ratio) -> str:
+    """Return a ratio with its interval, or why it has none."""
+    if ratio.value is None:
+        return "none: nothing to divide by"
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f} (no interval: {'a count is 0' if not ratio.value else 'fewer than 5 documents'})"
+    return f"{ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}] over {counted(ratio.documents, 'document')}"

@@ -2,12 +2,17 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from senseprobe.evaluate.estimands.base import Scope
-from senseprobe.evaluate.estimands.senses import SINGLE_CATEGORY
-from senseprobe.records import Design, Figure
+from senseprobe.evaluate.estimands.senses import GENDER_DIRECTION, SENSE_DIFFERENCE, SINGLE_CATEGORY
+from senseprobe.records import Contrast, Design, Figure
+from senseprobe.statistics import mean_effect_interval, shared_effect_difference, single_category_effect
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=(), roles={}, factors=())
 
@@ -41,3 +46,94 @@ def test_a_missing_attribute_is_named() -> None:
     """The word has no number with a3."""
     found = figures_of({"w": [0.5, 0.3, 0.1, None]})["w"]
     assert (found.missing, found.unscored, found.levels) == ({"B": ("a3",)}, 1, {"A": 2, "B": 1})
+
+
+def gender_figures(cosines: dict[str, tuple[float, str]]) -> dict[str | None, Figure]:
+    """Return the figures of words by name, each with its cosine with the direction and its stereotype."""
+    words = pd.DataFrame(
+        {"target": [*cosines], "attribute": "gender direction", "attribute_role": "A"}
+        | {"cosine": [value for value, _ in cosines.values()], "target_sense": None, "attribute_sense": None}
+    )
+    rows = pd.DataFrame({"target": [*cosines], "stereotype": [typed for _, typed in cosines.values()]})
+    figures = GENDER_DIRECTION.compute(rows, Scope(design=DESIGN, config="c", words=words))
+    return {figure.group: figure for figure in figures}
+
+
+def test_male_typed_words_less_female_typed_ones() -> None:
+    """By hand: .3 less .1; the interval is t's with 1 degree of freedom, of variances .02/3 and .02/2."""
+    words = {"a": (0.2, "male"), "b": (0.4, "male"), "c": (0.3, "male"), "d": (0.0, "female"), "e": (0.2, "female")}
+    found = gender_figures(words)
+    reach = stats.t.ppf(0.975, 1) * math.sqrt(0.01 / 3 + 0.02 / 2)
+    assert found[None].value == pytest.approx(0.2)
+    assert (found[None].low, found[None].high) == pytest.approx((0.2 - reach, 0.2 + reach))
+    assert found["e"].value == pytest.approx(0.2)
+    assert gender_figures({name: words[name] for name in "abde"})[None].low is None
+
+
+def test_one_female_typed_word_turns_the_figure_into_nearness_to_the_stereotype() -> None:
+    """By hand: .2, .4 and -(.3) are .1 on average."""
+    found = gender_figures({"a": (0.2, "male"), "b": (0.4, "male"), "c": (0.3, "female")})[None]
+    assert found.value == pytest.approx(0.1)
+    assert "side of the word's stereotype" in found.note
+
+
+def test_the_interval_of_a_mean_is_the_jackknife_over_words_and_both_sets() -> None:
+    """A loop of its own that leaves out a word, or an attribute, at a time."""
+    table = np.random.default_rng(2).normal(size=(6, 11))
+    table[:, :5] += 0.4
+
+    def mean_effect(cosines: list[list[float]], n_a: int) -> float:
+        return float(np.mean([single_category_effect(row[:n_a], row[n_a:]) or 0.0 for row in cosines]))
+
+    rows = table.tolist()
+    variance = 0.0
+    for part in (
+        [mean_effect(rows[:n] + rows[n + 1 :], 5) for n in range(6)],
+        [mean_effect([row[:n] + row[n + 1 :] for row in rows], 4) for n in range(5)],
+        [mean_effect([row[:n] + row[n + 1 :] for row in rows], 5) for n in range(5, 11)],
+    ):
+        variance += float((1 - 1 / len(part)) * sum((value - np.mean(part)) ** 2 for value in part))
+    reach = stats.t.ppf(0.975, 4) * math.sqrt(variance)
+    value = mean_effect(rows, 5)
+    assert mean_effect_interval(table, 5) == pytest.approx((value - reach, value + reach))
+    assert mean_effect_interval(table[:4], 5) is None
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 100), st.floats(-5, 5))
+def test_effects_know_neither_unit_nor_origin(seed: int, unit: float, origin: float) -> None:
+    """Of cosines times a number, plus another, they are the same; and turned around where the words are exchanged."""
+    first, second = np.random.default_rng(seed).normal(size=(2, 12))
+    value, ends = shared_effect_difference(first, second, 6)
+    again, others = shared_effect_difference(unit * first + origin, unit * second + origin, 6)
+    turned, _ = shared_effect_difference(second, first, 6)
+    assert ends is not None
+    assert others is not None
+    assert (again, *others) == pytest.approx((value, *ends), abs=1e-6)
+    assert turned == pytest.approx(-value)
+
+
+def test_a_difference_is_over_the_words_that_both_senses_have() -> None:
+    """By hand: 5 words differ by 1, 2, 3, 4, 5; a sixth is in one sense only. The interval is scipy's."""
+    figures = [
+        Figure(
+            config=config,
+            sense_type=config,
+            estimand="sc-weat",
+            group=f"w{n}",
+            value=value,
+            rows=1,
+            scored=1,
+            unscored=0,
+            ties=0,
+        )
+        for config, values in (("a", [1, 2, 3, 4, 5, 9]), ("b", [0, 0, 0, 0, 0]))
+        for n, value in enumerate(values)
+    ]
+    contrasts = [
+        Contrast(name=name, estimand="preference", a="a", b="b", matched=name == "both") for name in ("late", "both")
+    ]
+    scored = {name: pd.DataFrame({"target": []}) for name in "ab"}
+    (found,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored, None)
+    ends = stats.t.interval(0.95, 4, 3, stats.sem([1, 2, 3, 4, 5]))
+    assert (found.config, found.sense_type, found.value) == ("both", "a - b", 3)
+    assert (found.low, found.high) == pytest.approx(ends)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from senseprobe import api
-from senseprobe.api.results import load_result
+from senseprobe.api.results import compare, gate, load_result, report, slice_result
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.statistics import FloatArray
@@ -49,7 +49,7 @@ def results(vectors: dict[str, FloatArray], tmp_path_factory: pytest.TempPathFac
 
 
 def cosine(a: FloatArray, b: FloatArray) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True)) / (sum(a * a) * sum(b * b)) ** 0.5
+    return float(sum(x * y for x, y in zip(a, b, strict=True)) / (sum(a * a) * sum(b * b)) ** 0.5)
 
 
 def figure_of(result: Result, config: str, group: str | None = None) -> Any:  # noqa: ANN401
@@ -67,11 +67,11 @@ def test_numbers_are_those_of_a_loop(results: dict[str, Result], vectors: dict[s
     own = table[table["target"] == "Japanese"]
     target = vectors[own["sense_key"].iloc[0]]
     a, b = ([cosine(target, vectors[key]) for key in own[f"{side}_value_key"].unique()] for side in ("stereo", "anti"))
-    expected = (np.mean(a) - np.mean(b)) / np.std([*a, *b], ddof=1)
+    effect = (np.mean(a) - np.mean(b)) / np.std([*a, *b], ddof=1)
     figure = figure_of(result, "nationality", "Japanese")
-    assert figure.value == pytest.approx(expected, abs=1e-8)
+    assert figure.value == pytest.approx(effect, abs=1e-8)
     assert (figure.levels, figure.estimand) == ({"A": len(a), "B": len(b)}, "sc-weat")
-    every = [f.value for f in result.figures if f.config == "nationality" and f.group]
+    every = [f.value or 0.0 for f in result.figures if f.config == "nationality" and f.group]
     assert figure_of(result, "nationality").value == pytest.approx(np.mean(every))
 
 
@@ -110,7 +110,7 @@ def test_differences_are_of_shared_words(results: dict[str, Result]) -> None:
     result = results["sc-weat-sense"]
     differences = {f.config: f for f in result.figures if f.estimand == "sense-difference"}
     assert list(differences) == ["race-colour", "noun-verb", "nationality-language"]
-    words = {(f.config, f.group): f.value for f in result.figures if f.group}
+    words = {(f.config, f.group): f.value or 0.0 for f in result.figures if f.group}
     nations = [group for config, group in words if config == "language"]
     expected = np.mean([words["nationality", name] - words["language", name] for name in nations])
     assert differences["nationality-language"].value == pytest.approx(expected)
@@ -121,14 +121,15 @@ def test_differences_are_of_shared_words(results: dict[str, Result]) -> None:
 def test_nothing_reads_them_as_preferences(results: dict[str, Result], tmp_path: Path) -> None:
     """Pages, comparisons, gates and slices are of pairs of sentences."""
     result = results["sc-weat-sense"]
-    for reads in (
-        lambda: api.report(result, tmp_path / "r.html"),
-        lambda: api.compare([result, result]),
-        lambda: api.gate(result, result),
-        lambda: api.slice_result(result, "nation=Japanese"),
-    ):
-        with pytest.raises(ResultError, match="no sentence is preferred"):
-            reads()
+    refused = pytest.raises(ResultError, match="no sentence is preferred")
+    with refused:
+        report(result, tmp_path / "r.html")
+    with refused:
+        compare([result, result])
+    with refused:
+        gate(result, result)
+    with refused:
+        slice_result(result, ["nation=Japanese"])
     assert {f.neutral for f in result.figures} == {None}
 
 
@@ -148,7 +149,7 @@ def test_files_of_words_have_no_senses() -> None:
 
 # --- association tests ------------------------------------------------------------------------------------------------
 
-SETS = {
+SETS: dict[str, dict[str, tuple[str, ...]]] = {
     "X": {"judge": ("%1:18:00::", "%2:31:02::"), "nurse": ("%1:18:00::", "%2:29:00::")},
     "Y": {"father": (PERSON,), "mother": (PERSON,)},
     "A": {"beautiful": ("%3:00:00::",), "friendly": ("%3:00:01::",)},
@@ -157,7 +158,7 @@ SETS = {
 TEST = pd.DataFrame(
     [{"test": "t", "role": role, "word": word, "word_class": "thing"} for role, own in SETS.items() for word in own]
 )
-AXES = {"A": [1.0, 0, 0], "B": [0, 1.0, 0], "Y": [0, 0, 1.0]}
+AXES: dict[str, list[float]] = {"A": [1.0, 0, 0], "B": [0, 1.0, 0], "Y": [0, 0, 1.0]}
 
 
 def planted() -> dict[str, Sequence[float]]:
@@ -165,7 +166,7 @@ def planted() -> dict[str, Sequence[float]]:
     found: dict[str, Sequence[float]] = {}
     for role, words in SETS.items():
         for word, ends in words.items():
-            both = ([1, 0, 1], [-1, 0, 1]) if role == "X" else (AXES[role],)
+            both: list[list[float]] = [[1, 0, 1], [-1, 0, 1]] if role == "X" else [AXES[role]]
             found |= {f"{word}{end}": vector for end, vector in zip(ends, both, strict=True)}
     return found
 
@@ -205,11 +206,11 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
         api.score(model, named, "weat", level="sense", out=None, stored=False)
 
 
-def test_many_missing_words_leave_a_result_that_can_be_read(tmp_path: Path) -> None:
-    """Each word is a reason of its own; the last of them stand together."""
+def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> None:
+    """Each sense key is a reason of its own; the last of them stand together."""
     model = write_senses(tmp_path / "s.txt", {f"{word}{PERSON}": [1, 2] for pair in PAIRS.items() for word in pair})
-    api.score(model, "sssb@1.1.0", "sc-weat-word", out=tmp_path, stored=False)
-    (path,) = tmp_path.rglob("sc-weat-word.json")
+    api.score(model, "sssb@1.1.0", "sc-weat-sense", out=tmp_path, stored=False)
+    (path,) = tmp_path.rglob("sc-weat-sense.json")
     reasons = read_result(path).unscored
     assert len(reasons) == 20
     assert [*reasons][-1].startswith("other reasons")

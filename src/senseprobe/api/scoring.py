@@ -141,8 +141,9 @@ def score(
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
     as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
 
-    Association tests are scored by ``weat-word``, ``weat-sent`` and ``weat-cword``; ``weat`` stands for those of each
-    `level` (``word``, ``sent``, ``cword``; default: all that the model has). Then `model` may also be ``vectors:PATH``,
+    Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
+    contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (``word``, ``sent``,
+    ``cword``, ``sense``; default: all that the model has). `model` may also be ``vectors:PATH`` or ``senses:PATH``,
     a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array of
     shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden states
     of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing; `lower` looks

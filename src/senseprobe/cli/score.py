@@ -143,8 +143,8 @@ def score(
     level: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="word|sent|cword",
-            help="Of -m weat: the word alone, its sentence, or the word in its sentence; may be repeated.",
+            metavar="word|sent|cword|sense",
+            help="Of -m weat: the word alone, its sentence, the word in its sentence, or its senses; may be repeated.",
         ),
     ] = None,
     pooling: Annotated[

@@ -7,7 +7,7 @@ a graph of word associations, any sentences, any texts. Each is declared in the 
 from dataclasses import dataclass
 from importlib import import_module
 
-_MODULES: tuple[str, ...] = ("corpus_summary",)
+_MODULES: tuple[str, ...] = ("word_association", "bias_score", "corpus_summary")
 """The modules of this room that declare a `MEASURES`."""
 
 

@@ -40,7 +40,7 @@ and `readings` to a figure.
 MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
-MAX_REASONS = 20
+MAX_REASONS = 1_000  # a reason may name a word: more than the tests of association have
 MAX_CONFIGS = 10_000
 MAX_POINTS = 1e9  # of a figure, which has 100 at most, or is a plug-in's
 

@@ -261,6 +261,27 @@ class Encoder(PretrainedModel):
         texts = zip(self._read([unit.text for unit in units]), spans, strict=True)
         return sum(0 in word_positions(text, *span, self._blanks) for text, span in texts)
 
+    def count_wins(self, texts: Sequence[str]) -> list[tuple[Sequence[tuple[int, int]], NDArray[np.int64]] | None]:
+        """Return of each text the characters of its tokens, and how many dimensions of max pooling each token wins.
+
+        A token wins a dimension where no token's last hidden state is larger; of equal ones the first wins. Special
+        tokens take part, at no characters. None for a text that is longer than the model takes.
+        """
+        read = dict(zip(dict.fromkeys(texts), self._read([*dict.fromkeys(texts)]), strict=True))
+        works = [_TextWork(text, ()) for text in read.values() if 0 < len(text.ids) <= self.max_length]
+        wins: dict[TokenizedText, NDArray[np.int64]] = {}
+        for batch in by_length(works, self.budget.tokens):
+            answers = self.budget.spend(batch, batch[0].length, self._count_batch)
+            wins.update((work.text, won) for work, won in zip(batch, answers, strict=True))
+        return [(read[text].offsets, wins[read[text]]) if read[text] in wins else None for text in texts]
+
+    @torch.inference_mode()
+    def _count_batch(self, batch: Sequence[_TextWork]) -> list[NDArray[np.int64]]:
+        length = batch[0].length
+        states = self._hidden([work.text for work in batch], self._resolved_layer())
+        winners = states.reshape(len(batch), length, -1).float().cpu().numpy().argmax(axis=1)
+        return [np.bincount(row, minlength=length) for row in winners]
+
     def _read(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return the texts as the model reads them, in order, each distinct one read once."""
         distinct = dict.fromkeys(texts)

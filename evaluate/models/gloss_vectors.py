@@ -5,10 +5,10 @@ senses -> their texts, each once -> vectors by the encoder, stored as they are m
 Such vectors hold the prose of lexicographers and the encoder's reading of it: a fixture, not a published embedding.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,18 @@ from safetensors.numpy import save
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.models.sense_files import KEYS, VECTORS
+from senseprobe.evaluate.models.sense_files import KEYS, METADATA, VECTORS
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
-from senseprobe.lexicon.wordnet import Lexicon, SenseEntry, Vocabulary, senses_of
+from senseprobe.lexicon.wordnet import LEXICONS, Lexicon, SenseEntry, Vocabulary, part_of_speech, senses_of
 from senseprobe.messages import counted
+from senseprobe.statistics import FloatArray
 
 _SCORER = "weat-sent"  # whose answers are the vectors of sentences that an encoder makes
 _FORM = "lemma - lemma , lemma - definition"
+_IDENTITY = ("weights", "config", "tokenizer", "dtype", "encoding")
+# Batches, threads and processors change the last bits of float64, which are far below this part of the largest number.
+_BITS = 18
 LIMITS = (
     "such vectors hold what lexicographers wrote of a sense, and the encoder's reading of it: a fixture and a "
     "demonstration, no embedding that anybody published"
@@ -58,25 +62,19 @@ def gloss_text(entry: SenseEntry, word: str, examples: Iterable[str] = ()) -> st
 def gloss_texts(words: Iterable[str] | None, *, examples: bool) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the texts of senses by key, in order of the keys; and the words that WordNet does not have.
 
-    All senses without `words`; else those of the words, and of the words that share a synset with one of them.
+    All senses without `words`; else those of these words, or sense keys, and of their synonyms: all members of each
+    synset that has one of the words.
     """
-    wordnet, without = Vocabulary.open(), []
-    wanted: set[str] | None = None
-    if words is not None:
-        wanted = set()
-        for word in dict.fromkeys(words):
-            entries = senses_of(wordnet, word)
-            wanted |= {entry.key for entry in entries}
-            synonyms = {lemma for entry in entries for lemma in entry.lemmas}
-            wanted |= {entry.key for lemma in synonyms for entry in senses_of(wordnet, lemma)}
-            without += [] if entries else [word]
-    every = wordnet.every_sense()
-    texts = {
-        entry.key: gloss_text(entry, word, quoted if examples else ())
-        for entry, word, quoted in every
-        if wanted is None or entry.key in wanted
-    }
-    return dict(sorted(texts.items())), tuple(without)
+    wordnet = Vocabulary.open()
+    senses = {word: {entry.key for entry in senses_of(wordnet, word)} for word in dict.fromkeys(words or ())}
+    senses |= {word: {word} & wordnet.keys for word in senses if part_of_speech(word)}
+    wanted = {key for keys in senses.values() for key in keys}
+    texts: dict[str, str] = {}
+    for _, synset in groupby(wordnet.every_sense(), lambda sense: (sense[0].pos, sense[0].lemmas, sense[0].gloss)):
+        members = [*synset]
+        if words is None or any(entry.key in wanted for entry, _, _ in members):
+            texts |= {entry.key: gloss_text(entry, word, quoted if examples else ()) for entry, word, quoted in members}
+    return dict(sorted(texts.items())), tuple(word for word, keys in senses.items() if not keys)
 
 
 def build_senses(
@@ -91,8 +89,9 @@ def build_senses(
 ) -> BuiltSenses:
     """Write an embedding of WordNet's senses by an encoder into a new file.
 
-    Vectors are stored as they are made, so that a run that was interrupted goes on. Bytes depend on encoder, texts and
-    number of threads alone. Raises ModelError where `out` exists, where nothing is to be made, or a text has no vector.
+    Vectors are stored as they are made, so that a run that was interrupted goes on. Of a `model` in float64, bytes
+    depend on encoder and texts alone. Raises ModelError where `out` exists, where nothing is to be made, or a text has
+    no vector.
     """
     if out.exists():
         raise ModelError(f"{out} exists: name a new file with -o")
@@ -102,32 +101,42 @@ def build_senses(
     units = [Unit(text) for text in sorted({*texts.values()})]
     scorer = get(_SCORER)
     identity = scorer.identity(model)
-    # Batches differ with what else is encoded, and last bits with batches: each set of texts has its own store.
-    plan = hashlib.sha256(json.dumps([unit.text for unit in units]).encode()).hexdigest()
-    key = {**identity, "encoding": f"{identity['encoding']};glosses={plan}"}
-    with Store(key, scorer, warn, width=model.dimensions) as store:
+    with Store(identity, scorer, warn, width=model.dimensions) as store:
         vectors: dict[Unit, Any] = {**store.load(units)}
+        _refuse_missing(model, vectors)
         for answers in model.encode("sent", units, frozenset(vectors)):
+            _refuse_missing(model, dict(answers))
             store.add(answers)
             vectors.update(answers)
             if progress:
                 progress(len(vectors), len(units))
-    if lost := [unit.text for unit in units if not np.isfinite(vectors[unit]).all()]:
-        raise ModelError(
-            f"{model.name} has no vector for {counted(len(lost), 'gloss', 'glosses')}, such as {lost[0]!r}"
-        )
     metadata = {
-        "encoder": model.name,
-        **{f"encoder_{name}": value for name, value in identity.items()},
-        "gloss": f"{_FORM}{'; examples' if examples else ''}, words of several parts with blanks",
-        "lexicon": "wordnet-3.0",
-        "lexicon_sha256": Lexicon.open("wordnet-3.0").identity,
+        **{f"encoder_{part}": identity[part] for part in _IDENTITY},
+        "gloss": f"{_FORM}{'; examples' if examples else ''}, blanks in words, no sources of quotations",
+        "lexicon": LEXICONS[0],
+        "lexicon_sha256": Lexicon.open(LEXICONS[0]).identity,
+        "precision": f"rounded to 2^-{_BITS} of a vector's largest number",
         "senseprobe": version,
         "limits": LIMITS,
     }
-    matrix = np.array([vectors[Unit(text)] for text in texts.values()], dtype="<f4")
+    matrix = _round(np.array([vectors[Unit(text)] for text in texts.values()]))
     joined = np.frombuffer("\n".join(texts).encode(), np.uint8)
     # One entry: the library writes several in any order.
-    data = save({VECTORS: matrix, KEYS: joined}, {"senseprobe": json.dumps(metadata, sort_keys=True)})
+    data = save({VECTORS: matrix, KEYS: joined}, {METADATA: json.dumps(metadata, sort_keys=True)})
     write_whole(out, data)
     return BuiltSenses(out, len(texts), len(units), matrix.shape[1], metadata, without)
+
+
+def _round(matrix: FloatArray) -> Any:  # noqa: ANN401 - float32
+    """Return vectors, a row each, without bits that another order of sums would change."""
+    largest = np.maximum(np.abs(matrix).max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    step = np.exp2(np.ceil(np.log2(largest.astype(np.float64))) - _BITS)
+    return (np.round(matrix / step) * step).astype("<f4")
+
+
+def _refuse_missing(model: Any, vectors: Mapping[Unit, Any]) -> None:  # noqa: ANN401 - any with vectors of sentences
+    """Raise ModelError where a text has no vector, with the reason of the first."""
+    if lost := [unit for unit, vector in vectors.items() if not np.isfinite(vector).all()]:
+        (reason,) = model.reasons("sent", lost[:1])
+        many = counted(len(lost), "gloss", "glosses")
+        raise ModelError(f"{model.name} has no vector for {many}, such as {lost[0].text!r} ({reason})")

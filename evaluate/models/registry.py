@@ -4,7 +4,7 @@ The architecture in config.json decides which of our families a model is of; a p
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
@@ -14,7 +14,7 @@ from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.sense_vectors import SenseFile
-from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
+from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ def _files_of(spec: str) -> type[VectorFile] | type[SenseFile] | None:
 def opens(spec: str) -> bool:
     """Return whether a model is named as a file of vectors of words, or of senses."""
     return _files_of(spec) is not None
+
+
+def summarize(spec: str, release: str = "", sets: Mapping[tuple[str, str], Sequence[str]] | None = None) -> FileSummary:
+    """Read a whole file of vectors, ``senses:FILE`` or another one, and return what it is.
+
+    `sets` are the words of each test and role of `release`, or sense keys. Raises ModelError where it cannot be used.
+    """
+    return (_files_of(spec) or VectorFile).load(spec).summarize(release, sets or {})
 
 
 class Model(Protocol):
@@ -76,6 +84,11 @@ class ModelSource:
     def reads_texts(self) -> bool:
         """Whether its model reads texts, and is not a table of vectors."""
         return not opens(self.name) and (self.model is None or self.tokenizer is not None)
+
+    @property
+    def reads_wordnet(self) -> bool:
+        """Whether its words are looked up in WordNet."""
+        return bool((files := _files_of(self.name)) and files.reads_wordnet)
 
     @property
     def spec(self) -> str:

@@ -4,12 +4,19 @@ A file of senses is one of vectors whose words are WordNet's sense keys. Its for
 is checked, so that no row is taken for a header, nor a header for a row.
 """
 
+import json
 import re
-from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.vector_formats import MOST_LINE, are_numbers, fields_of, open_vectors, read_text
+from senseprobe.evaluate.models.vector_formats import (
+    MOST_HEADER,
+    MOST_LINE,
+    are_numbers,
+    fields_of,
+    open_vectors,
+    read_text,
+)
 from senseprobe.evaluate.models.vector_tables import (
     Unusable,
     VectorTable,
@@ -23,6 +30,8 @@ from senseprobe.messages import counted, listed, printable
 
 KEYS, VECTORS = "keys", "embeddings"
 """The tensors of our own files: bytes of UTF-8, a key in each line, and the vectors in that order."""
+METADATA = "senseprobe"
+"""The entry of a file's metadata that says in JSON how it was made."""
 
 # From so many keys on that WordNet 3.0 lacks, if they are more than this share, a file is of another version.
 _FEWEST_UNKNOWN, _MOST_UNKNOWN = 5, 0.01
@@ -43,6 +52,9 @@ def open_senses(path: Path, known: frozenset[str]) -> tuple[VectorTable, tuple[s
             if len(stated) == 1 and stated[0] not in (table.vocabulary.count, table.dimensions):
                 raise Unusable(f"its header says {table.header!r}, and it has {table.vocabulary.count:,} senses")
     table = table or open_vectors(path)
+    if table.dtype == "decimal":
+        layout = "a header, as ARES" if table.header else "no header, as LMMS"
+        table = replace(table, format=f"text of senses with {layout}")
     with explained(path):
         return table, check_keys(table.vocabulary, known)
 
@@ -80,20 +92,15 @@ def _is_row(line: bytes) -> bool:
 
 
 def _open_own(path: Path) -> VectorTable | None:
-    """Return the table of a file that `write_senses` wrote; None of another one."""
-    with path.open("rb") as file:
-        start = file.read(9)
-    if start[8:] != b"{":
-        return None
-    with explained(path):
-        tensors = map_tensors(path)
-        if KEYS not in tensors or VECTORS not in tensors:
+    """Return the table of a file of `senses build`, with its metadata as the header; None of another file."""
+    with explained(path), path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if file.read(1) != b"{" or length > min(path.stat().st_size, MOST_HEADER):
             return None
+        header = json.loads(b"{" + file.read(length - 1))
+        if KEYS not in header or VECTORS not in header:
+            return None
+        tensors = map_tensors(path)
         keys = tensors[KEYS].tobytes().decode().split("\n")
-        return table_of("safetensors, as senseprobe writes senses", path, tensors[VECTORS], keys)
-
-
-def missing_senses(keys: Iterable[str], table: VectorTable, name: str) -> ModelError | None:
-    """Return the error that names the senses which a file lacks; None where it has all."""
-    lacking = [key for key in keys if key not in table.vocabulary.rows]
-    return ModelError(f"{name} has no sense {listed(lacking)}") if lacking else None
+        table = table_of("safetensors, as senseprobe writes senses", path, tensors[VECTORS], keys)
+        return replace(table, header=str(header.get("__metadata__", {}).get(METADATA, "")))

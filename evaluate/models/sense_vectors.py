@@ -1,6 +1,9 @@
 """Sense embeddings as models: vectors of senses by WordNet's keys, and of words as the mean of their senses'."""
 
+import json
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
@@ -11,10 +14,21 @@ from numpy.typing import NDArray
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
 from senseprobe.evaluate.models.sense_files import check_keys, open_senses
-from senseprobe.evaluate.models.vector_files import VectorAnswers, identify_table, path_of, wrap_table
+from senseprobe.evaluate.models.vector_files import (
+    MOST_NAMED,
+    FileSummary,
+    VectorAnswers,
+    cover_sets,
+    describe_table,
+    identify_table,
+    name_some,
+    path_of,
+    wrap_table,
+)
 from senseprobe.evaluate.models.vector_tables import VectorTable, explained
 from senseprobe.evaluate.units import Unit
-from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary, senses_of
+from senseprobe.lexicon.wordnet import LEXICONS, PARTS_OF_SPEECH, Vocabulary, part_of_speech, senses_of
+from senseprobe.messages import counted
 from senseprobe.statistics import FloatArray
 
 PREFIX = "senses:"
@@ -36,6 +50,7 @@ class SenseFile:
 
     ability: ClassVar[str] = "vectors"
     prefix: ClassVar[str] = PREFIX
+    reads_wordnet: ClassVar[bool] = True
     levels = ("word", "sense")
 
     def __init__(
@@ -82,9 +97,8 @@ class SenseFile:
         if level not in self.levels:
             raise ModelError(f"{self.name} has no vectors at the level {level}: take {' or '.join(self.levels)}")
         pooling = (("pooling", "mean"),) if level == "word" else ()
-        return Encoding(
-            level, (("senses", "all"), *pooling, ("unit", "yes" if self.unit else "no"), ("lexicon", LEXICONS[0]))
-        )
+        unit, size = ("unit", "yes" if self.unit else "no"), ("dimensions", str(self.dimensions))
+        return Encoding(level, (("senses", "all"), *pooling, unit, size, ("lexicon", LEXICONS[0])))
 
     def width(self, level: str) -> int:
         """Return the numbers of a unit: those of a vector, and at the level ``sense`` how many senses there are."""
@@ -128,10 +142,10 @@ class SenseFile:
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why units have no vector."""
         for unit in units:
-            count = len(senses_of(self._wordnet, unit.text))
-            some = f"none of the {count} senses of {unit.text} is in the file"
-            nothing = some if count else f"WordNet has no word {unit.text}"
-            yield f"a vector of zeros for {unit.text}" if self.senses(unit.text) else nothing
+            if self.senses(unit.text):
+                yield "a vector of zeros"
+            else:
+                yield "no sense in the file" if senses_of(self._wordnet, unit.text) else "no word of WordNet"
 
     def lacks(self, word: str) -> bool:
         """Return whether the file has no sense of a word."""
@@ -140,3 +154,62 @@ class SenseFile:
     def refuses(self, word_class: str) -> str:
         """Return why words of a class cannot be looked up among senses; empty where they can."""
         return _REFUSED.get(word_class, "")
+
+    def summarize(self, release: str, sets: Mapping[tuple[str, str], Sequence[str]]) -> "SenseSummary":
+        """Read the whole file, and return what it is; `sets` are words, or sense keys, of tests and roles of a release.
+
+        Raises ModelError where one of its numbers is none.
+        """
+        rows, described = self.table.vocabulary.rows, describe_table(self.table)
+        wanted = {word for words in sets.values() for word in words}
+        parts = Counter(map(part_of_speech, rows))
+        lexicons = {"data files": self._wordnet.keys, "index.sense": self._wordnet.indexed_keys}
+        metadata = _read_metadata(self.table.header)
+        return SenseSummary(
+            **described | ({"header": ""} if metadata else {}),
+            release=release,
+            coverage=cover_sets(sets, {word for word in wanted if word not in rows and self.lacks(word)}),
+            metadata=metadata,
+            parts={part: parts[part] for part in PARTS_OF_SPEECH},
+            satellites=sum("%5:" in key for key in rows),
+            wordnet={name: (len(keys & rows.keys()), len(keys)) for name, keys in lexicons.items()},
+            unknown=len(self.unknown),
+            unknown_keys=self.unknown[:MOST_NAMED],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SenseSummary(FileSummary):
+    """What a file of senses is.
+
+    - `metadata`: what a file of ``senses build`` says of how it was made; empty of others.
+    - `parts`: how many senses there are of each part of speech; `satellites` are some of the adjectives.
+    - `wordnet`: of the keys of WordNet's data files, and of its ``index.sense``, how many the file has, of how many.
+    - `unknown`: how many keys WordNet 3.0 does not have; the first of them.
+    """
+
+    metadata: Mapping[str, str]
+    parts: Mapping[str, int]
+    satellites: int
+    wordnet: Mapping[str, tuple[int, int]]
+    unknown: int
+    unknown_keys: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what people read of the file, but for `coverage`."""
+        yield from FileSummary.lines(self)
+        yield from (f"{name.replace('_', ' ')}: {value}" for name, value in self.metadata.items())
+        parts = {part: f"{counted(count, part)}" for part, count in self.parts.items()}
+        parts["adjective"] += f" ({self.satellites:,} of them satellites)"
+        yield f"senses of {', '.join(parts.values())}"
+        shares = (f"{found:,} of {count:,} in its {name}" for name, (found, count) in self.wordnet.items())
+        yield f"{LEXICONS[0]}'s senses: {', '.join(shares)}; unknown: {name_some(self.unknown, self.unknown_keys)}"
+
+
+def _read_metadata(header: str) -> dict[str, str]:
+    """Return what our own files say of themselves; empty of another file's header."""
+    try:
+        said = json.loads(header)
+    except (ValueError, RecursionError):
+        return {}
+    return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}

@@ -22,6 +22,7 @@ from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.vector_formats import open_vectors
 from senseprobe.evaluate.models.vector_tables import Unusable, VectorTable, Vocabulary, check_finite, explained
 from senseprobe.evaluate.units import Unit
+from senseprobe.messages import counted, listed
 
 PREFIX = "vectors:"
 """Before the path of a file of vectors, or the name of one that was fetched, where a model is named."""
@@ -59,6 +60,7 @@ class VectorFile:
 
     ability: ClassVar[str] = "vectors"
     prefix: ClassVar[str] = PREFIX
+    reads_wordnet: ClassVar[bool] = False
 
     def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:
         if options.layer is not None or options.start is not None or options.pooling not in (None, "mean"):
@@ -149,6 +151,25 @@ class VectorFile:
         """Return whether a word has no vector, and is no sentence that has one."""
         return not self.find(word)[0] and not self._has_sentences
 
+    def summarize(self, release: str, sets: Mapping[tuple[str, str], Sequence[str]]) -> "VectorSummary":
+        """Read the whole file, and return what it is; `sets` are the words of each test and role of a release.
+
+        Raises ModelError where one of its numbers is none.
+        """
+        vocabulary, described = self.table.vocabulary, describe_table(self.table)
+        units = dict.fromkeys(Unit(word) for words in sets.values() for word in words)
+        answers = (answer for answers in self.encode("word", units) for answer in answers)
+        return VectorSummary(
+            **described,
+            release=release,
+            coverage=cover_sets(sets, {unit.text for unit, vector in answers if np.isnan(vector).all()}),
+            capitals=capitals(vocabulary),
+            lower=None if self.table.tokens else self.lower,
+            duplicates=len(vocabulary.duplicates),
+            duplicate_words=tuple(vocabulary.duplicates[:MOST_NAMED]),
+            not_utf8=vocabulary.not_utf8,
+        )
+
     def find(self, word: str) -> tuple[list[int], list[str]]:
         """Return the rows of which the mean is the vector of a word, none where it has none; and the missing words."""
         if self.table.tokens:
@@ -234,9 +255,10 @@ def capitals(vocabulary: Vocabulary) -> int:
 
 # --- what a file is -------------------------------------------------------------------------------------------------
 
-# So many vectors are in memory at once.
-_ROWS = 10_000
-_MOST_NAMED = 100
+# So many numbers are in memory at once, as objects of Python where they are read from text.
+_NUMBERS = 1_000_000
+MOST_NAMED = 100
+"""Names of words in a summary, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +272,12 @@ class SetCoverage:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorSummary:
-    """What a file of vectors is.
+class FileSummary:
+    """What a file of vectors is, of words or of senses.
 
     - `files`, `format`, `header` (what it says of itself, empty without), `dtype`, `count` of rows and `dimensions`.
-    - `capitals`: words with a capital letter; `lower`: whether words are therefore looked up in lower case; None for
-      vectors of tokens, whose tokenizer decides.
-    - `duplicates`, `zeros`: how many words stand there again, and how many vectors are zero; the first of their names.
-    - `not_utf8`: words that no text can name. `norms`: the smallest and the largest length of a vector.
+    - `zeros`: how many vectors are zero; the first of their names.
+    - `norms`: the smallest and the largest length of a vector.
     - `release` and `coverage`: of its tests each set.
     """
 
@@ -267,11 +287,6 @@ class VectorSummary:
     dtype: str
     count: int
     dimensions: int
-    capitals: int
-    lower: bool | None
-    duplicates: int
-    duplicate_words: tuple[str, ...]
-    not_utf8: int
     zeros: int
     zero_words: tuple[str, ...]
     norms: tuple[float, float]
@@ -282,49 +297,71 @@ class VectorSummary:
         """Return it with what JSON has."""
         return {**asdict(self), "files": [str(path) for path in self.files]}
 
+    def lines(self) -> Iterator[str]:
+        """Yield what people read of the file, but for `coverage`."""
+        stated = f", its header says {self.header}" if self.header else ""
+        yield f"{' and '.join(map(str, self.files))}: {self.format}{stated}"
+        yield f"{counted(self.count, 'vector')} of {self.dimensions} dimensions, {self.dtype}"
+        low, high = self.norms
+        yield f"lengths from {low:.4g} to {high:.4g}; zero: {name_some(self.zeros, self.zero_words)}"
 
-def summarize_vectors(
-    spec: str, release: str = "", sets: Mapping[tuple[str, str], Sequence[str]] | None = None
-) -> VectorSummary:
-    """Read a whole file of vectors, and return what it is; `sets` are the words of each test and role of a release.
 
-    Raises ModelError where the file cannot be used, or one of its numbers is none.
+@dataclass(frozen=True, slots=True)
+class VectorSummary(FileSummary):
+    """What a file of vectors of words is.
+
+    - `capitals`: words with a capital letter; `lower`: whether words are therefore looked up in lower case; None for
+      vectors of tokens, whose tokenizer decides.
+    - `duplicates`: how many words stand there again; the first of their names.
+    - `not_utf8`: words that no text can name.
     """
-    file = VectorFile.load(spec)
-    table, vocabulary = file.table, file.table.vocabulary
-    norms = _norms(file)
+
+    capitals: int
+    lower: bool | None
+    duplicates: int
+    duplicate_words: tuple[str, ...]
+    not_utf8: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what people read of the file, but for `coverage`."""
+        yield from FileSummary.lines(self)
+        repeated = name_some(self.duplicates, self.duplicate_words)
+        yield f"words that stand there again, of which the first counts: {repeated}; not UTF-8: {self.not_utf8:,}"
+        looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as they are written"}[self.lower]
+        yield f"words with a capital letter: {self.capitals:,}, so words are looked up {looked_up}"
+
+
+def name_some(count: int, names: Sequence[str]) -> str:
+    """Return how many there are with the first of their names, or none."""
+    return f"{count:,} ({listed(names, count)})" if count else "none"
+
+
+def describe_table(table: VectorTable) -> dict[str, Any]:
+    """Return what a summary has of a table, all of whose vectors are read for it.
+
+    Raises ModelError where one of its numbers is none.
+    """
+    count, rows = table.vocabulary.count, max(1, _NUMBERS // table.dimensions)
+    parts = (table.read(range(start, min(start + rows, count))) for start in range(0, count, rows))
+    norms = np.concatenate([np.linalg.norm(part, axis=1) for part in parts])
     zeros = {int(row) for row in np.flatnonzero(norms == 0)}
-    return VectorSummary(
-        files=table.files,
-        format=table.format,
-        header=table.header,
-        dtype=table.dtype,
-        count=vocabulary.count,
-        dimensions=table.dimensions,
-        capitals=capitals(vocabulary),
-        lower=None if table.tokens else file.lower,
-        duplicates=len(vocabulary.duplicates),
-        duplicate_words=tuple(vocabulary.duplicates[:_MOST_NAMED]),
-        not_utf8=vocabulary.not_utf8,
-        zeros=len(zeros),
-        zero_words=tuple(word for word, row in vocabulary.rows.items() if row in zeros)[:_MOST_NAMED],
-        norms=(float(norms.min()), float(norms.max())),
-        release=release,
-        coverage=tuple(_coverages(file, sets or {})),
+    return {
+        "files": table.files,
+        "format": table.format,
+        "header": table.header,
+        "dtype": table.dtype,
+        "count": count,
+        "dimensions": table.dimensions,
+        "zeros": len(zeros),
+        "zero_words": tuple(word for word, row in table.vocabulary.rows.items() if row in zeros)[:MOST_NAMED],
+        "norms": (float(norms.min()), float(norms.max())),
+    }
+
+
+def cover_sets(sets: Mapping[tuple[str, str], Sequence[str]], missing: Container[str]) -> tuple[SetCoverage, ...]:
+    """Return of each set, by test and role, how many words it has, and which of them are `missing`."""
+    distinct = {place: dict.fromkeys(words) for place, words in sets.items()}
+    return tuple(
+        SetCoverage(test, role, len(words), tuple(word for word in words if word in missing))
+        for (test, role), words in distinct.items()
     )
-
-
-def _norms(file: VectorFile) -> NDArray[np.float64]:
-    """Return the length of each vector."""
-    count = file.table.vocabulary.count
-    parts = (file.table.read(range(start, min(start + _ROWS, count))) for start in range(0, count, _ROWS))
-    return np.concatenate([np.linalg.norm(part, axis=1) for part in parts])
-
-
-def _coverages(file: VectorFile, sets: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[SetCoverage]:
-    units = dict.fromkeys(Unit(word) for words in sets.values() for word in words)
-    answers = (answer for answers in file.encode("word", units) for answer in answers)
-    missing = {unit.text for unit, vector in answers if np.isnan(vector).all()}
-    for (test, role), words in sets.items():
-        distinct = dict.fromkeys(words)
-        yield SetCoverage(test, role, len(distinct), tuple(word for word in distinct if word in missing))

@@ -33,7 +33,7 @@ from senseprobe.messages import printable
 MOST_LINE = 2**20  # bytes; 16,384 numbers have some 200 kB
 MOST_DIMENSIONS = 2**14
 MOST_WORD = 2**12  # bytes
-_MOST_HEADER = 2**26  # bytes of the header of safetensors
+MOST_HEADER = 2**26  # bytes of the header of safetensors
 
 # What a file begins with that is no file of vectors, and what to do about it.
 _NOT_VECTORS = {
@@ -81,7 +81,7 @@ def _file_in(folder: Path) -> Path:
 def _reader_of(path: Path, start: bytes) -> Callable[[Path], VectorTable]:
     """Return what reads a file that begins with `start`."""
     # Before others: its first bytes are a length, which may look like the beginning of a pickle.
-    if start[8:9] == b"{" and int.from_bytes(start[:8], "little") < min(path.stat().st_size, _MOST_HEADER):
+    if start[8:9] == b"{" and int.from_bytes(start[:8], "little") < min(path.stat().st_size, MOST_HEADER):
         return read_safetensors
     if advice := next((advice for magic, advice in _NOT_VECTORS.items() if start.startswith(magic)), None):
         raise Unusable(advice)
@@ -143,7 +143,7 @@ def read_text(path: Path, *, headed: bool = False) -> VectorTable:
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path), path.open("rb") as lines:
             found = [_numbers_at(lines, offsets[row], start + row + 1, dimensions, separator) for row in rows]
-            return check_finite(np.array(found).reshape(-1, dimensions), rows, "line", start + 1)
+            return check_finite(np.array(found).reshape(-1, dimensions), rows, "line", start + 1, vocabulary)
 
     form = "text, as word2vec and fastText write it" if header else "text, as GloVe writes it"
     stated = first.decode(errors="replace").strip() if headed else ""

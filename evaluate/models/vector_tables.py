@@ -59,6 +59,11 @@ class Vocabulary:
         if self.rows.setdefault(word, row) != row:
             self.duplicates.append(word)
 
+    def name(self, row: int) -> str:
+        """Return the word of a row in brackets, after a blank; empty where no text can name it."""
+        word = next((word for word, first in self.rows.items() if first == row), "")
+        return word and f" ({printable(word[:80])})"
+
     @classmethod
     def of(cls, words: Iterable[str | bytes]) -> "Vocabulary":
         """Return the vocabulary of words in the order of their rows."""
@@ -124,13 +129,20 @@ def check_count(words: int) -> None:
         raise Unusable(f"it has more than {MOST_WORDS:,} words")
 
 
-def check_finite(numbers: NDArray[Any], rows: Sequence[int], noun: str = "row", first: int = 1) -> Vectors:
-    """Return vectors of rows as float64. Raise Unusable where one is not finite in float32: `noun` `first` + row."""
+def check_finite(
+    numbers: NDArray[Any], rows: Sequence[int], noun: str = "row", first: int = 1, words: Vocabulary | None = None
+) -> Vectors:
+    """Return vectors of rows as float64. Raise Unusable where one is not finite in float32: `noun` `first` + row.
+
+    With `words` the message names the word, too.
+    """
     with np.errstate(over="ignore", invalid="ignore"):  # some bits of NaN are signals
         vectors = numbers.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(vectors.astype(np.float32)).all(axis=1))
     if len(bad):
-        raise Unusable(f"{noun} {rows[bad[0]] + first} has a number that is not finite in float32")
+        row = rows[bad[0]]
+        named = words.name(row) if words else ""
+        raise Unusable(f"{noun} {row + first} has a number that is not finite in float32{named}")
     return vectors
 
 
@@ -156,10 +168,15 @@ def read_npz(path: Path) -> VectorTable:
     """Read an archive with one array of numbers in two dimensions, and one of texts; their names do not matter."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-    if not all(member.filename.endswith(".npy") for member in members):
-        raise Unusable("it is a zip archive: unpack it first")
-    if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
-        raise Unusable("it unfolds into far more than vectors would")
+        if not all(member.filename.endswith(".npy") for member in members):
+            raise Unusable("it is a zip archive: unpack it first")
+        if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
+            raise Unusable("it unfolds into far more than vectors would")
+        if pickled := [member.filename for member in members if _has_objects(archive, member)]:
+            name = printable(pickled[0].removesuffix(".npy"))
+            raise Unusable(
+                f"its array {name} has objects of Python, which can run code: save it as texts, {name}.astype(str)"
+            )
     with _tolerating_python_2(), np.load(path, allow_pickle=False) as arrays:
         parts = {name: arrays[name] for name in arrays.files}
     matrices = [part for part in parts.values() if part.ndim == 2 and part.dtype.kind in "fiu"]
@@ -167,6 +184,14 @@ def read_npz(path: Path) -> VectorTable:
     if len(matrices) != 1 or len(lists) != 1:
         raise Unusable(f"of its arrays ({', '.join(parts)}), not one has vectors and one has words, as texts")
     return table_of("npz", path, matrices[0], lists[0].tolist())
+
+
+def _has_objects(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    """Return whether the header of an array says that it has objects of Python, which are pickled."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        return bool(version < (3, 0) and read(file)[2].hasobject)
 
 
 def table_of(
@@ -178,13 +203,14 @@ def table_of(
     if len(matrix) != len(words):
         raise Unusable(f"it has {len(matrix):,} vectors, and {beside.name if beside else 'it'} {len(words):,} words")
     check_count(len(words))
+    vocabulary = Vocabulary.of(words)
 
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path):
-            return check_finite(matrix[np.asarray(rows, dtype=np.intp)], rows)
+            return check_finite(matrix[np.asarray(rows, dtype=np.intp)], rows, words=vocabulary)
 
     files = (path, beside) if beside else (path,)
-    return VectorTable(form, files, Vocabulary.of(words), matrix.shape[1], str(matrix.dtype), read)
+    return VectorTable(form, files, vocabulary, matrix.shape[1], str(matrix.dtype), read)
 
 
 def _words_beside(path: Path) -> tuple[list[str | bytes], Path]:

@@ -296,7 +296,7 @@ def plot_scorers(inputs: Sequence[ReportInput]) -> Iterator[Scatter]:
         both = pd.concat([_differences(a), _differences(b)], axis=1, join="inner").to_numpy()
         if len(both) < 2:
             continue
-        x, y = (_place(both[:, side]) for side in (0, 1))
+        x, y = (place(both[:, side]) for side in (0, 1))
         same = float(np.mean(np.sign(both[:, 0]) == np.sign(both[:, 1])))
         names = (a.result.scorer, b.result.scorer)
         yield Scatter(
@@ -307,7 +307,7 @@ def plot_scorers(inputs: Sequence[ReportInput]) -> Iterator[Scatter]:
         )
 
 
-def _place(values: FloatArray) -> list[int]:
+def place(values: FloatArray) -> list[int]:
     """Return numbers in thousandths of an axis around 0, in steps of 5, as a dot covers more."""
     limit = float(np.quantile(np.abs(values), 0.99)) or 1.0
     thousandths: list[int] = (5 * np.round(100 * (np.clip(values / limit, -1, 1) + 1))).astype(int).tolist()

@@ -29,7 +29,7 @@ def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
     """A word has no sense key, in a config that declares senses.
 
     Annotators are not asked whether the word is used in its sense, and no reader can tell which sense its rows are of.
-    Write its key into the list (`senseprobe wordnet WORD` prints keys), or choose words that have one with `where`.
+    Write its key into the list (`senseprobe senses show WORD` prints keys), or choose words that have one with `where`.
     """
     blocks = subject.config.blocks
     if not any(sense_texts(block).get("key") for block in blocks):

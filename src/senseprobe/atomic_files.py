@@ -42,13 +42,23 @@ def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
     Where the path is a link its target is written, whether it exists or not; with `follow` false, as for folders of
     others, a link is refused. Folders, pipes and devices are always refused.
     """
+    with whole_file(path, follow=follow) as partial:
+        partial.write_bytes(data)
+
+
+@contextmanager
+def whole_file(path: Path, *, follow: bool = True) -> Iterator[Path]:
+    """Provide an empty file to write, which gets its final name when the block ends, and is removed if it fails.
+
+    Else as `write_whole`: it is for what does not fit into memory.
+    """
     path = _resolve_plain(path, follow=follow)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial_path(path)
     try:
         partial.touch()
         with _advisory_lock(partial):
-            partial.write_bytes(data)
+            yield partial
             _sync(partial)
             partial.replace(path)
     except BaseException:

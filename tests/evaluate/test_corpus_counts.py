@@ -72,6 +72,7 @@ def test_interval_near_a_jackknife() -> None:
     error = math.sqrt(399 / 400 * ((left - left.mean()) ** 2).sum())
     assert ratio.value == pytest.approx(total[0] / total[1])
     assert ratio.high is not None
+    assert ratio.value is not None
     assert math.log(ratio.high / ratio.value) == pytest.approx(1.96593 * error, rel=0.01)  # t of 399, from a table
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.commands import typing
 
 from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.measures import list_measures
 from senseprobe.evaluate.reporting.metric_docs import build_page, describe_metrics, find_metrics, format_metric
 from senseprobe.evaluate.scorers import SCORERS
 
@@ -37,7 +38,7 @@ def test_the_page_is_the_one_that_the_code_makes(typed: Typed) -> None:
 def test_everything_is_there() -> None:
     """Each scorer and estimand has a heading of its own on the page, and none has another's id."""
     headings = [line[4:] for line in build_page().splitlines() if line.startswith("### ")]
-    assert sorted(headings) == sorted([*SCORERS, *CATALOGUE])
+    assert sorted(headings) == sorted([*SCORERS, *CATALOGUE, *(measure.id for measure in list_measures())])
     assert len({*headings}) == len(headings)
 
 

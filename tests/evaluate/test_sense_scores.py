@@ -55,7 +55,8 @@ def test_one_biased_sense_is_missed_by_the_mean_and_found_by_the_largest_cosine(
     assert means["x"] @ A == means["y"] @ A == 0
     found = compare_senses(rows_of("xyab"), model).set_index(["target", "attribute"])
     assert found["cosine"].to_dict() == {("x", "a"): 1, ("x", "b"): 0, ("y", "a"): 0, ("y", "b"): 0}
-    assert found.loc[("x", "a"), ["target_sense", "target_senses"]].tolist() == ["x%0", 2]
+    senses = found[["target_sense", "target_senses"]].to_dict("index")
+    assert senses["x", "a"] == {"target_sense": "x%0", "target_senses": 2}
 
 
 def test_the_largest_may_be_negative_and_the_first_of_equal_pairs_counts() -> None:
@@ -84,7 +85,7 @@ def test_it_is_what_a_loop_finds_however_long_the_vectors_are(seed: int, length:
 
 
 def test_tests_with_names_are_refused_by_name() -> None:
-    rows = rows_of("xyab").assign(word_class=["name", "name", "thing", None])
+    rows = rows_of("xyab").assign(word_class=pd.Series(["name", "name", "thing", None], dtype=object))
     assert refused_tests(rows, Planted({})) == {"t": "its names are other things in WordNet"}
 
 

@@ -1,4 +1,4 @@
-"""Word, key and gloss in `preview`, `count --senses`, lint and card; W301 to W303; `senseprobe wordnet WORD`."""
+"""Word, key and gloss in `preview`, `count --senses`, lint and card; W301 to W303; `senseprobe senses show WORD`."""
 
 import json
 import re
@@ -350,28 +350,35 @@ def test_a_dataset_without_keys_has_no_senses_on_its_card(project: Path, edit: E
     assert "senses" not in release.manifest.config("animal")
 
 
-# --- senseprobe wordnet WORD ----------------------------------------------------------------------------------------
+# --- senseprobe senses show ----------------------------------------------------------------------------------------
 
 
-def test_wordnet_lists_the_senses_of_a_word(
+def test_senses_show_lists_the_senses_of_a_word(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of its forms too, nouns first; keys, files after lexnames(5WN), words and glosses."""
-    assert _run(monkeypatch, "wordnet", "Bears") == 0
+    assert _run(monkeypatch, "senses", "show", "Bears") == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{ANIMAL}  noun.animal  bear: a massive mammal with shaggy coat",
         f"{INVESTOR}  noun.person  bear: an investor who expects prices to fall",
         "bear%2:42:01::  verb.stative  bear: have",
     ]
-    assert _run(monkeypatch, "wordnet", "optimist", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == [
+    assert _run(monkeypatch, "senses", "show", "optimist", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["word"], shown["embedding"]) == ("optimist", None)
+    assert shown["senses"] == [
         {
             "key": "optimist%1:18:03::",
             "pos": "noun",
             "file": "noun.person",
             "gloss": "an investor who expects prices to rise",
             "lemmas": ["bull", "optimist"],
+            "gender": None,
+            "nearest": [],
+            "missing": False,
         }
     ]
-    assert _run(monkeypatch, "wordnet", "zebra") == 2
+    assert _run(monkeypatch, "wordnet", "two bears") == 2  # what `senses show` was called before
+    assert "`senseprobe senses show 'two bears'`" in capsys.readouterr().err
+    assert _run(monkeypatch, "senses", "show", "zebra") == 2
     assert "wordnet-3.0 has no word 'zebra'" in capsys.readouterr().err

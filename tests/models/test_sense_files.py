@@ -5,11 +5,14 @@ Expected vectors are those that were written; the counts of WordNet's keys are t
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import load
@@ -55,13 +58,72 @@ def test_an_archive_of_lmms(tmp_path: Path) -> None:
     assert table.read([table.vocabulary.rows["judge%1:18:00::"]]).tolist() == [[0, 1, 0]]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(tmp_path: Path, data: bytes) -> None:
-    """Whatever a file has, nothing but ModelError is raised."""
-    (tmp_path / "s.bin").write_bytes(data)
-    with suppress(ModelError):
-        open_senses(tmp_path / "s.bin", KNOWN)
+def test_labels_that_are_objects(tmp_path: Path) -> None:
+    """They are pickles; the message says how they are saved as texts."""
+    labels = np.array(sorted(KNOWN), dtype=object)
+    np.savez(tmp_path / "s.npz", labels=labels, vectors=np.eye(3))
+    with pytest.raises(ModelError, match=r"labels has objects of Python.*labels\.astype\(str\)"):
+        open_senses(tmp_path / "s.npz", KNOWN)
+
+
+@pytest.mark.parametrize("form", ["s.txt", "s.npz"])
+def test_a_number_that_is_none_names_its_sense(form: str, tmp_path: Path) -> None:
+    """With its line in a text, and its row in an archive."""
+    path, vectors = tmp_path / form, np.array([[1, 2], [np.nan, 0], [3, np.inf]])
+    if form == "s.npz":
+        np.savez(path, labels=np.array(sorted(KNOWN)), vectors=vectors)
+    else:
+        rows = zip(sorted(KNOWN), vectors, strict=True)
+        path.write_text("".join(f"{key} {' '.join(map(str, vector))}\n" for key, vector in rows))
+    table, _ = open_senses(path, KNOWN)
+    with pytest.raises(ModelError, match=rf"2 has a number that is not finite in float32 \({sorted(KNOWN)[1]}\)"):
+        table.read([0, 1])
+
+
+def _write_own(path: Path, keys: str, vectors: NDArray[np.float32]) -> None:
+    """Write tensors as `senses build` does, by the library of safetensors."""
+    tensors: dict[str, NDArray[Any]] = {"keys": np.frombuffer(keys.encode(), np.uint8), "embeddings": vectors}
+    save_file(tensors, path, {"senseprobe": '{"gloss": "a form"}'})
+
+
+def test_our_own_files(tmp_path: Path) -> None:
+    """A key in each line; cut short, or with a row too many, it is refused."""
+    path, vectors = tmp_path / "s.safetensors", np.arange(6, dtype=np.float32).reshape(3, 2)
+    _write_own(path, "\n".join(sorted(KNOWN)), vectors)
+    table, unknown = open_senses(path, KNOWN)
+    assert (table.header, unknown) == ('{"gloss": "a form"}', ())
+    assert table.read([table.vocabulary.rows["judge%2:31:02::"]]).tolist() == [[4, 5]]
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(ModelError, match="was cut short"):
+        open_senses(path, KNOWN)
+    _write_own(path, "\n".join(sorted(KNOWN)[:2]), vectors)
+    with pytest.raises(ModelError, match="it has 3 vectors, and it 2 words"):
+        open_senses(path, KNOWN)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The bytes of a whole file of each format."""
+    folder = tmp_path_factory.mktemp("written")
+    np.savez(folder / "s.npz", labels=np.array(sorted(KNOWN)), vectors=np.eye(3))
+    _write_own(folder / "s.own", "\n".join(sorted(KNOWN)), np.eye(3, dtype=np.float32))
+    own = {name: (folder / name).read_bytes() for name in ("s.npz", "s.own")}
+    return {**own, "lmms": ROWS.encode(), "ares": b"3 2\n" + ROWS.encode()}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(st.sampled_from(["s.npz", "s.own", "lmms", "ares"]), st.integers(0, 10_000), st.binary(max_size=30))
+def test_any_bytes_are_read_or_refused(
+    tmp_path: Path, written: dict[str, bytes], form: str, place: int, new: bytes
+) -> None:
+    """A file that was changed somewhere raises nothing but ModelError, also when it is read; nor do its first bytes."""
+    data, path = written[form], tmp_path / "s.bin"
+    place %= len(data)
+    for changed in (data[:place] + new + data[place + len(new) :], data[:place], new):
+        path.write_bytes(changed)
+        with suppress(ModelError):
+            table, _ = open_senses(path, KNOWN)
+            assert np.isfinite(table.read(range(table.vocabulary.count))).all()
 
 
 def test_a_word_is_the_mean_of_its_senses(tmp_path: Path) -> None:
@@ -73,4 +135,4 @@ def test_a_word_is_the_mean_of_its_senses(tmp_path: Path) -> None:
     assert model.word_vector("judge").tolist() == [0.5, 0.5]
     assert np.isnan(model.word_vector("nurse")).all()
     assert "helium" in model.refuses("pronoun-subject")
-    assert model.encoding("word").text == "level=word;senses=all;pooling=mean;unit=no;lexicon=wordnet-3.0"
+    assert model.encoding("word").text == "level=word;senses=all;pooling=mean;unit=no;dimensions=2;lexicon=wordnet-3.0"

@@ -15,11 +15,13 @@ from tests.annotation.label_studio.browser import Browser
 from tests.reporting.test_association_report import INTERSECTIONS, pair, source
 from tests.reporting.test_association_report import result as levelled
 from tests.reporting.test_report import HOSTILE, INFERENCE, Page, loads, made, render, result
+from tests.reporting.test_sense_page import NATIONS, on_tests, placed
 
 import senseprobe
 from senseprobe import document as setting
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
 
@@ -69,6 +71,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     texts = {name: setting.render_html(document) for name, document in documents.items()}
     texts["hostile"] = render([result(), result("pll", HOSTILE * 3)])
     texts["tests"] = setting.render_html(build_report(tested, compare_results(tested[:2])))
+    model = gather_inputs([made("one", 0, "ll", ("nationality", "noun")).write(folder / "nations")])
+    senses = [on_tests(), placed(), placed({HOSTILE: 0.5, **NATIONS}, name=HOSTILE), *model]
+    texts["senses"] = setting.render_html(build_sense_page(senses))
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in texts}
@@ -86,7 +91,7 @@ def show(browser: Browser, page: Path, width: int, scheme: str = "light", *, ope
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests"])
+@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests", "senses"])
 def test_layout(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
     """Folded or not, no text overlaps another, is cut off, too small or outside the page, and nothing is asked for."""
     for opened in (False, True):

@@ -18,12 +18,13 @@ from senseprobe.api.releases import (
     why_unpublishable,
 )
 from senseprobe.api.scoring import fetch, plant, replay, score, vectors
-from senseprobe.api.senses import build_senses
-from senseprobe.api.texts import corpus
+from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
+from senseprobe.api.texts import bias_score, corpus
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
     "Step",
+    "bias_score",
     "build",
     "build_senses",
     "build_shard",
@@ -43,10 +44,13 @@ __all__ = [
     "pull",
     "read_import",
     "replay",
+    "report_senses",
     "restore",
     "score",
+    "show_senses",
     "vectors",
     "verified",
     "verify",
     "why_unpublishable",
+    "word_association",
 ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
-    from senseprobe.lexicon import PreparedWordNet, SenseEntry
+    from senseprobe.lexicon import PreparedWordNet
     from senseprobe.records import Finding
 
 
@@ -223,17 +223,6 @@ def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     from senseprobe.lexicon import prepare
 
     return prepare(None if folder is None else Path(folder))
-
-
-def word_senses(word: str, folder: str | Path | None = None) -> list[SenseEntry]:
-    """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
-
-    WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails, or where
-    WordNet does not have the word.
-    """
-    from senseprobe.lexicon import look_up
-
-    return look_up(word, prepare_wordnet(folder).folder)
 
 
 def new_project(folder: str | Path) -> list[Path]:

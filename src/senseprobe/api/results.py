@@ -68,10 +68,10 @@ def report(
     from senseprobe.evaluate.reporting.report import build_report
 
     path = Path(out or ("report.md" if markdown else "report.html"))
-    sources = _sources(results)
-    _refuse_results(path, sources)
-    inputs = _gather(sources, release)
-    _write(path, replace(build_report(inputs), note=note), markdown=markdown)
+    sources = list_sources(results)
+    refuse_results(path, sources)
+    inputs = gather_sources(sources, release)
+    write_page(path, replace(build_report(inputs), note=note), markdown=markdown)
     if say is not None:
         for sentence, sharers in missing_parts(inputs).items():
             say(f"{'' if len(sharers) == len(inputs) else f'{listed(sharers)}: '}{sentence}")
@@ -87,7 +87,7 @@ def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNam
     from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.verdict_table import build_brief
 
-    return build_brief(without_controls(_gather(_sources(results), release)))
+    return build_brief(without_controls(gather_sources(list_sources(results), release)))
 
 
 @with_progress("reporting")
@@ -95,7 +95,7 @@ def describe_results(
     results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None
 ) -> list[dict[str, Any]]:
     """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with."""
-    return [_describe(source) for source in _gather(_sources(results), release)]
+    return [_describe(source) for source in gather_sources(list_sources(results), release)]
 
 
 def _describe(source: ReportInput) -> dict[str, Any]:
@@ -172,13 +172,13 @@ def compare(
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
-    sources = _sources(results)
+    sources = list_sources(results)
     if out is not None:
-        _refuse_results(Path(out), sources)
-    inputs = without_controls(_gather(sources, release))
+        refuse_results(Path(out), sources)
+    inputs = without_controls(gather_sources(sources, release))
     pairs = compare_results(inputs)
     if out is not None:
-        _write(Path(out), build_report(inputs, pairs), markdown=markdown)
+        write_page(Path(out), build_report(inputs, pairs), markdown=markdown)
     return Comparison(tuple(inputs), tuple(pairs))
 
 
@@ -200,7 +200,7 @@ def gate(
     from senseprobe.evaluate.reporting.gate import check_gate
     from senseprobe.evaluate.reporting.inputs import without_controls
 
-    new, old = (without_controls(_gather(_sources(source), release))[0] for source in (result, against))
+    new, old = (without_controls(gather_sources(list_sources(source), release))[0] for source in (result, against))
     return check_gate(new, old, margin, figures)
 
 
@@ -242,7 +242,7 @@ def slice_result(
     if isinstance(words, Mapping):
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
         words = [f"{slot}={value}" for slot, each in values.items() for value in each]
-    (source,) = _gather(_sources(result), release)
+    (source,) = gather_sources(list_sources(result), release)
     selection = parse_slice(words)
     source = _with_list_columns(source, [name for name in (*selection, *by) if "." in name])
     slices = compute_slices(source, selection, largest=largest, by=tuple(by), count=count)
@@ -306,18 +306,20 @@ def summarize_results(results: Sequence[Result], out: str | Path) -> Summary:
     return summary.summarize_results(results, Path(out))
 
 
-def _sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:
+def list_sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:
+    """Return one result or several as a list."""
     several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
     return [Path(result) if isinstance(result, str) else result for result in several]
 
 
-def _gather(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
+def gather_sources(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
+    """Return results with what belongs to them, as `gather_inputs` finds it."""
     from senseprobe.evaluate.reporting.inputs import gather_inputs
 
     return gather_inputs(sources, release)
 
 
-def _refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
+def refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
     """Raise ResultError where a page would be written over a result, or over its table of scores."""
     files = [source for source in sources if isinstance(source, Path) and source.name]
     protected = {os.path.realpath(file) for source in files for file in (source, source.with_suffix(".parquet"))}
@@ -328,7 +330,8 @@ def _refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
         raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
 
 
-def _write(path: Path, document: Document, *, markdown: bool) -> None:
+def write_page(path: Path, document: Document, *, markdown: bool = False) -> None:
+    """Write a page whole, as Markdown where its name ends so. Raises ResultError where it cannot be written."""
     from senseprobe.atomic_files import write_whole
     from senseprobe.document import render_html, render_markdown
 

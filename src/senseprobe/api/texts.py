@@ -5,21 +5,266 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from senseprobe import project
 from senseprobe.api.author import word_lists
-from senseprobe.atomic_files import write_whole
-from senseprobe.errors import SenseprobeError
+from senseprobe.api.releases import load
+from senseprobe.atomic_files import whole_file, write_whole
+from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
 from senseprobe.progress import with_progress
+from senseprobe.release.manifest import NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
+    from senseprobe.evaluate.bias_score_comparison import Prediction
+    from senseprobe.evaluate.bias_score_summary import ScoreSummary
     from senseprobe.evaluate.corpus_summary import CorpusSummary
+    from senseprobe.evaluate.models.vector_files import VectorFile
+    from senseprobe.evaluate.text_files import Document
+    from senseprobe.evaluate.word_importance import WordImportance
+    from senseprobe.release.release import Release
+
+SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
+"""Columns of releases that have sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class BiasScores:
+    """What `bias_score` found: a summary, what it predicts of a model, and the files that were written."""
+
+    summary: ScoreSummary
+    predictions: tuple[Prediction, ...]
+    files: tuple[Path, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe bias-score --json`` prints."""
+        rows = [{**asdict(each), "verdict": each.verdict} for each in self.predictions]
+        return {**self.summary.as_dict(), "predictions": rows, "files": [str(path) for path in self.files]}
+
+
+@with_progress("scoring sentences")
+def bias_score(
+    sources: str | Path | Sequence[str | Path],
+    vectors: str | Path,
+    *,
+    encoder: str | None = None,
+    pairs: str | Path | None = None,
+    gendered: str | Path | None = None,
+    keep_boundary: bool = True,
+    words: bool = False,
+    column: str | None = None,
+    top: int = 10,
+    out: str | Path | None = None,
+    page: str | Path | None = None,
+    beside: str | Path | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> BiasScores:
+    """Return the Bias Scores (Azzalini et al. 2022) of the sentences of texts, one a line, or of a release.
+
+    - `sources`: files, folders, ``hf://datasets/…`` (`column` has the sentence of a table), or one release.
+    - `vectors`: a file of word vectors. `encoder`: ``infersent:FILE``, or a transformer, whose score is called
+      ``bias-score-proxy``; None weighs all words alike, ``bias-score-uniform``. `words`: each line is a word.
+    - `pairs`: a CSV of two columns whose names are those of the ends, the positive first; None: Bolukbasi et al.'s ten
+      pairs, female positive. `gendered`: a CSV with a column ``word`` of words that count 0; None: Zhao et al.'s (2018)
+      409 for the default pairs, else those of the pairs alone.
+    - `out`: a Parquet file of all scores, with what they depend on in a JSON file of that name; `page`: HTML or
+      Markdown; `beside`: a result on the release, of which it is said whether the score predicts the preferences.
+
+    Raise SenseprobeError where texts, vectors, an encoder or a list cannot be used.
+    """
+    from senseprobe.evaluate.bias_score import SentenceScorer, find_axis
+    from senseprobe.evaluate.bias_score_summary import ScoreSummary
+    from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
+
+    names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
+    release = _release_of(names, needed=beside is not None)
+    if top < 1:
+        raise SenseprobeError(f"--top {top}: rank one sentence or more")
+    file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}")
+    ends, words_of_pairs = _read_pairs(pairs)
+    axis = find_axis(file, words_of_pairs, ends)
+    importance = _importance(None if words else encoder, file, keep_boundary=keep_boundary)
+    scorer = SentenceScorer(file, axis, _read_gendered(gendered, default=pairs is None), importance, whole=words)
+    summary = ScoreSummary(axis, importance.measure, scorer.signature, top)
+    documents = _documents(release, names, column, progress)
+    by_text: dict[str, SentenceScore] | None = None if beside is None else {}
+    _score(scorer, documents, summary, None if out is None else Path(out), by_text)
+    if not summary.sentences:
+        raise SenseprobeError(f"{', '.join(names)}: no sentences; name texts with a sentence a line")
+    predictions = tuple(_predict(release, beside, by_text)) if release and by_text is not None and beside else ()
+    files = [*([Path(out), Path(out).with_suffix(".json")] if out else ()), *([Path(page)] if page else ())]
+    found = BiasScores(summary, predictions, tuple(files))
+    _write_texts(found, names, out, page)
+    return found
+
+
+def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
+    """Return the release that is the only source, None where sources are texts."""
+    texts = [
+        name for name in names if name.startswith("hf://datasets/") or (Path(name).exists() and not _is_release(name))
+    ]
+    if len(texts) == len(names) and not needed:
+        return None
+    if texts or len(names) != 1:
+        others = [name for name in names if name not in texts]
+        why = "beside a result only its release can be scored" if needed else "name either texts or one release"
+        raise SenseprobeError(f"{', '.join(others or texts)}: no such text, or a release among others; {why}")
+    return load(names[0])
+
+
+def _is_release(name: str) -> bool:
+    return (Path(name) / NAME).is_file()
+
+
+def _documents(
+    release: Release | None, names: Sequence[str], column: str | None, progress: Callable[[int], None] | None
+) -> Iterator[Document]:
+    """Yield the lines of texts, or each distinct sentence of a release once."""
+    from senseprobe.evaluate.text_files import Document, read_lines
+
+    if release is None:
+        yield from read_lines(names, column, progress)
+        return
+    seen: set[str] = set()
+    for config in release.configs:
+        for batch in release.batches(config):
+            columns = [name for name in SENTENCES if name in batch.schema.names]
+            for row in batch.select(["id", *columns]).to_pylist():
+                for name in columns:
+                    text = row[name]
+                    if text and text not in seen:
+                        seen.add(text)
+                        yield Document(text=text, name=f"{row['id']}/{name}")
+
+
+def _read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[str, str]]]:
+    """Return the names of the ends of the axis, the positive one first, and its pairs."""
+    if path is None:
+        words = word_lists("definitional_pairs")[0].words
+        return ("female", "male"), [(str(word.columns["word"]), str(word.columns["male"])) for word in words]
+    header, *rows = _read_csv(path)
+    taken = ("absolute", "balance", "name", "text", "words", "missing", "gendered", "centred")
+    if len(header) != 2 or not all(name.isidentifier() for name in header) or {*header} & {*taken} or not rows:
+        raise SenseprobeError(f"{path}: two columns of words, headed by the names of the two ends, make an axis")
+    if len({*header}) < 2 or any(len(row) != 2 or not all(row) for row in rows):
+        raise SenseprobeError(f"{path}: each line needs two words, and the two columns need two names")
+    return (header[0], header[1]), [(row[0], row[1]) for row in rows]
+
+
+def _read_gendered(path: str | Path | None, *, default: bool) -> list[str]:
+    """Return the words that count 0, of a file, or of our list where the axis is ours; those of pairs come to them."""
+    if path is None:
+        return [str(word.columns["word"]) for word in word_lists("gendered_words")[0].words] if default else []
+    header, *rows = _read_csv(path)
+    if "word" not in header:
+        raise SenseprobeError(f"{path}: it has no column `word`, which names the words that count 0")
+    return [row[header.index("word")].strip() for row in rows if len(row) == len(header)]
+
+
+def _read_csv(path: str | Path) -> list[list[str]]:
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
+    except OSError as error:
+        raise SenseprobeError(f"{path} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SenseprobeError(f"{path} is no CSV in UTF-8: {error}") from None
+    if not rows:
+        raise SenseprobeError(f"{path} is empty: it takes a line of column names, and words below")
+    return rows
+
+
+def _importance(encoder: str | None, file: VectorFile, *, keep_boundary: bool) -> WordImportance:
+    from senseprobe.evaluate import word_importance
+    from senseprobe.evaluate.models import infersent, registry
+
+    if encoder is None:
+        return word_importance.UniformImportance()
+    if encoder.startswith(infersent.PREFIX):
+        return word_importance.InferSentImportance(infersent.load(encoder), file, keep_boundary=keep_boundary)
+    if encoder.startswith("vectors:"):
+        raise SenseprobeError(f"{encoder} is a file of vectors, which weighs no words: leave --encoder out")
+    model: Any = registry.load(registry.ModelSource(encoder).spec, ability="vectors")
+    return word_importance.ProxyImportance(model, keep_boundary=keep_boundary)
+
+
+def _score(
+    scorer: SentenceScorer,
+    documents: Iterator[Document],
+    summary: ScoreSummary,
+    out: Path | None,
+    by_text: dict[str, SentenceScore] | None,
+) -> None:
+    """Score documents into a summary, a Parquet file, and scores by text, where these are wanted."""
+    import pyarrow.parquet as pq
+
+    from senseprobe.evaluate.bias_score_summary import score_schema, tabulate_scores
+
+    def each() -> Iterator[list[SentenceScore]]:
+        for scores in scorer.score(documents):
+            summary.add(scores)
+            if by_text is not None:
+                by_text.update((score.text, score) for score in scores)
+            yield scores
+
+    if out is None:
+        for _ in each():
+            pass
+        return
+    schema = score_schema(summary.measure, summary.axis).with_metadata({"signature": summary.signature})
+    try:
+        with whole_file(out) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+            for scores in each():
+                writer.write_batch(tabulate_scores(scores, schema))
+    except OSError as error:
+        raise ResultError(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceScore]) -> Iterator[Prediction]:
+    from senseprobe.api.results import load_result
+    from senseprobe.evaluate.bias_score_comparison import SIDES, predict_preferences
+
+    result = load_result(beside)
+    if result.rows is None or not {"stereo_score", "anti_score"} <= {*result.rows.columns}:
+        raise ResultError(f"{beside} has no scores of pairs of sentences beside it: keep its .parquet where it is")
+    if result.release["name"] != release.manifest.name:
+        raise ResultError(f"{beside} is of {result.release['name']}, and the sentences are of {release.manifest.name}")
+    configs = {*result.rows["config"]} & {
+        name for name, design in release.designs.items() if {*SIDES} <= {*design.roles}
+    }
+    if not configs:
+        raise ResultError(f"{beside} has no scores of pairs of sentences")
+    for config in (name for name in release.configs if name in configs):
+        scores = result.rows[result.rows["config"] == config]
+        rows = release.table(config, spans=False)
+        yield from predict_preferences(config, release.design(config), rows, scores, by_text)
+
+
+def _write_texts(found: BiasScores, names: Sequence[str], out: str | Path | None, page: str | Path | None) -> None:
+    from senseprobe.document import render_html, render_markdown
+    from senseprobe.evaluate.reporting.bias_score_page import build_page
+
+    texts: dict[Path, str] = {}
+    if out:
+        texts[Path(out).with_suffix(".json")] = json.dumps(found.as_dict(), ensure_ascii=False, indent=2) + "\n"
+    if page:
+        document = build_page(found.summary, names, found.predictions)
+        texts[Path(page)] = (render_markdown if Path(page).suffix == ".md" else render_html)(document)
+    for path, text in texts.items():
+        try:
+            write_whole(path, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise ResultError(f"cannot write {path}: {error.strerror}") from error
+
 
 CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
 """Short names of lists that `corpus` knows."""

@@ -46,7 +46,7 @@ for _panel, _module, _names in (
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", report, "report compare gate metrics"),
-    ("Score", texts, "corpus"),
+    ("Score", texts, "bias_score corpus"),
     ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():
@@ -54,8 +54,10 @@ for _panel, _module, _names in (
 # Reserved names of Python.
 app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)
+app.command(rich_help_panel="Score")(senses.wat)
 app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
 app.add_typer(score.export, name="export", rich_help_panel="Share")
+app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
 app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
 
 

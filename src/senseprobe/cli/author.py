@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from senseprobe.api.author import Preview
     from senseprobe.generator.checks import Report
     from senseprobe.generator.preview import Piece
-    from senseprobe.lexicon import SenseEntry
     from senseprobe.records import Finding
 
 
@@ -147,34 +146,22 @@ def _summary(report: "Report", *, strict: bool) -> str:
 
 
 def wordnet(
-    word: Annotated[
-        str | None, typer.Argument(metavar="WORD", show_default=False, help="List the senses of this word.")
-    ] = None,
+    word: Annotated[str | None, typer.Argument(hidden=True)] = None,
     folder: Annotated[
         Path | None, typer.Option(help="NLTK data folder to write.", show_default="senseprobe's own")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine; with WORD, list its senses."""
+    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine."""
     from senseprobe.api import author
 
     if word is not None:
-        _print_senses(author.word_senses(word, folder), as_json=as_json)
-        return
+        raise SenseprobeError(f"the senses of a word are shown by `senseprobe senses show {quote(word)}`")
     prepared = author.prepare_wordnet(folder)
     if as_json:
         print_json({"folder": str(prepared.folder), "source": prepared.source, "version": prepared.version})
     else:
         print_line(f"WordNet {prepared.version} in {prepared.folder} ({prepared.source})")
-
-
-def _print_senses(entries: "Sequence[SenseEntry]", *, as_json: bool) -> None:
-    if as_json:
-        print_json([entry._asdict() for entry in entries])
-        return
-    width = max(len(entry.key) for entry in entries)
-    for entry in entries:
-        print_line(f"{entry.key:<{width}}  {entry.file}  {', '.join(entry.lemmas)}: {entry.gloss}")
 
 
 def lists(

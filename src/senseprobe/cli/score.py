@@ -23,7 +23,7 @@ from senseprobe.messages import counted, listed
 if TYPE_CHECKING:
     from senseprobe.api import Step
     from senseprobe.evaluate.lm_eval_tasks import Exported
-    from senseprobe.evaluate.models.vector_files import SetCoverage, VectorSummary
+    from senseprobe.evaluate.models.vector_files import FileSummary, SetCoverage
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.result_exports import ExportedResults
@@ -76,7 +76,7 @@ def fetch(
 
 
 def vectors(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of vectors, or glove once fetched.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of vectors, glove once fetched, or senses:FILE.")],
     release: Annotated[
         str,
         typer.Option(
@@ -85,7 +85,7 @@ def vectors(
     ] = "association",
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file of vectors is: form, words, numbers, and which words of association tests it has."""
+    """Say what a file of vectors is: form, words or senses, numbers, and which words of a release's tests it has."""
     from senseprobe import api
 
     summary = api.vectors(file, release or None)
@@ -95,17 +95,9 @@ def vectors(
         print_summary(_vector_lines(summary))
 
 
-def _vector_lines(summary: "VectorSummary") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
+def _vector_lines(summary: "FileSummary") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
     """Yield what a file of vectors is, and a table of the words of tests."""
-    stated = f", its header says {summary.header}" if summary.header else ""
-    yield f"{' and '.join(map(str, summary.files))}: {summary.format}{stated}"
-    yield f"{counted(summary.count, 'vector')} of {summary.dimensions} dimensions, {summary.dtype}"
-    low, high = summary.norms
-    yield f"lengths from {low:.4g} to {high:.4g}; zero: {_named(summary.zeros, summary.zero_words)}"
-    repeated = _named(summary.duplicates, summary.duplicate_words)
-    yield f"words that stand there again, of which the first counts: {repeated}; not UTF-8: {summary.not_utf8:,}"
-    looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as they are written"}[summary.lower]
-    yield f"words with a capital letter: {summary.capitals:,}, so words are looked up {looked_up}"
+    yield from summary.lines()
     if summary.coverage:
         roles = [*dict.fromkeys(part.role for part in summary.coverage)]
         tests: dict[str, dict[str, SetCoverage]] = {}
@@ -123,15 +115,12 @@ def _coverage_row(test: str, sets: Mapping[str, "SetCoverage"], roles: Sequence[
     return [test, *shares, listed(word for part in sets.values() for word in part.missing)]
 
 
-def _named(count: int, names: Sequence[str]) -> str:
-    return f"{count:,} ({listed(names, count)})" if count else "none"
-
-
 def score(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A folder, vectors:FILE, what was fetched, or a name on the Hugging Face Hub."
+            metavar="MODEL",
+            help="A folder, vectors:FILE, senses:FILE, what was fetched, or a name on the Hugging Face Hub.",
         ),
     ],
     release: Annotated[

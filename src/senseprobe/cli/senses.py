@@ -1,12 +1,17 @@
 """Commands on word senses: senses build, senses show, senses report, and wat."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.console import complain, print_line, print_note
-from senseprobe.messages import listed
+from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_note, print_summary
+from senseprobe.cli.report import Release
+from senseprobe.messages import counted, listed
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.word_association import WatGraph, WatResult
 
 senses = typer.Typer(help="Make, look at and report embeddings of word senses.", no_args_is_help=True)
 
@@ -39,3 +44,123 @@ def build(
         print_note(f"not in WordNet: {listed(built.without)}")
     print_line(f"{built.file}: {built.senses:,} senses, {built.texts:,} texts, {built.dimensions} dimensions")
     print_line(built.metadata["limits"])
+
+
+@senses.command()
+def show(
+    word: Annotated[str, typer.Argument(metavar="WORD")],
+    file: Annotated[
+        Path | None, typer.Option("--senses", metavar="FILE", help="Embedding in which to look the senses up.")
+    ] = None,
+    nearest: Annotated[int, typer.Option("--nearest", "-n", help="How many nearest senses, 0 to 100.")] = 5,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="PAGE.html", help="Write a page, too.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="NLTK data folder.", show_default="senseprobe's own")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the senses of a word: keys, definitions, and where an embedding puts them."""
+    from senseprobe.api.senses import show_senses
+
+    shown = show_senses(word, file, out, nearest=nearest, folder=folder)
+    if as_json:
+        print_json(shown.as_dict())
+        return
+    for line in shown.lines():
+        print_line(line)
+    if out is not None:
+        print_line(f"page in {out.resolve()}")
+
+
+@senses.command("report")
+def report_results(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULT.json", help="Results on vectors of senses and words; those of models to hold beside them."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path("senses.html"),
+    wat: Annotated[list[Path] | None, typer.Option(metavar="WAT.json", help="What `wat --json` printed.")] = None,
+    release: Release = None,
+) -> None:
+    """Write one page of what embeddings of senses hold, beside models of text on the same rows."""
+    from senseprobe.api.senses import report_senses
+
+    print_line(f"report in {report_senses(results, out, wat=wat or (), release=release).resolve()}")
+
+
+def wat(
+    graph: Annotated[Path | None, typer.Argument(metavar="GRAPH", help="Associations: cues and responses.")] = None,
+    lexicon: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take the scores of a lexicon (word, tab, score) instead.")
+    ] = None,
+    vectors: Annotated[
+        list[str] | None, typer.Option(metavar="MODEL", help="vectors:FILE or senses:FILE; may be repeated.")
+    ] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(metavar="LEVEL", help="word or sense; may be repeated. Default: both.")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="How far masses spread, between 0 and 1.")] = 0.99,
+    directed: Annotated[bool, typer.Option(help="Walk from cues to responses only.")] = False,
+    pairs: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Pairs to start from, columns male and female.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scores (.tsv) or the record (.json).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score the gender of words in people's associations, and correlate it with that in vectors."""
+    from senseprobe import api
+
+    result = api.word_association(
+        graph,
+        lexicon=lexicon,
+        vectors=vectors or (),
+        levels=level or (),
+        alpha=alpha,
+        directed=directed,
+        pairs=pairs,
+        out=out,
+    )
+    print_json(result.as_dict()) if as_json else print_summary(_wat_lines(result))
+
+
+def _wat_lines(result: "WatResult") -> "Iterator[tuple[dict[str, str], Sequence[Sequence[object]], str] | str]":
+    yield f"{result.source}: {counted(len(result.scores), 'word')} with a score, log(b_m / b_f), positive: male"
+    if result.graph:
+        yield from _graph_lines(result.graph)
+    if result.absent:
+        yield f"seeds that the graph lacks, whose pairs are left out: {listed(result.absent)}"
+    male, female = result.rank()
+    rows = [(*first, *second) for first, second in zip(_with_signs(male), _with_signs(female), strict=True)]
+    yield {"most male": "left", "score": "right", "most female": "left", " score": "right"}, rows, ""
+    if result.correlations:
+        yield "correlations over words with the scores of vectors (their interval takes words as independent):"
+    for r in result.correlations:
+        ends = ", no interval" if r.low is None or r.high is None else f" [{r.low:+.3f}, {r.high:+.3f}]"
+        value = "none" if r.correlation is None else f"{r.correlation:+.3f}{ends}"
+        without = f"{r.missing.count:,} without a vector, or refused ({listed(r.missing.names, r.missing.count)})"
+        yield f"{r.model}, {r.level}: {value}, {counted(r.pairs, 'word')}{'; ' + without if r.missing.count else ''}"
+        yield f"  pairs: {len(r.seed_pairs)}" + (f"; left out: {'; '.join(r.dropped)}" if r.dropped else "")
+    yield result.signature
+
+
+def _with_signs(ranked: "Sequence[tuple[str, float]]") -> list[tuple[str, str]]:
+    return [(word, f"{score:+.3f}") for word, score in ranked]
+
+
+def _graph_lines(graph: "WatGraph") -> Iterator[str]:
+    columns, parts = ", ".join(graph.columns), counted(graph.components, "part")
+    yield f"read {columns}: {counted(graph.words, 'word')}, {counted(graph.edges, 'edge')}, {parts} without links"
+    yield f"left out: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} that are none"
+    way = "from cues to responses" if graph.directed else "both directions added"
+    yield f"alpha {graph.alpha}, {way}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
+    yield f"mass from male seeds {graph.male_mass:.4g}, from female ones {graph.female_mass:.4g}"
+    for name, words in (
+        ("reached from no seed", graph.unreached),
+        ("reached from male seeds only", graph.only_male),
+        ("reached from female seeds only", graph.only_female),
+        ("whose mass is too small to be exact", graph.imprecise),
+    ):
+        if words.count:
+            yield f"words without a score, {name}: {words.count:,} ({listed(words.names, words.count)})"

@@ -1,11 +1,92 @@
 """Commands on texts: bias-score and corpus."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senseprobe.cli.console import AsJson, print_json, print_line, print_summary
+
+if TYPE_CHECKING:
+    from senseprobe.api.texts import BiasScores
+
+
+def bias_score(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|RELEASE", help="Texts with a sentence a line, tables, hf://datasets/…; a release."
+        ),
+    ],
+    vectors: Annotated[str, typer.Option(metavar="FILE", help="Word vectors, or glove once fetched.")],
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="What weighs words: infersent:FILE, or a transformer, as bias-score-proxy. Default: all alike.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Pairs of words that span another axis; the first column is positive."),
+    ] = None,
+    gendered: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Words that count 0, in a column `word`.")
+    ] = None,
+    keep_boundary: Annotated[
+        bool,
+        typer.Option("--keep-boundary/--drop-boundary", help="Whether the encoder's marks keep their share."),
+    ] = True,
+    words: Annotated[bool, typer.Option("--words", help="Each line is a word, whose score is its cosine.")] = False,
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of a table with the sentences.")] = None,
+    top: Annotated[int, typer.Option(metavar="N", help="How many sentences are ranked.")] = 10,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE.parquet", help="Write all scores, and a JSON file.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page, .html or .md.")] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULT.json", help="Say whether the score predicts this model's preferences."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score how far the words of sentences lean to either end of a gender axis of word vectors (the Bias Score)."""
+    from senseprobe.api.texts import bias_score as compute
+
+    found = compute(
+        sources,
+        vectors,
+        encoder=encoder,
+        pairs=pairs,
+        gendered=gendered,
+        keep_boundary=keep_boundary,
+        words=words,
+        column=column,
+        top=top,
+        out=out,
+        page=report,
+        beside=beside,
+    )
+    if as_json:
+        print_json(found.as_dict())
+        return
+    print_summary(_bias_score_lines(found))
+
+
+def _bias_score_lines(found: "BiasScores") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
+    """Yield Table 3's rankings, what the scores depend on, and what they predict."""
+    for name, rows in found.summary.rankings().items():
+        table: list[list[object]] = [[score.text, f"{value:+.6f}"] for value, score in rows]
+        yield {"sentence": "left", name: "right"}, table, f"most {name}"
+    yield from found.summary.describe()
+    means = {name: value for name, value in found.summary.means().items() if value is not None}
+    yield "means: " + ", ".join(f"{name} {value:+.3f}" for name, value in means.items())
+    for each in found.predictions:
+        r = "none" if each.over_pairs is None else f"{each.over_pairs:+.2f}"
+        yield f"{each.config}, {each.quantity}: r = {r} over {each.pairs:,} pairs; {each.verdict}"
+    for path in found.files:
+        print_line(f"written: {path}")
 
 
 def corpus(

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -142,7 +142,8 @@ class Vocabulary:
     def every_sense(self) -> Iterator[tuple[SenseEntry, str, tuple[str, ...]]]:
         """Yield all senses of the data files, 206,949 of WordNet 3.0: each with its word as spelled, and its examples.
 
-        ``index.sense`` lacks eight of them, whose words differ in capitals only. Nouns come first.
+        ``index.sense`` lacks eight of them, whose words differ in capitals only. Nouns come first. Definitions are
+        without the sources of quotations.
         """
         for pos in POS:
             self._load(pos)
@@ -153,12 +154,23 @@ class Vocabulary:
                 cells, gloss = left.split(), text.strip()
                 examples = tuple(example.strip('"') for example in _EXAMPLE.findall(gloss))
                 for word, lex_id in _spellings(cells):
-                    yield self._sense_of(word.lower(), pos, cells, gloss, lex_id), word.replace("_", " "), examples
+                    entry = self._sense_of(word.lower(), pos, cells, gloss, lex_id)
+                    yield (
+                        entry._replace(gloss=_without_source(entry.gloss).rstrip("; ")),
+                        word.replace("_", " "),
+                        examples,
+                    )
 
-    @cached_property
+    @property
     def keys(self) -> frozenset[str]:
         """The sense keys of all words."""
-        return frozenset(entry.key for entry, _, _ in self.every_sense())
+        return _keys_in(self.wordnet)
+
+    @cached_property
+    def indexed_keys(self) -> frozenset[str]:
+        """The sense keys of ``index.sense``, 206,941 of WordNet 3.0."""
+        lines = (self.wordnet / "index.sense").read_text("latin-1").splitlines()
+        return frozenset(line.partition(" ")[0] for line in lines)
 
     def _spelled(self, word: str, pos: Pos) -> Iterator[tuple[list[str], str, str, str]]:
         """Yield the cells and the gloss of each synset of a word, and how it spells the word, with its lex_id."""
@@ -215,6 +227,12 @@ class Vocabulary:
         return {pos: {form: bases for form, *bases in map(str.split, lines[pos])} for pos in POS}
 
 
+@lru_cache(maxsize=1)
+def _keys_in(wordnet: Path) -> frozenset[str]:
+    """Return the sense keys of all words, which take seconds to read: each file of senses is held against them."""
+    return frozenset(entry.key for entry, _, _ in Vocabulary(wordnet).every_sense())
+
+
 def _spellings(cells: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the words of a synset as they are spelled, without an adjective's position marker, and their lex_ids."""
     fields = cells[4 : 4 + 2 * int(cells[3], 16)]
@@ -234,6 +252,9 @@ def _find_line(index: list[bytes], word: bytes) -> bytes:
 
 _POS: Mapping[str, Pos] = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
 """WordNet's files by part of speech; satellites are among the adjectives."""
+
+PARTS_OF_SPEECH = tuple(_POS)
+"""As `part_of_speech` names them."""
 
 _POS_OF_TYPE = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 

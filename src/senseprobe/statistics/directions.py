@@ -1,5 +1,7 @@
 """Directions in a space of vectors that pairs of opposite words span, such as man and woman."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,10 +15,70 @@ def difference_direction(first: ArrayLike, second: ArrayLike) -> FloatArray:
     positive cosine with it lies on the side of the first words. Raise ValueError without pairs, and where a number is
     not finite.
     """
-    sides = [np.asarray(side, dtype=np.float64) for side in (first, second)]
+    sides = _check_pairs(first, second)
+    return np.asarray((sides[0] - sides[1]).mean(axis=0))
+
+
+class PrincipalDirection(NamedTuple):
+    """The first principal component of pairs of words.
+
+    - `direction`: of length 1, shape (D,); the first words of pairs have the larger dot product with it on average.
+    - `shares`: of the variance, what each component explains, largest first; their sum is 1.
+    """
+
+    direction: FloatArray
+    shares: FloatArray
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the second component explains more than half of what the first does: the axis may be another."""
+        return len(self.shares) > 1 and bool(self.shares[1] > self.shares[0] / 2)
+
+
+def principal_direction(first: ArrayLike, second: ArrayLike, *, centring: str = "pairs") -> PrincipalDirection:
+    """Return the first principal component of pairs, shape (pairs, D) each, as Bolukbasi et al. (2016) compute it.
+
+    Vectors are made length 1; of each pair the mean is subtracted, so that there are two half differences of a pair.
+    The sign, which a principal component has not, is that of the mean of first - second. `centring` is ``pairs``:
+    another deletes the axis, since the mean of the differences is the axis that is looked for. Raise ValueError for
+    another, without pairs, and where pairs have no common direction.
+    """
+    if centring != "pairs":
+        raise ValueError(
+            f"centring over {centring} deletes the axis: the mean of the differences is what is looked for"
+        )
+    sides = [_unit(side) for side in _check_pairs(first, second)]
+    halves = (sides[0] - sides[1]) / 2
+    _, sizes, components = np.linalg.svd(np.concatenate([halves, -halves]), full_matrices=False)
+    variance = sizes**2
+    if not variance.sum() > 0:
+        raise ValueError("the words of each pair have one vector")
+    along = float(components[0] @ halves.mean(axis=0))
+    if abs(along) < 1e-9:
+        raise ValueError("the pairs point in opposite directions: they have no common axis")
+    return PrincipalDirection(np.asarray(components[0] * np.sign(along)), variance / variance.sum())
+
+
+def leave_out_pairs(first: ArrayLike, second: ArrayLike) -> FloatArray:
+    """Return the principal directions without each pair in turn: shape (pairs, D); no rows for fewer than two pairs."""
+    sides = _check_pairs(first, second)
+    count = len(sides[0])
+    left = (np.arange(count) != index for index in range(count if count > 1 else 0))
+    directions = [principal_direction(sides[0][kept], sides[1][kept]).direction for kept in left]
+    return np.asarray(directions, dtype=np.float64).reshape(-1, sides[0].shape[1])
+
+
+def _check_pairs(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    sides = (np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
     if sides[0].shape != sides[1].shape or sides[0].ndim != 2 or not len(sides[0]):
         raise ValueError("a direction takes one pair or more, with vectors of one length")
-    direction = np.asarray((sides[0] - sides[1]).mean(axis=0))
-    if not np.isfinite(direction).all():
+    if not all(np.isfinite(side).all() for side in sides):
         raise ValueError("a number is not finite")
-    return direction
+    return sides
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError("a vector is zero: it has no direction")
+    return np.asarray(vectors / lengths)

@@ -1,0 +1,274 @@
+"""Graphs of word associations, and the random walk that spreads masses from seed words over them.
+
+People were given a cue and wrote the words that came to mind: cues and responses are the words of a graph. Files of
+Small World of Words have a licence of their own, so users supply them.
+"""
+
+import csv
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph, linalg
+
+from senseprobe.errors import SenseprobeError
+from senseprobe.statistics import FloatArray
+
+NO_RESPONSES = frozenset(("", "NA", "No more responses", "Unknown word"))
+"""What stands in files of Small World of Words where a person wrote nothing, or did not know the cue."""
+
+# In the order in which they are looked for: counts before strengths, all responses before the first ones.
+_WEIGHTS = ("count", "r123", "r1", "strength", "r123.strength", "r1.strength")
+_RAW = ("r1", "r2", "r3")
+_LONGEST_LINE = 100_000
+_RESIDUAL = 1e-12
+_MOST_STEPS = 20_000
+# A mass is usable where the solution's largest possible error is at most this share of it.
+_PRECISION = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordGraph:
+    """Words, and how often each cue (row) had each response (column): `counts` of shape (words, words).
+
+    `columns` are those that were read, `loops` the lines or responses that repeat their cue, which are left out, and
+    `no_responses` those that are none. `sha256` is of the file.
+    """
+
+    words: tuple[str, ...]
+    counts: Any
+    columns: tuple[str, ...]
+    loops: int
+    no_responses: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Masses:
+    """What reaches each word of a graph from male and from female seeds.
+
+    - `male`, `female`: masses of shape (words,), not negative; `reached`: by which of the two, shape (words, 2).
+    - `residual`: of the solution, relative to the seeds; `error`: no mass is off by more than this.
+    """
+
+    male: FloatArray
+    female: FloatArray
+    reached: NDArray[np.bool_]
+    residual: float
+    error: float
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Whether both masses of a word are reached, and large beside the error."""
+        smaller = np.minimum(self.male, self.female)
+        return np.asarray(self.reached.all(axis=1) & (self.error <= _PRECISION * smaller))
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """log(b_m / b_f) of each word, positive where it is male; NaN where a mass is zero or not usable."""
+        scores = np.full(len(self.male), np.nan)
+        scores[self.usable] = np.log(self.male[self.usable]) - np.log(self.female[self.usable])
+        return scores
+
+
+def read_graph(path: Path) -> WordGraph:
+    """Read a graph of associations; comma or tab separates columns, whose names stand in the first line.
+
+    - ``cue, response`` and a count or strength (the first of count, R123, R1, strength, R123.Strength, R1.Strength):
+      the strength files of Small World of Words, which have tabs, and files of one's own;
+    - ``cue, R1, R2, R3``: a person's responses to a cue in each line, each of which counts one.
+
+    Raises SenseprobeError, with the line, where a file is neither, a weight is no number from 0, or a pair of cue and
+    response with a weight stands there twice.
+    """
+    digest = hashlib.sha256()
+    lines = enumerate(_read_lines(path, digest), start=1)
+    header = next(lines, (1, ""))[1]
+    separator = "\t" if "\t" in header else ","
+    names = [name.strip().lower() for name in _split(path, 1, header, separator)]
+    weight = next((name for name in _WEIGHTS if name in names), "") if "response" in names else ""
+    columns = ("cue", "response", weight) if weight else ("cue", *(name for name in _RAW if name in names))
+    if "cue" not in names or len(columns) < 2 or ("response" in names and not weight):
+        raise SenseprobeError(
+            f"{path}, line 1: is no graph of word associations: it takes the columns cue, response and one of "
+            f"{', '.join(_WEIGHTS)}, or the columns cue, R1, R2 and R3"
+        )
+    places = [names.index(column) for column in columns]
+    edges: dict[tuple[str, str], float] = {}
+    loops = no_responses = 0
+    for number, line in lines:
+        if not line.strip():
+            continue
+        cells = _split(path, number, line, separator)
+        if len(cells) != len(names):
+            raise SenseprobeError(f"{path}, line {number}: has {len(cells)} columns, and line 1 has {len(names)}")
+        cue, *rest = (" ".join(cells[place].split()) for place in places)
+        value = _parse_weight(path, number, rest.pop()) if weight and rest[0] not in NO_RESPONSES else 1.0
+        for response in rest[:1] if weight else rest:
+            if cue in NO_RESPONSES or response in NO_RESPONSES:
+                no_responses += 1
+            elif cue == response:
+                loops += 1
+            elif weight and (cue, response) in edges:
+                raise SenseprobeError(f"{path}, line {number}: {cue!r} with {response!r} stands there twice")
+            else:
+                edges[cue, response] = edges.get((cue, response), 0) + value
+    return _build_graph(path, edges, columns, loops, no_responses, digest.hexdigest())
+
+
+def _build_graph(
+    path: Path, edges: Mapping[tuple[str, str], float], columns: tuple[str, ...], loops: int, none: int, sha256: str
+) -> WordGraph:
+    kept = {pair: value for pair, value in edges.items() if value > 0}
+    if not kept:
+        raise SenseprobeError(f"{path}: has no cue with a response")
+    words = tuple(sorted({word for pair in kept for word in pair}))
+    index = {word: place for place, word in enumerate(words)}
+    rows, places = ([index[pair[side]] for pair in kept] for side in (0, 1))
+    shape = (len(words), len(words))
+    counts = sparse.csr_array((np.fromiter(kept.values(), np.float64), (rows, places)), shape=shape)
+    return WordGraph(words, counts, columns, loops, none, sha256)
+
+
+def read_scores(path: Path) -> tuple[dict[str, float], str]:
+    """Read a lexicon, a word, a tab and its score in each line, and the file's sha256.
+
+    Raises SenseprobeError where a line is not that, a score not finite, or a word there twice.
+    """
+    digest, scores = hashlib.sha256(), dict[str, float]()
+    for number, line in enumerate(_read_lines(path, digest), start=1):
+        word, separator, score = line.rstrip("\r\n").rpartition("\t")
+        if not line.strip() or (number == 1 and score.strip().lower() == "score"):
+            continue
+        if not (separator and word.strip()):
+            raise SenseprobeError(f"{path}, line {number}: is not a word, a tab and its score")
+        if word.strip() in scores:
+            raise SenseprobeError(f"{path}, line {number}: {word.strip()!r} stands there twice")
+        scores[word.strip()] = _parse_number(path, number, score)
+    if not scores:
+        raise SenseprobeError(f"{path}: has no words")
+    return scores, digest.hexdigest()
+
+
+def _read_lines(path: Path, digest: Any) -> Iterator[str]:  # noqa: ANN401 - a hash of hashlib
+    """Yield the lines of a file of text, which goes into the digest. SenseprobeError where it is none."""
+    if not path.is_file():
+        raise SenseprobeError(f"{path}: there is no such file")
+    number = 0
+    with path.open("rb") as file:
+        while line := file.readline(_LONGEST_LINE):
+            number += 1
+            digest.update(line)
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                text = "\0"
+            if "\0" in text or len(line) == _LONGEST_LINE:
+                raise SenseprobeError(f"{path}, line {number}: is no line of text in UTF-8, or a very long one")
+            yield text
+
+
+def _split(path: Path, number: int, line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True), [])
+    except csv.Error as error:
+        raise SenseprobeError(f"{path}, line {number}: {error}") from None
+
+
+def _parse_number(path: Path, number: int, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise SenseprobeError(f"{path}, line {number}: {text.strip()!r} is no finite number")
+    return value
+
+
+def _parse_weight(path: Path, number: int, text: str) -> float:
+    if (value := _parse_number(path, number, text)) < 0:
+        raise SenseprobeError(f"{path}, line {number}: a count or strength cannot be {text}")
+    return value
+
+
+def spread_masses(
+    graph: WordGraph, male: Sequence[str], female: Sequence[str], alpha: float, *, directed: bool = False
+) -> Masses:
+    """Spread a mass of one from each seed over the graph: F* = (1 - a)(I - aS)⁻¹ Y of Zhou et al. (2003).
+
+    S = D^-½ W D^-½, with W the counts in both directions added, or where `directed` of cues to responses only, whose
+    rows and columns are then divided by the roots of their own sums. `alpha`, a, is in (0, 1). SenseprobeError where
+    it is not, and where the solution does not converge.
+    """
+    if not 0 < alpha < 1:
+        raise SenseprobeError(f"alpha is {alpha}: it takes a number between 0 and 1")
+    flow = _normalise(graph.counts.T if directed else graph.counts + graph.counts.T)
+    index = {word: place for place, word in enumerate(graph.words)}
+    seeds = np.zeros((len(index), 2))
+    for side, words in enumerate((male, female)):
+        seeds[[index[word] for word in words], side] = 1
+    solve = _iterate if directed else _solve_symmetric
+    solved = np.column_stack([solve(flow, seeds[:, side], alpha) for side in (0, 1)])
+    errors = np.linalg.norm(seeds - solved + alpha * (flow @ solved), axis=0)
+    residual = float((errors / np.linalg.norm(seeds, axis=0)).max())
+    if not residual <= 10 * _RESIDUAL:
+        raise SenseprobeError(f"the walk does not converge at alpha {alpha} (residual {residual:.1g}): take a smaller")
+    masses = np.maximum((1 - alpha) * solved, 0)
+    # The norm of (I - alpha S)⁻¹ is at most 1/(1 - alpha), since that of S is at most 1.
+    return Masses(
+        male=masses[:, 0],
+        female=masses[:, 1],
+        reached=_find_reached(flow, seeds > 0),
+        residual=residual,
+        error=float(errors.max()),
+    )
+
+
+def count_components(graph: WordGraph) -> int:
+    """Return into how many parts without a link between them a graph falls."""
+    return int(csgraph.connected_components(graph.counts, directed=False)[0])
+
+
+def _normalise(weights: Any) -> Any:  # noqa: ANN401 - a sparse array
+    scales = []
+    for axis in (1, 0):
+        sums = np.asarray(weights.sum(axis=axis)).ravel()
+        scales.append(sparse.diags_array(np.divide(1, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0)))
+    return (scales[0] @ weights @ scales[1]).tocsr()
+
+
+def _solve_symmetric(flow: Any, seeds: FloatArray, alpha: float) -> FloatArray:  # noqa: ANN401 - a sparse array
+    """Solve (I - aS) x = y by conjugate gradients: I - aS is positive definite.
+
+    Factors of a graph with hubs fill up; this needs a few hundred products with S, and what no seed reaches stays 0.
+    """
+    system = (sparse.eye_array(len(seeds)) - alpha * flow).tocsr()
+    solution, _ = linalg.cg(system, seeds, rtol=_RESIDUAL / 10, maxiter=_MOST_STEPS)
+    return np.asarray(solution)
+
+
+def _iterate(flow: Any, seeds: FloatArray, alpha: float) -> FloatArray:  # noqa: ANN401 - a sparse array
+    """Solve (I - aS) x = y for an S that is not symmetric by x ← aSx + y, which shrinks the error by alpha a step."""
+    solution, bound = seeds, _RESIDUAL * float(np.linalg.norm(seeds))
+    for _ in range(_MOST_STEPS):
+        previous, solution = solution, alpha * (flow @ solution) + seeds
+        if np.linalg.norm(solution - previous) <= bound:
+            break
+    return solution
+
+
+def _find_reached(flow: Any, seeds: NDArray[np.bool_]) -> NDArray[np.bool_]:  # noqa: ANN401 - a sparse array
+    """Return which words the walk reaches, from each column of seeds."""
+    reached = seeds
+    while True:
+        more = reached | (flow @ reached.astype(np.float64) > 0)
+        if (more == reached).all():
+            return reached
+        reached = more

@@ -1,0 +1,285 @@
+"""The Bias Score of sentences (Azzalini, Dolci & Tanelli 2022), for gender or another axis that pairs of words span.
+
+pairs -> axis -> cosine of each neutral word with it, times its importance -> sums of either sign, by sentence
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.measures import Measure
+from senseprobe.evaluate.models.vector_files import VectorFile
+from senseprobe.evaluate.text_files import Document
+from senseprobe.evaluate.word_importance import Token, WordImportance, read_word_vectors, split_tokens
+from senseprobe.statistics.directions import leave_out_pairs, principal_direction
+
+COMMONEST = 10_000
+"""Words whose mean cosine is the baseline: the first of a file of vectors, which are its most frequent ones."""
+WINDOW = 4_096
+_MOST_WORDS = 1_000_000  # whose cosines are in memory
+_PAPER = "Azzalini, Dolci & Tanelli (2022)"
+_COMMAND = "senseprobe bias-score FILE --vectors VECTORS"
+_NO_ZERO = (
+    "Whether a sentence is neutral: common words do not have a mean cosine of 0, so compare it with the baseline. "
+)
+
+MEASURES = (
+    Measure(
+        id="bias-score",
+        title="Bias Score of a sentence",
+        command=f"{_COMMAND} --encoder infersent:WEIGHTS",
+        range=(-1, 1),
+        measure="cosines weighed by importance",
+        direction="above 0: towards the first words of the pairs (female); below 0: towards the second (male)",
+        paper=_PAPER,
+        equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, of either sign by itself",
+        says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, by importance.",
+        cannot_say=f"{_NO_ZERO}What the sentence says: it is a bag of words, and *no nurse* is as female as *nurse*.",
+    ),
+    Measure(
+        id="bias-score-centred",
+        title="Bias Score less the baseline",
+        command=_COMMAND,
+        range=(-2, 2),
+        measure="cosines weighed by importance",
+        direction="above 0: nearer to the first words of the pairs than the 10,000 commonest words are",
+        paper="our own",
+        equation="as bias-score, with cos(w, D) less its mean over the 10,000 commonest words of the vectors",
+        says="What is left of the score once all words' common lean is taken away.",
+        cannot_say="That 0 is neutral: the commonest words are no sample of neutral ones.",
+    ),
+    Measure(
+        id="bias-score-absolute",
+        title="Bias Score in absolute values",
+        command=_COMMAND,
+        range=(0, 1),
+        measure="cosines weighed by importance",
+        direction="higher: words lie nearer to either end",
+        paper=_PAPER,
+        equation="section 3.5: the sum of |cos(w, D) * I_w| over words that are not gendered",
+        says="How much gender the neutral words of a sentence carry, whichever.",
+        cannot_say=f"{_NO_ZERO}To which end they lean.",
+    ),
+    Measure(
+        id="bias-score-proxy",
+        title="Bias Score with the importance of another encoder",
+        command=f"{_COMMAND} --encoder MODEL",
+        range=(-1, 1),
+        measure="cosines weighed by importance",
+        direction="as bias-score",
+        paper="our own",
+        equation="as bias-score, with I_w of max pooling over the last hidden states of any transformer",
+        says="What bias-score says, where InferSent's weights are not at hand.",
+        cannot_say="What the paper's score is: an encoder not trained with max pooling weighs words otherwise.",
+    ),
+    Measure(
+        id="bias-score-uniform",
+        title="Bias Score with equal importance",
+        command=_COMMAND,
+        range=(-1, 1),
+        measure="cosines weighed by importance",
+        direction="as bias-score",
+        paper="our own",
+        equation="as bias-score, with I_w = 1/n for each of n words",
+        says="The mean cosine of a sentence's words with the axis, gendered words and those without a vector as 0.",
+        cannot_say="Which words matter for the sentence; two sentences that differ in a pronoun alone have one score.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis that pairs of words span in vectors, from `negative` to `positive`.
+
+    - `pairs`: those that were used, positive word first; `missing`: the words whose pairs were not, having no vector.
+    - `directions`: the axis first, then the axis without each pair, in rows of length 1.
+    - `shares`: of the variance of pairs, by component; `is_doubtful`: the second is over half of the first.
+    - `baseline`: the mean cosine of the file's first `commonest` words; None where they have no order of frequency.
+    """
+
+    positive: str
+    negative: str
+    pairs: tuple[tuple[str, str], ...]
+    missing: tuple[str, ...]
+    directions: NDArray[np.float64]
+    shares: tuple[float, ...]
+    is_doubtful: bool
+    baseline: float | None
+    baseline_positive: float | None
+    commonest: int
+
+    @property
+    def agreement(self) -> tuple[float, float] | None:
+        """The smallest and largest cosine of the axis with that of which a pair is left out; None with one pair."""
+        cosines = self.directions[1:] @ self.directions[0]
+        return (float(cosines.min()), float(cosines.max())) if len(cosines) else None
+
+
+def find_axis(file: VectorFile, pairs: Sequence[tuple[str, str]], names: tuple[str, str]) -> Axis:
+    """Return the axis of pairs of words, positive first, of a file. ModelError where no pair has both vectors."""
+    first, second = (read_word_vectors(file, side) for side in (*zip(*pairs, strict=True),)) if pairs else ((), ())
+    there = [bool(np.isfinite(a).all() and np.isfinite(b).all()) for a, b in zip(first, second, strict=True)]
+    if not any(there):
+        raise ModelError(f"{file.name} has no vectors of both words of any pair: name pairs of its words with --pairs")
+    kept = np.array(there)
+    try:
+        axis = principal_direction(first[kept], second[kept])
+        left_out = leave_out_pairs(first[kept], second[kept])
+    except ValueError as error:
+        raise ModelError(f"{file.name}: {error}") from None
+    directions = np.concatenate([axis.direction[None], left_out])
+    lone = [word for pair in pairs for word in pair if not np.isfinite(read_word_vectors(file, [word])).all()]
+    cosines = _cosines(read_commonest(file), axis.direction)
+    return Axis(
+        positive=names[0],
+        negative=names[1],
+        pairs=tuple(pair for pair, used in zip(pairs, there, strict=True) if used),
+        missing=tuple(dict.fromkeys(lone)),
+        directions=directions,
+        shares=tuple(float(share) for share in axis.shares),
+        is_doubtful=axis.is_doubtful,
+        baseline=float(cosines.mean()) if len(cosines) else None,
+        baseline_positive=float((cosines > 0).mean()) if len(cosines) else None,
+        commonest=len(cosines),
+    )
+
+
+def read_commonest(file: VectorFile) -> NDArray[np.float64]:
+    """Return the vectors of the 10,000 commonest words; none where a file's order cannot be that of frequency.
+
+    No format states its order: files of GloVe, word2vec and fastText begin with the commonest word. What is in order of
+    the alphabet does not, nor do tokens of a tokenizer.
+    """
+    words = [*file.table.vocabulary.rows][:COMMONEST]
+    if file.table.tokens or (len(words) > 2 and words == sorted(words)):
+        return np.empty((0, file.dimensions))
+    vectors = file.table.read(sorted(file.table.vocabulary.rows[word] for word in words))
+    return np.asarray(vectors[np.any(vectors, axis=1)], dtype=np.float64)
+
+
+def _cosines(vectors: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return cosines of vectors, shape (words, D), with directions of length 1, shape (D,) or (K, D)."""
+    return np.asarray(
+        vectors @ directions.T / np.linalg.norm(vectors, axis=1).reshape(-1, *[1] * (directions.ndim - 1))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceScore:
+    """The score of a sentence: NaN where it has no word, or the encoder could not read it.
+
+    - `words`, of which `missing` have no vector and `gendered` are left out; each occurrence counts.
+    - `positive` >= 0 and `negative` <= 0, as in section 3.1 (female and male); `centred`: both less the baseline.
+    - `left_out`: the balance with each pair left out.
+    """
+
+    text: str
+    name: str
+    words: int
+    missing: int
+    gendered: int
+    positive: float
+    negative: float
+    centred: tuple[float, float]
+    left_out: tuple[float, ...] = ()
+
+    @property
+    def absolute(self) -> float:
+        """The sum of absolute values, section 3.5."""
+        return self.positive - self.negative
+
+    @property
+    def balance(self) -> float:
+        """The sum of both signs, which the paper does not have: what a sentence leans to."""
+        return self.positive + self.negative
+
+
+class SentenceScorer:
+    """Scores sentences: `file` has the vectors, `gendered` the words that are left out, whatever their case.
+
+    With `whole`, a text is a word by itself: its score is its cosine.
+    """
+
+    def __init__(
+        self,
+        file: VectorFile,
+        axis: Axis,
+        gendered: Collection[str],
+        importance: WordImportance,
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.file, self.axis, self.importance, self.whole = file, axis, importance, whole
+        pair_words = (word for pair in axis.pairs for word in pair)
+        self.gendered = frozenset(word.lower() for word in (*gendered, *pair_words))
+        self._known: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def signature(self) -> str:
+        """What scores depend on, in a line."""
+        axis, identity = self.axis, self.file.identity
+        parts = {
+            "measure": self.importance.measure,
+            "version": "1",
+            "unit": "word" if self.whole else "sentence",
+            "vectors": identity["weights"][:12],
+            "lookup": self.file.encoding("word").text.replace(";", ","),
+            "axis": f"{axis.positive}-{axis.negative}",
+            "pairs": f"{len(axis.pairs)}:{_digest([*axis.pairs])}",
+            "centring": "pairs",
+            "gendered": f"{len(self.gendered)}:{_digest(sorted(self.gendered))}",
+            "baseline": "none" if axis.baseline is None else f"{axis.commonest}",
+            **self.importance.identity,
+        }
+        return "|".join(f"{name}={part}" for name, part in parts.items())
+
+    def score(self, documents: Iterable[Document]) -> Iterator[list[SentenceScore]]:
+        """Yield the scores of documents in their order, some thousand at a time; what is in memory does not grow."""
+        left = iter(documents)
+        while window := [*islice(left, WINDOW)]:
+            texts = [document.text for document in window]
+            tokens = [self._split(text) for text in texts]
+            self._learn(dict.fromkeys(token.text for row in tokens for token in row if token.is_word))
+            shares = self.importance.weigh(texts, tokens)
+            yield [self._sum(*parts) for parts in zip(window, tokens, shares, strict=True)]
+
+    def _split(self, text: str) -> tuple[Token, ...]:
+        return (Token(text, 0, len(text)),) if self.whole else split_tokens(text, self.file)
+
+    def _learn(self, words: Iterable[str]) -> None:
+        """Keep the cosines of words with all directions: NaN for those without a vector."""
+        if len(self._known) > _MOST_WORDS:
+            self._known.clear()
+        new = [word for word in words if word not in self._known]
+        if new:
+            self._known.update(zip(new, _cosines(read_word_vectors(self.file, new), self.axis.directions), strict=True))
+
+    def _sum(self, document: Document, tokens: Sequence[Token], shares: NDArray[np.float64] | None) -> SentenceScore:
+        words = [at for at, token in enumerate(tokens) if token.is_word]
+        gendered = [at for at in words if tokens[at].text.lower() in self.gendered]
+        cosines = {at: self._known[tokens[at].text] for at in words}
+        neutral = [at for at in words if np.isfinite(cosines[at][0]) and at not in gendered]
+        counts = (len(words), sum(not np.isfinite(row[0]) for row in cosines.values()), len(gendered))
+        if shares is None or not words:
+            return SentenceScore(document.text, document.name, *counts, np.nan, np.nan, (np.nan, np.nan))
+        bias = np.array([cosines[at] for at in neutral]).reshape(len(neutral), len(self.axis.directions))
+        weights = shares[neutral]
+        axis, left_out = bias[:, 0], tuple(map(float, weights @ bias[:, 1:]))
+        centred = (np.nan, np.nan) if self.axis.baseline is None else _signed(axis - self.axis.baseline, weights)
+        return SentenceScore(document.text, document.name, *counts, *_signed(axis, weights), centred, left_out)
+
+
+def _signed(bias: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the sums of weighed biases above and below 0."""
+    return float(np.maximum(bias, 0) @ weights), float(np.minimum(bias, 0) @ weights)
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

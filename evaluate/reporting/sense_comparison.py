@@ -1,0 +1,168 @@
+"""Whether what an embedding of senses holds of words foretells what models of text do with them, word by word."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.preference import psi_of_roles
+from senseprobe.evaluate.estimands.pronoun import MALE
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import counted, listed
+from senseprobe.records import Design, Figure
+from senseprobe.statistics import FEWEST_LEVELS, Correlation, Scale, correlate
+
+PREFERS_UNPLEASANT, PREFERS_HE = "share with the unpleasant word preferred", "share with he preferred to she"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SenseInputs:
+    """Results by what they are of, each in the order in which they were given.
+
+    - `tested`: association tests on vectors; `placed`: contrasts on vectors; `models`: contrasts on models of text.
+    """
+
+    tested: tuple[ReportInput, ...]
+    placed: tuple[ReportInput, ...]
+    models: tuple[ReportInput, ...]
+
+    @classmethod
+    def of(cls, inputs: Sequence[ReportInput]) -> "SenseInputs":
+        """Return results told apart by their rows, and by whether they have cosines of words."""
+        tested = tuple(source for source in inputs if KINDS[source.kind].tests)
+        pairs = [source for source in inputs if KINDS[source.kind].pairs]
+        placed = tuple(source for source in pairs if is_static(source))
+        return cls(tested=tested, placed=placed, models=tuple(source for source in pairs if not is_static(source)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The embeddings with their levels, each once: the columns of tables."""
+        return tuple(dict.fromkeys(map(column_of, (*self.tested, *self.placed))))
+
+
+def is_static(source: ReportInput) -> bool:
+    """Return whether the result is on vectors: of tests, or of the words of contrasts."""
+    return bool(source.encoding)
+
+
+def column_of(source: ReportInput) -> str:
+    """Return the embedding and the level of a result on vectors: ``ares.txt, sense``."""
+    return f"{source.result.model['name']}, {source.encoding.get('level', 'word')}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prediction:
+    """The correlation of an embedding's figures of words with a model's, in a config.
+
+    `x`, `y`: the numbers of the `words`; the model's are shares from 0 to 1, and `measure` says of what.
+    """
+
+    embedding: str
+    model: str
+    config: str
+    measure: str
+    words: tuple[str, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    correlation: Correlation
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval excludes 0."""
+        low, high = self.correlation.low, self.correlation.high
+        return low is not None and high is not None and not low <= 0 <= high
+
+    @property
+    def answer(self) -> str:
+        """Whether the one foretells the other, in words."""
+        return describe_correlation(self.correlation)
+
+
+def describe_correlation(found: Correlation) -> str:
+    """Return what a correlation shows: ``not shown: anything from -0.40 to +0.60 fits``."""
+    if found.value is None:
+        return f"no correlation: {found.pairs} words, of which one side does not vary"
+    if found.low is None or found.high is None:
+        return f"{found.pairs} words give no interval"
+    ends = f"from {found.low + 0.0:+.2f} to {found.high + 0.0:+.2f}"
+    if found.low <= 0 <= found.high:
+        return f"not shown: anything {ends} fits"
+    together = "words higher in the embedding are higher in the model" if found.low > 0 else "the other way round"
+    return f"shown: {together}, {ends}"
+
+
+def predict_models(inputs: SenseInputs) -> Iterator[Prediction]:
+    """Yield the correlations of every embedding with every model, in configs with five words or more in both."""
+    for model in inputs.models:
+        shares = {
+            config: compute_word_shares(rows, design, model.result.scale)
+            for config, rows in model.tables.items()
+            if (design := model.design(config)) is not None
+        }
+        for source in inputs.placed:
+            for config, own in word_values(source).items():
+                measure, others = shares.get(config, ("", {}))
+                words = tuple(word for word in own if word in others)
+                if len(words) >= FEWEST_LEVELS:
+                    x, y = (tuple(side[word] for word in words) for side in (own, others))
+                    yield Prediction(
+                        embedding=column_of(source),
+                        model=model.label,
+                        config=config,
+                        measure=measure,
+                        words=words,
+                        x=x,
+                        y=y,
+                        correlation=correlate(x, y),
+                    )
+
+
+def word_values(source: ReportInput) -> dict[str, dict[str, float]]:
+    """Return an embedding's figure of each word, by config; of several figures of a word the first."""
+    values: dict[str, dict[str, float]] = {}
+    for figure in source.result.figures:
+        if figure.group is not None and figure.value is not None:
+            values.setdefault(figure.config, {}).setdefault(figure.group, figure.value)
+    return values
+
+
+def compute_word_shares(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, dict[str, float]]:
+    """Return what a model does with each target word of a config: what the share is of, and the share by word.
+
+    Where praise and blame differ, that is the mean ψ of the unpleasant sentence over the pleasant one, whatever a row
+    is labelled. Where pronouns do, it is p_o (ESTIMANDS): he over she, pleasant and unpleasant qualities alike much.
+    Rows without a number are left out.
+    """
+    scored = rows[np.isfinite(rows[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)).all(axis=1)]
+    first, second = (psi_of_roles(scored, *roles, scale) for roles in (("stereo", "anti"), ("anti", "stereo")))
+    if design.words:
+        kernel, measure = pd.Series(first, scored.index), PREFERS_UNPLEASANT
+    else:
+        he = (scored["stereo_value"].str.lower().isin(MALE)).to_numpy(dtype=np.bool_)
+        kernel, measure = pd.Series(np.where(he, first, second), scored.index), PREFERS_HE
+    halves = kernel.groupby([scored["target"], scored["valence"].fillna("")], sort=False).mean()
+    shares = halves.groupby(level=0, sort=False).mean()
+    return measure, {str(word): float(share) for word, share in shares.items()}
+
+
+def is_difference(figure: Figure) -> bool:
+    """Return whether a figure is of two senses: that of one config less that of another."""
+    return lookup(figure.estimand).presentation.contrasts
+
+
+def summarize_predictions(predictions: Sequence[Prediction]) -> str:
+    """Return how many correlations are shown: ``of 6 correlations with a model none is shown``; empty without any."""
+    if not predictions:
+        return ""
+    shown = [p for p in predictions if p.is_shown]
+    names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in shown), 4)
+    many = f"{len(shown)} {'are' if len(shown) > 1 else 'is'} shown: {names}" if shown else "none is shown"
+    return (
+        "Does an embedding's bias of words foretell the model's? "
+        f"Of {counted(len(predictions), 'correlation')} over words {many}. "
+        "Each is looked at by itself: of many, some intervals exclude 0 by chance. "
+        f"The model's side is, of each word, the {listed(dict.fromkeys(p.measure for p in predictions))}."
+    )

@@ -1,0 +1,361 @@
+"""The page of embeddings of senses: tests, words and dimensions, and whether they foretell models of text."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.atomic_files import read_plain
+from senseprobe.charts import Forest, ForestRow, Scatter
+from senseprobe.document import Cell, Document, Part, Section, Table, name_cells, table_section
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.reporting import figure_charts, notation
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.sense_comparison import (
+    Prediction,
+    SenseInputs,
+    column_of,
+    describe_correlation,
+    is_difference,
+    predict_models,
+    summarize_predictions,
+)
+from senseprobe.messages import listed
+from senseprobe.records import Figure
+from senseprobe.statistics import Correlation
+
+TESTS = {
+    "weat1": "Flowers vs Insects",
+    "weat2": "Instruments vs Weapons",
+    "weat7": "Math vs Art",
+    "weat8": "Science vs Art",
+    "weat9": "Physical vs Mental",
+}
+"""The association tests of Table 3 of Zhou, Kaneko and Bollegala (2022), in its order."""
+
+MOST_BYTES = 2**20  # of a record of WAT
+MOST_SENSES, MOST_SCATTERS, MOST_WORDS = 20, 6, 60
+
+TABLE_3 = (
+    "The rows are those of Table 3 of Zhou, Kaneko and Bollegala (2022). Its numbers do not stand beside ours: the "
+    "published code of its sense column computes +2 or -2 whatever the vectors are. Effects of tests and of words are "
+    "in standard deviations, positive for the stereotype; of nouns and verbs the number is a cosine with the direction "
+    "of gender, male-typed less female-typed occupations; WAT is a correlation."
+)
+SENSES = (
+    "At the level of senses a pair of words has the largest cosine over all pairs of their senses. Of two words with "
+    "more senses it is larger by chance alone, so compare sets only where their words have about as many senses."
+)
+GLOSSES = (
+    "Vectors that were built from glosses hold what lexicographers wrote of a sense, not how people use it: they show "
+    "that the computation works, and are no finding about a language."
+)
+LIMITS = (
+    GLOSSES,
+    "The largest cosine over pairs of senses grows with the number of senses, whatever these are.",
+    "The sets of words are small. An interval is over words like these, and p is of these very words.",
+    "Nearness of vectors is no behaviour: it does not say what a model writes or decides.",
+    "A correlation over words says nothing of why: a word's frequency can stand behind both sides.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WatRecord:
+    """The correlation of an embedding with the scores of a word association graph, as ``senseprobe wat`` states it."""
+
+    model: str
+    level: str
+    correlation: Correlation
+
+    @property
+    def column(self) -> str:
+        """The column of its embedding and level."""
+        return f"{self.model}, {self.level}"
+
+    @property
+    def text(self) -> str:
+        """Value and interval: ``+0.31 [+0.25, +0.37], 5,110 words``."""
+        r = self.correlation
+        ends = "" if r.low is None or r.high is None else f" [{r.low:+.2f}, {r.high:+.2f}]"
+        return "none" if r.value is None else f"{r.value:+.2f}{ends}, {r.pairs:,} words"
+
+
+def read_wat(path: Path) -> list[WatRecord]:
+    """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
+    try:
+        data = json.loads(read_plain(path, MOST_BYTES))
+        records = data["correlations"] if isinstance(data, Mapping) and "correlations" in data else data
+        return [
+            WatRecord(
+                str(record["model"]),
+                str(record["level"]),
+                Correlation(
+                    _number(record["correlation"]),
+                    _number(record["low"]),
+                    _number(record["high"]),
+                    int(record["pairs"]),
+                ),
+            )
+            for record in (records if isinstance(records, list) else [records])
+        ]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
+
+
+def _number(value: object) -> float | None:
+    if value is not None and not (isinstance(value, int | float) and -1 <= value <= 1):
+        raise ValueError(value)
+    return None if value is None else float(value)
+
+
+def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[Sequence[WatRecord]] = ()) -> Document:
+    """Return the page of results on vectors of senses or words, with models of text on the same rows beside them.
+
+    Raises ResultError where no result is on vectors.
+    """
+    inputs, records = SenseInputs.of(sources), [record for part in wat for record in part]
+    if not inputs.columns:
+        raise ResultError(
+            "no result is on vectors: score an embedding with -m weat, -m sc-weat-word or -m sc-weat-sense"
+        )
+    predictions = [*predict_models(inputs)]
+    sections = (
+        _build_overview(inputs, records),
+        _build_prediction_section(predictions),
+        _build_difference_section(inputs),
+        *_build_word_sections(inputs),
+        _build_dimension_section(inputs),
+        _build_sense_section(inputs),
+        Section("What this page does not say", LIMITS),
+    )
+    releases = dict.fromkeys(str(source.result.release["name"]) for source in sources)
+    names = dict.fromkeys(str(source.result.model["name"]) for source in (*inputs.tested, *inputs.placed))
+    return Document(
+        title=f"Senses in {listed(names)}",
+        subtitle=f"on {listed(releases)}",
+        warning="The words of these tests name groups beside insults.",
+        parts=(Part(title="", sections=tuple(filter(None, sections)), labels=inputs.columns),),
+        signatures=tuple(source.result.signature for source in sources),
+    )
+
+
+# --- Table 3 --------------------------------------------------------------------------------------------------------
+
+
+def _build_overview(inputs: SenseInputs, records: Sequence[WatRecord]) -> Section:
+    columns = tuple(dict.fromkeys((*inputs.columns, *(record.column for record in records))))
+    rows = [
+        (*name_cells(title), Cell.quiet(name), *(_build_test_cell(inputs, name, column) for column in columns))
+        for name, title in TESTS.items()
+    ]
+    if records:
+        by_column = {record.column: Cell.number(record.text) for record in records}
+        rows.append((*name_cells("WAT"), Cell.quiet("equation 4"), *(by_column.get(c, Cell("")) for c in columns)))
+    own = {
+        (figure.config, column_of(source)): figure
+        for source in inputs.placed
+        for figure in reversed(source.result.figures)
+        if figure.group is None and not is_difference(figure)
+    }
+    configs = dict.fromkeys(
+        f.config for s in inputs.placed for f in s.result.figures if (f.config, column_of(s)) in own
+    )
+    senses = {f.config: f.sense_type for f in own.values()}
+    rows += [
+        (
+            *name_cells(config),
+            Cell.quiet(f"sssb, {senses[config]}"),
+            *(_build_cell(own.get((config, c))) for c in columns),
+        )
+        for config in configs
+    ]
+    headings = ("what", "test", *columns)
+    missing = tuple(sentence for source in (*inputs.tested, *inputs.placed) for sentence in source.missing)
+    return Section(
+        "Words and senses", (TABLE_3, *dict.fromkeys(missing)), tables=(Table("Table 3", headings, tuple(rows)),)
+    )
+
+
+def _build_test_cell(inputs: SenseInputs, name: str, column: str) -> Cell:
+    """Return a test's effect in a column; of several configs or figures the first."""
+    sources = [source for source in inputs.tested if column_of(source) == column]
+    found = [figure for source in sources for figure in source.result.figures if figure.group == name]
+    if found:
+        return _build_cell(found[0])
+    return (
+        Cell("left out", "its words have no senses to compare, or were not scored") if sources else Cell("not scored")
+    )
+
+
+def _build_cell(figure: Figure | None) -> Cell:
+    if figure is None:
+        return Cell("")
+    remarks = filter(None, (notation.describe_test(figure), figure.note if figure.value is None else ""))
+    return Cell.number(notation.format_interval(figure), "; ".join(remarks))
+
+
+# --- Models of text -------------------------------------------------------------------------------------------------
+
+
+def _build_prediction_section(predictions: Sequence[Prediction]) -> Section:
+    rows = tuple(
+        (
+            *name_cells(p.config, p.embedding, p.model),
+            Cell.number("none" if p.correlation.value is None else f"{p.correlation.value + 0.0:+.2f}"),
+            Cell(describe_correlation(p.correlation)),
+            Cell.number(f"{len(p.words)}"),
+        )
+        for p in predictions
+    )
+    table = Table("Correlations over words", ("config", "embedding", "model", "r", "in words", "words"), rows)
+    title = "Does the embedding foretell the model?"
+    charts = tuple(_build_scatter(p) for p in predictions[:MOST_SCATTERS] if p.correlation.value is not None)
+    return Section(title, (summarize_predictions(predictions),), charts, (table,)) if rows else Section(title)
+
+
+def _build_scatter(prediction: Prediction) -> Scatter:
+    x, y = np.array(prediction.x), np.array(prediction.y) - 0.5
+    return Scatter(
+        title=f"{prediction.config}: {prediction.embedding} and {prediction.model}, {len(x)} words",
+        x_label="higher in the embedding",
+        y_label=f"above half: {prediction.measure}",
+        points=tuple(sorted({*zip(figure_charts.place(x), figure_charts.place(y), strict=True)})),
+    )
+
+
+def _build_difference_section(inputs: SenseInputs) -> Section:
+    rows = [
+        (
+            *name_cells(figure.config, column_of(source) if source in inputs.placed else source.label),
+            Cell(lookup(figure.estimand).title),
+            _build_cell(figure),
+        )
+        for source in (*inputs.placed, *inputs.models)
+        for figure in source.result.figures
+        if figure.group is None and is_difference(figure)
+    ]
+    rows.sort(key=lambda row: row[0].text)
+    text = (
+        "A figure of one sense of the same words less that of another. Those of an embedding are in its own unit, "
+        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes."
+    )
+    table = Table("One sense less another", ("contrast", "of", "figure", "difference"), tuple(rows))
+    return table_section("Two senses of a word", (text,), (table,))
+
+
+# --- Words, dimensions, senses --------------------------------------------------------------------------------------
+
+
+def _build_word_sections(inputs: SenseInputs) -> Iterator[Section]:
+    """Yield a section for each figure of words: a plot and a table of all words in all senses (Figure 3)."""
+    figures: dict[str, dict[tuple[str, str], dict[int, Figure]]] = {}
+    for source in inputs.placed:
+        for figure in source.result.figures:
+            if figure.group is not None:
+                row = figures.setdefault(figure.estimand, {}).setdefault((figure.group, figure.config), {})
+                row.setdefault(inputs.columns.index(column_of(source)), figure)
+    for estimand, by_word in figures.items():
+        rows = sorted(by_word.items())
+        table = Table(
+            "By word and sense",
+            ("word", "config", *inputs.columns),
+            tuple(
+                (*name_cells(*key), *(_build_cell(own.get(number)) for number in range(len(inputs.columns))))
+                for key, own in rows
+            ),
+            closed=len(rows) > MOST_WORDS,
+        )
+        charts = (_build_forest(rows[:MOST_WORDS], len(rows)),)
+        declared = lookup(estimand)
+        yield Section(f"Words: {declared.title}", tuple(filter(None, (declared.says,))), charts, (table,))
+
+
+def _build_forest(rows: Sequence[tuple[tuple[str, str], Mapping[int, Figure]]], of: int) -> Forest:
+    drawn = tuple(
+        ForestRow(label=f"{word}: {config}", marks=tuple(figure_charts.build_mark(f, n) for n, f in own.items()))
+        for (word, config), own in rows
+    )
+    return _with_axis(f"Words with intervals{f', {len(rows)} of {of}' if of > len(rows) else ''}", drawn)
+
+
+def _with_axis(title: str, rows: tuple[ForestRow, ...]) -> Forest:
+    """Return a forest with an axis around 0 that holds all marks with their intervals."""
+    marks = [mark for row in rows for mark in row.marks]
+    ends = [abs(end) for mark in marks for end in (mark.value, mark.low, mark.high) if end is not None]
+    limit = float(f"{1.05 * max([*ends, 0.1]):.2g}")
+    return Forest(title=title, rows=rows, low=-limit, high=limit, left="lower", right="higher")
+
+
+def _build_dimension_section(inputs: SenseInputs) -> Section:
+    """Return the effects by the number of dimensions, where the same was scored on embeddings of several (Figure 2)."""
+    found: dict[tuple[str, str, str], dict[int, Figure]] = {}
+    for source in (*inputs.tested, *inputs.placed):
+        dimensions = source.encoding.get("dimensions", "")
+        for figure in source.result.figures if dimensions.isdecimal() and len(dimensions) < 10 else ():
+            if (figure.group is None) == (source in inputs.placed) and not lookup(figure.estimand).variant_of:
+                key = (figure.group or figure.config, figure.estimand, source.encoding.get("level", "word"))
+                found.setdefault(key, {}).setdefault(int(dimensions), figure)
+    swept = {key: own for key, own in sorted(found.items()) if len(own) > 1}
+    sizes = sorted({size for own in swept.values() for size in own})
+    rows = tuple((*name_cells(*key), *(_build_cell(own.get(size)) for size in sizes)) for key, own in swept.items())
+    points = tuple(
+        ForestRow(label=f"{name}, {level}: {size} dimensions", marks=(figure_charts.build_mark(own[size]),))
+        for (name, _, level), own in swept.items()
+        for size in sorted(own)
+    )
+    table = Table("By dimensions", ("of", "figure", "level", *(f"{size} dimensions" for size in sizes)), rows)
+    chart = _with_axis("Effects by dimensions", points[:MOST_WORDS])
+    text = "The same words on embeddings of several sizes: what changes with the size is no property of the language."
+    return Section("Dimensions", (text,), (chart,), (table,)) if rows else Section("")
+
+
+def _build_sense_section(inputs: SenseInputs) -> Section:
+    """Return how many senses the words of a test have, and which senses made the largest cosines."""
+    counts, chosen = [], []
+    for source in (*inputs.tested, *inputs.placed):
+        words = source.words
+        if words is None or "target_sense" not in words.column_names:
+            continue
+        for (config, test), rows in words.to_pandas().groupby(["config", "test"], sort=False):
+            where = name_cells(column_of(source), str(test if config == test else f"{test}, {config}"))
+            if cells := [cell for side in ("target", "attribute") for cell in _count_senses(rows, side)]:
+                counts.append((*where, *cells))
+            chosen += [(number, (*where, *cells)) for number, cells in _rank_senses(rows)]
+    chosen.sort(key=lambda row: -row[0])
+    tables = (
+        Table("Senses a word, on average", ("embedding", "test", "targets", "attributes"), tuple(counts)),
+        Table(
+            "The senses that made the largest cosines most often",
+            ("embedding", "test", "sense", "of", "pairs"),
+            tuple(cells for _, cells in chosen[:MOST_SENSES]),
+            note=f"{MOST_SENSES} of {len(chosen)} words with several senses." if len(chosen) > MOST_SENSES else "",
+        ),
+    )
+    return table_section("Which senses", (SENSES,), tables)
+
+
+def _count_senses(rows: pd.DataFrame, side: str) -> Iterator[Cell]:
+    """Yield the mean number of senses of the words of each set of a side, in one cell; none where it is not known."""
+    words = rows.dropna(subset=[f"{side}_senses"]).drop_duplicates([f"{side}_role", side])
+    means = words.groupby(f"{side}_role", sort=True)[f"{side}_senses"].mean()
+    if len(means):
+        yield Cell(", ".join(f"{role} {mean:.1f}" for role, mean in means.items()))
+
+
+def _rank_senses(rows: pd.DataFrame) -> Iterator[tuple[int, tuple[Cell, ...]]]:
+    """Yield the sense of each word that was chosen most often, of words with several: in how many pairs, and cells."""
+    for side in ("target", "attribute"):
+        several = rows[(rows[f"{side}_senses"].fillna(0) > 1) & rows[f"{side}_sense"].notna()]
+        for word, own in several.groupby(side, sort=True):
+            counts = Counter(map(str, own[f"{side}_sense"]))
+            key, number = min(counts.items(), key=lambda item: (-item[1], item[0]))
+            senses = int(own[f"{side}_senses"].iloc[0])
+            yield (
+                number,
+                (Cell(key, kind="name"), Cell(f"{word}, {senses} senses"), Cell.number(f"{number} of {len(own)}")),
+            )

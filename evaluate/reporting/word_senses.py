@@ -1,0 +1,273 @@
+"""The senses of a word, and where an embedding of senses puts them: along a direction, and next to which others."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from senseprobe.charts import Forest, ForestRow, Mark
+from senseprobe.document import Cell, Document, Part, Section, Table
+from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models.vector_tables import VectorTable
+from senseprobe.lexicon import SenseEntry
+from senseprobe.messages import counted, listed
+from senseprobe.statistics import BoolArray, FloatArray, difference_direction
+
+MOST_NEIGHBOURS = 100
+BLOCK = 8192
+"""Vectors that are read at a time: of 2,048 numbers 128 MiB."""
+
+PERSONS = (
+    "The direction is the mean of male less female vectors over pairs of person senses (Zhou, Kaneko and Bollegala "
+    "2022, equation 8): positive is the male side. It holds all in which these words differ, and 0 is not known to "
+    "be free of bias."
+)
+LIMITS = (
+    "Nearness of vectors is no behaviour: it does not say what a model writes or decides.",
+    "Vectors that were built from glosses hold what lexicographers wrote of a sense, not how people use it.",
+)
+
+
+class SenseVectors(Protocol):
+    """An embedding of senses, as `SenseFile` is."""
+
+    name: str
+
+    def vectors(self, keys: Sequence[str]) -> FloatArray:
+        """Return the vectors of senses, a row of NaN for one that it lacks."""
+
+
+Blocks = Iterable[tuple[Sequence[str], FloatArray]]
+"""All keys of an embedding with their vectors, some thousands at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenderPair:
+    """The keys of two person senses that differ in gender: ``man%1:18:00::`` and ``woman%1:18:00::``."""
+
+    male: str
+    female: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSense:
+    """A sense; with an embedding its cosine with the direction, and its nearest senses with their cosines.
+
+    `gender` is None without an embedding, where that lacks the sense, and where it has no direction.
+    """
+
+    entry: SenseEntry
+    gender: float | None = None
+    nearest: tuple[tuple[str, float], ...] = ()
+    missing: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sense as ``senseprobe senses show --json`` prints it."""
+        near = [{"key": key, "cosine": cosine} for key, cosine in self.nearest]
+        return {**self.entry._asdict(), "gender": self.gender, "nearest": near, "missing": self.missing}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WordSenses:
+    """The senses of a word in WordNet's order.
+
+    - `embedding`: the name of the embedding; empty without one.
+    - `check`: the members of the pairs with ``male`` or ``female`` and their cosine with the direction of all pairs.
+    - `why`: what the direction lacks, so that it is made of fewer pairs, or of none; empty where it lacks nothing.
+    """
+
+    word: str
+    senses: tuple[PlacedSense, ...]
+    embedding: str = ""
+    check: tuple[tuple[str, str, float], ...] = ()
+    why: str = ""
+
+    @property
+    def on_their_side(self) -> int:
+        """How many members of the pairs are on their own side of the direction."""
+        return sum((cosine > 0) == (gender == "male") for _, gender, cosine in self.check)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe senses show --json`` prints."""
+        check = [{"key": key, "gender": gender, "cosine": cosine} for key, gender, cosine in self.check]
+        facts = {"embedding": self.embedding or None, "lacks": self.why or None}
+        return {"word": self.word, **facts, "senses": [sense.as_dict() for sense in self.senses], "check": check}
+
+    def lines(self) -> Iterator[str]:
+        """Yield what ``senseprobe senses show`` prints: a line for each sense, and below it its nearest senses."""
+        width = max(len(sense.entry.key) for sense in self.senses)
+        for sense in self.senses:
+            entry = sense.entry
+            cosine = f"  {_format_cosine(sense):>7}" if self.embedding else ""
+            yield f"{entry.key:<{width}}{cosine}  {entry.file}  {', '.join(entry.lemmas)}: {entry.gloss}"
+            if sense.nearest:
+                yield f"{'':<{width}}  nearest: {_format_nearest(sense)}"
+        yield from self.remarks()
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what the numbers depend on: senses that the embedding lacks, and the check of the direction."""
+        if lacking := [sense.entry.key for sense in self.senses if sense.missing]:
+            yield f"{self.embedding} lacks {listed(lacking)}"
+        if self.why:
+            yield f"{'the direction is of fewer pairs' if self.check else 'no direction of gender'}: {self.why}"
+        if self.check:
+            wrong = [key for key, gender, cosine in self.check if (cosine > 0) != (gender == "male")]
+            other = f"; on the other side: {listed(wrong)}" if wrong else ""
+            own = f"{self.on_their_side} of the {len(self.check)} senses that make it are on their side{other}"
+            yield f"the number is the cosine with the direction of gender (equation 8), positive: male; {own}"
+
+
+def place_senses(
+    shown: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[GenderPair], count: int
+) -> WordSenses:
+    """Return the senses of a word with their cosine with gender's direction, and the `count` nearest of each.
+
+    The `blocks` of the embedding are read once, and no more of it is kept than one. SenseprobeError where it has none
+    of the senses, and where `count` is not from 0 to `MOST_NEIGHBOURS`.
+    """
+    if not 0 <= count <= MOST_NEIGHBOURS:
+        raise SenseprobeError(f"{count} nearest senses: from 0 to {MOST_NEIGHBOURS} can be shown")
+    entries = [sense.entry for sense in shown.senses]
+    keys = [entry.key for entry in entries]
+    vectors = _scale(model.vectors(keys))
+    has = [bool(np.isfinite(vector).all()) for vector in vectors]
+    if not any(has):
+        raise SenseprobeError(
+            f"{model.name} has none of the {counted(len(keys), 'sense')} of {shown.word!r} in WordNet 3.0"
+        )
+    check, why, direction = _find_direction(model, pairs)
+    nearest = find_nearest(blocks, keys, vectors, count) if count else [()] * len(keys)
+    senses = tuple(
+        PlacedSense(entry, None if direction is None or not there else float(vector @ direction), near, not there)
+        for entry, vector, near, there in zip(entries, vectors, nearest, has, strict=True)
+    )
+    return WordSenses(word=shown.word, senses=senses, embedding=model.name, check=check, why=why)
+
+
+def _find_direction(
+    model: SenseVectors, pairs: Sequence[GenderPair]
+) -> tuple[tuple[tuple[str, str, float], ...], str, FloatArray | None]:
+    """Return the check of equation 8's direction, what it lacks, and the direction with length 1; None without one."""
+    members = np.stack([model.vectors([pair.male for pair in pairs]), model.vectors([pair.female for pair in pairs])])
+    has: BoolArray = np.asarray(np.isfinite(members).all(axis=2), dtype=np.bool_)
+    keys = [(pair.male, pair.female) for pair in pairs]
+    lacking = [keys[pair][side] for pair, side in np.argwhere(~has.T).tolist()]
+    why = f"{model.name} lacks {listed(lacking)}" if lacking else ""
+    whole = np.flatnonzero(has.all(axis=0)).tolist()
+    if not whole:
+        return (), why, None
+    direction = _scale(difference_direction(members[0, whole], members[1, whole])[None])[0]
+    if not np.isfinite(direction).all():
+        return (), "the two sides of the pairs have the same mean", None
+    check = tuple(
+        (keys[pair][side], gender, float(_scale(members[side, [pair]])[0] @ direction))
+        for side, gender in enumerate(("male", "female"))
+        for pair in whole
+    )
+    return check, why, direction
+
+
+def read_blocks(table: VectorTable) -> Iterator[tuple[Sequence[str], FloatArray]]:
+    """Yield all keys of a file with their vectors, `BLOCK` at a time, in the order of the file."""
+    rows = sorted((row, key) for key, row in table.vocabulary.rows.items())
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        yield [key for _, key in part], table.read([row for row, _ in part])
+
+
+def find_nearest(
+    blocks: Blocks, keys: Sequence[str], vectors: FloatArray, count: int
+) -> list[tuple[tuple[str, float], ...]]:
+    """Return for each vector of length 1 the keys of the `count` others with the largest cosine, and these cosines.
+
+    A key is never next to itself, and one without a vector next to none; of equal cosines the first keys are taken.
+    """
+    best: list[list[tuple[float, str]]] = [[] for _ in keys]
+    for names, block in blocks:
+        cosines = np.nan_to_num(vectors @ _scale(np.asarray(block, dtype=np.float64)).T, nan=-np.inf)
+        for own, row, found in zip(keys, cosines, best, strict=True):
+            last = np.partition(row, -count - 1)[-count - 1] if len(row) > count + 1 else -np.inf  # own is among them
+            places = np.flatnonzero((row >= last) & np.isfinite(row)).tolist()
+            found += [(-float(row[place]), names[place]) for place in places if names[place] != own]
+            found[:] = sorted(found)[:count]
+    return [tuple((key, -negative) for negative, key in found) for found in best]
+
+
+def _scale(vectors: FloatArray) -> FloatArray:
+    """Return vectors with length 1; NaN where a vector is zero, which has no direction."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: FloatArray = np.divide(vectors, lengths, out=np.full_like(vectors, np.nan), where=lengths > 0)
+    return unit
+
+
+def _format_cosine(sense: PlacedSense) -> str:
+    return "none" if sense.gender is None else f"{sense.gender + 0.0:+.3f}"
+
+
+def _format_nearest(sense: PlacedSense) -> str:
+    return ", ".join(f"{key} {cosine:.2f}" for key, cosine in sense.nearest)
+
+
+def build_word_page(shown: WordSenses) -> Document:
+    """Return the page of a word: its senses along the direction, and a table of them."""
+    rows = tuple(
+        ForestRow(
+            label=sense.entry.key,
+            note=sense.entry.gloss,
+            marks=(Mark(series=0, value=sense.gender, hollow=True, text=_format_cosine(sense)),),
+        )
+        for sense in sorted(shown.senses, key=lambda sense: -(sense.gender or 0.0))
+        if sense.gender is not None
+    )
+    ends = [0.1, *(abs(sense.gender) for sense in shown.senses if sense.gender is not None)]
+    limit = np.ceil(10 * max(ends)) / 10
+    plot = Forest(
+        title="Cosine of each sense with the direction of gender",
+        rows=rows,
+        low=-limit,
+        high=limit,
+        left="female side",
+        right="male side",
+    )
+    table = Table(
+        "Senses in WordNet's order",
+        ("sense", "file", "words", "definition", *(("cosine", "nearest senses") if shown.embedding else ())),
+        tuple(_build_row(shown, sense) for sense in shown.senses),
+    )
+    check = Table(
+        "The senses that make the direction",
+        ("sense", "gender", "cosine"),
+        tuple((Cell(k, kind="name"), Cell(g), Cell.number(f"{cosine:+.3f}")) for k, g, cosine in shown.check),
+        closed=True,
+    )
+    sections = (
+        Section(
+            "Senses",
+            tuple(f"{remark[0].upper()}{remark[1:]}." for remark in shown.remarks()),
+            (plot,) * bool(rows),
+            (table,),
+        ),
+        Section(
+            "What this does not say", (PERSONS, *LIMITS) * bool(shown.embedding), tables=(check,) * bool(check.rows)
+        ),
+    )
+    return Document(
+        title=f"Senses of {shown.word}",
+        subtitle=shown.embedding,
+        warning="Definitions are as WordNet has them, which also defines slurs.",
+        parts=(Part(title="", sections=tuple(filter(None, sections)), labels=(shown.embedding,)),),
+    )
+
+
+def _build_row(shown: WordSenses, sense: PlacedSense) -> tuple[Cell, ...]:
+    entry = sense.entry
+    placed = (Cell.number(_format_cosine(sense)), Cell(_format_nearest(sense))) if shown.embedding else ()
+    return (
+        Cell(entry.key, kind="name"),
+        Cell.quiet(entry.file),
+        Cell(", ".join(entry.lemmas)),
+        Cell(entry.gloss),
+        *placed,
+    )

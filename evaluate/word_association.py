@@ -1,0 +1,278 @@
+"""The word association test: the gender of words in people's associations, beside that in vectors.
+
+Du, Wu & Lan (2019) spread masses from male and female seeds over a graph of associations; Zhou, Kaneko & Bollegala
+(2022) correlate the scores of words there with those of embeddings, of words and of senses.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.association_graph import count_components, read_graph, read_scores, spread_masses
+from senseprobe.evaluate.measures import Measure
+from senseprobe.evaluate.models.encodings import VectorModel
+from senseprobe.evaluate.units import Unit
+from senseprobe.messages import listed
+from senseprobe.statistics import FloatArray, correlate
+
+MEASURES = (
+    Measure(
+        id="wat",
+        title="Word association test",
+        command="senseprobe wat GRAPH --vectors senses:FILE",
+        range=(-1, 1),
+        measure="Pearson's correlation over words",
+        direction="Higher: words that people associate with men are nearer to male words among the vectors too.",
+        paper="Zhou, Kaneko & Bollegala (2022); Du, Wu & Lan (2019)",
+        equation="(4); log(b_m / b_f) with F* = (1 - a)(I - aS)⁻¹ Y, S = D^-½ W D^-½",
+        says=(
+            "Masses spread from male and from female seeds over a graph of word associations; a word's score there is "
+            "the log of their ratio. Among vectors its score is the mean over pairs of its cosine with the male word "
+            "less that with the female one; of senses, with the largest cosine over pairs of senses. The correlation "
+            "of the two is over the words that have both, without the seeds."
+        ),
+        cannot_say=(
+            "Whether vectors are biased: it says that they order words as the associations of those who took part do, "
+            "who are volunteers on the Web, most of them native speakers of English. All scores come of the same ten "
+            "pairs, so words are not independent, and the interval, which takes them so, is too narrow. The score in "
+            "the graph has no zero, since the seeds of one side can have more links; and it depends on alpha and on "
+            "how the graph is made symmetric: two published lexica of the same words differ in 12,183 of 12,215 scores."
+        ),
+    ),
+)
+
+LEVELS = ("word", "sense")
+_MOST_NAMED = 1_000  # words in a record
+_TOP = 10
+_BLOCK = 500  # words whose cosines are in memory at once
+Pair = tuple[str, str]  # male, female
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How many words are concerned, and the names of the first thousand."""
+
+    count: int
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> "Words":
+        """Count and keep names."""
+        return cls(len(names), tuple(names[:_MOST_NAMED]))
+
+
+@dataclass(frozen=True, slots=True)
+class WatGraph:
+    """What a graph is, and what the walk reached.
+
+    - `words`, `edges`, `components`; `loops` and `no_responses` that were left out; `columns` that were read.
+    - `male_mass`, `female_mass`: sums over words; `residual` of the solution.
+    - words without a score: `unreached` by any seed, `only_male`, `only_female`, and `imprecise`, whose smaller mass is
+      below a thousand times the solution's error.
+    """
+
+    words: int
+    edges: int
+    components: int
+    loops: int
+    no_responses: int
+    columns: tuple[str, ...]
+    alpha: float
+    directed: bool
+    male_mass: float
+    female_mass: float
+    residual: float
+    unreached: Words
+    only_male: Words
+    only_female: Words
+    imprecise: Words
+
+
+@dataclass(frozen=True, slots=True)
+class WatCorrelation:
+    """The correlation of a model's scores at a level with those of a graph, over `pairs` words.
+
+    `seed_pairs` are those that the model's scores are of; `dropped` says why others are not; `missing` are words of the
+    graph that the model has no vector of, or that it refuses. `encoding` is the signature's.
+    """
+
+    model: str
+    level: str
+    encoding: str
+    weights: str
+    correlation: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    seed_pairs: tuple[Pair, ...]
+    dropped: tuple[str, ...]
+    missing: Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatResult:
+    """A word association test: scores by word, positive where male, and correlations.
+
+    `source` names the file and `seeds` are the pairs (male, female) that the walk starts from; `absent` are pairs of
+    which the graph lacks a word. `graph` is None where `source` is a lexicon of scores.
+    """
+
+    source: str
+    signature: str
+    scores: Mapping[str, float]
+    seeds: tuple[Pair, ...]
+    absent: tuple[str, ...]
+    graph: WatGraph | None
+    correlations: tuple[WatCorrelation, ...]
+
+    def rank(self) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """Return the ten most male and the ten most female words with their scores, without the seeds."""
+        seeds = {word for pair in self.seeds for word in pair}
+        ordered = sorted((score, word) for word, score in self.scores.items() if word not in seeds)
+        female, male = ordered[:_TOP], ordered[::-1][:_TOP]
+        return [(word, score) for score, word in male], [(word, score) for score, word in female]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all but the single scores, with what JSON has."""
+        male, female = self.rank()
+        return {
+            "source": self.source,
+            "signature": self.signature,
+            "seeds": [*map(list, self.seeds)],
+            "absent": [*self.absent],
+            "words": len(self.scores),
+            "graph": None if self.graph is None else asdict(self.graph),
+            "most_male": [[*pair] for pair in male],
+            "most_female": [[*pair] for pair in female],
+            "correlations": [asdict(correlation) for correlation in self.correlations],
+        }
+
+    @property
+    def lexicon(self) -> str:
+        """The scores as a lexicon: a word, a tab and its score in each line, words in order."""
+        return "".join(f"{word}\t{self.scores[word]!r}\n" for word in sorted(self.scores))
+
+
+def score_graph(path: Path, pairs: Sequence[Pair], *, alpha: float, directed: bool, version: str) -> WatResult:
+    """Return the scores log(b_m / b_f) of the words of a graph; `pairs` are the seeds, male and female.
+
+    A seed that the graph does not have as it is written is looked up in lower case; a pair of which it lacks one is
+    left out, and named. SenseprobeError where none is left, and as `read_graph` and `spread_masses`.
+    """
+    read = read_graph(path)
+    known = {*read.words}
+    found = [tuple(word if word in known else word.lower() for word in pair) for pair in pairs]
+    seeds = tuple((male, female) for male, female in found if {male, female} <= known)
+    absent = tuple(word for pair in found for word in pair if word not in known)
+    if not seeds:
+        raise SenseprobeError(f"{path}: has both words of none of the pairs: {listed('/'.join(p) for p in pairs)}")
+    sides = [[*dict.fromkeys(side)] for side in zip(*seeds, strict=True)]
+    masses = spread_masses(read, sides[0], sides[1], alpha, directed=directed)
+    words, (by_male, by_female) = np.array(read.words, dtype=object), masses.reached.T
+    facts = WatGraph(
+        words=len(words),
+        edges=int(read.counts.nnz),
+        components=count_components(read),
+        loops=read.loops,
+        no_responses=read.no_responses,
+        columns=read.columns,
+        alpha=alpha,
+        directed=directed,
+        male_mass=float(masses.male.sum()),
+        female_mass=float(masses.female.sum()),
+        residual=masses.residual,
+        unreached=Words.of([*words[~by_male & ~by_female]]),
+        only_male=Words.of([*words[by_male & ~by_female]]),
+        only_female=Words.of([*words[by_female & ~by_male]]),
+        imprecise=Words.of([*words[by_male & by_female & ~masses.usable]]),
+    )
+    way = f"directed={'yes' if directed else 'no'}|affinity={'W' if directed else 'W+Wt'}|norm=D^-1/2,D^-1/2"
+    signature = _sign("graph", read.sha256, f"columns={','.join(read.columns)}|alpha={alpha!r}|{way}", seeds, version)
+    scores = {str(words[place]): float(masses.scores[place]) for place in np.flatnonzero(masses.usable)}
+    return WatResult(str(path), signature, scores, seeds, absent, facts, ())
+
+
+def score_lexicon(path: Path, pairs: Sequence[Pair], *, version: str) -> WatResult:
+    """Return the scores that a lexicon states, in place of a graph's. SenseprobeError as `read_scores`."""
+    scores, sha256 = read_scores(path)
+    return WatResult(str(path), _sign("lexicon", sha256, "", pairs, version), scores, (*pairs,), (), None, ())
+
+
+def _sign(kind: str, sha256: str, way: str, seeds: Sequence[Pair], version: str) -> str:
+    listed_seeds = ",".join("/".join(pair) for pair in seeds)
+    parts = ("wat", f"{kind}={sha256}", way, f"seeds={listed_seeds}", f"senseprobe={version}")
+    return "|".join(filter(None, parts))
+
+
+def correlate_scores(
+    result: WatResult, model: VectorModel, level: str, pairs: Sequence[Pair], word_class: Callable[[str], str]
+) -> WatCorrelation:
+    """Correlate a model's scores (Zhou et al. 2022, equation 4) with a graph's, over words that both have.
+
+    Level ``sense`` takes the largest cosine over pairs of senses. `word_class` tells names and pronouns, which models
+    of senses refuse. Seeds are in no correlation. Raises ModelError where the model lacks the level.
+    """
+    encoding = model.encoding(level).text
+    seeds = {word for pair in (*pairs, *result.seeds) for word in pair}
+    refuses = getattr(model, "refuses", lambda _: "")
+    read = _largest_by_sense if level == "sense" else _cosines_of_words
+    used, dropped = [], []
+    for pair in pairs:
+        reasons = [refuses(word_class(word)) or ("no vector" if model.lacks(word) else "") for word in pair]
+        reason = next(filter(None, reasons), "")
+        dropped.append(f"{'/'.join(pair)} ({reason})") if reason else used.append(pair)
+    words = sorted(word for word in result.scores if word not in seeds)
+    able = [word for word in words if not refuses(word_class(word)) and not model.lacks(word)]
+    numbers = np.full((len(able), 2, len(used)), np.nan)
+    if used and able:
+        male, female = zip(*used, strict=True)
+        numbers = read(model, able, [*male, *female]).reshape(len(able), 2, len(used))
+    scores = (numbers[:, 0] - numbers[:, 1]).mean(axis=1) if used else np.full(len(able), np.nan)
+    scored = {word for word, score in zip(able, scores, strict=True) if math.isfinite(score)}
+    value, low, high, count = correlate(scores, [result.scores[word] for word in able])
+    return WatCorrelation(
+        model=model.name,
+        level=level,
+        encoding=encoding,
+        weights=model.identity.get("weights", ""),
+        correlation=value,
+        low=low,
+        high=high,
+        pairs=count,
+        seed_pairs=tuple(used),
+        dropped=tuple(dropped),
+        missing=Words.of([word for word in words if word not in scored]),
+    )
+
+
+def _cosines_of_words(model: VectorModel, words: Sequence[str], seeds: Sequence[str]) -> FloatArray:
+    """Return the cosine of each word with each seed, shape (words, seeds); NaN where a vector is missing."""
+    units = [Unit(word) for word in dict.fromkeys((*words, *seeds))]
+    vectors = {unit.text: vector for answers in model.encode("word", units, ()) for unit, vector in answers}
+    first, second = (_scale(np.array([vectors[word] for word in side], dtype=np.float64)) for side in (words, seeds))
+    return np.asarray(first @ second.T)
+
+
+def _largest_by_sense(model: Any, words: Sequence[str], seeds: Sequence[str]) -> FloatArray:  # noqa: ANN401 - SenseFile
+    """Return max_ij cos(s_i, a_j) over the senses of each word and of each seed, shape (words, seeds)."""
+    keys = [model.senses(seed) for seed in seeds]
+    starts = np.cumsum([0, *map(len, keys)])[:-1]
+    targets = _scale(model.vectors([key for several in keys for key in several]))
+    blocks = []
+    for start in range(0, len(words), _BLOCK):
+        senses = [model.senses(word) for word in words[start : start + _BLOCK]]
+        cosines = _scale(model.vectors([key for several in senses for key in several])) @ targets.T
+        by_word = np.fmax.reduceat(cosines, np.cumsum([0, *map(len, senses)])[:-1], axis=0)
+        blocks.append(np.fmax.reduceat(by_word, starts, axis=1))
+    return np.concatenate(blocks)
+
+
+def _scale(vectors: FloatArray) -> FloatArray:
+    """Return vectors with a length of one; NaN for those of zeros."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

@@ -1,0 +1,188 @@
+"""Embeddings of WordNet's senses that are made of its glosses: texts, vectors, bytes, and runs that were killed.
+
+Texts are held against NLTK's reading of WordNet, vectors against one text at a time through transformers itself.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nltk
+import numpy as np
+import pytest
+import tokenizers
+import torch
+from tests.commands import typing
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizer
+
+from senseprobe import api
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models import load
+from senseprobe.evaluate.models.gloss_vectors import build_senses, gloss_texts
+from senseprobe.evaluate.models.sense_vectors import SenseFile
+from senseprobe.lexicon.install import wordnet_in
+
+WORDS = "judge\nnurse\nice cream\nblack\nnonesuchword\n"
+
+# A program of its own: builds into the file of its first argument, and kills itself at a step of progress.
+BUILD = """
+import os, signal, sys
+from senseprobe import api
+encoder, out, words, most = sys.argv[1:]
+calls = []
+def progress(done, count):
+    calls.append(done)
+    if len(calls) == int(most):
+        os.kill(os.getpid(), signal.SIGKILL)
+api.build_senses(encoder, out, words=[words], pooling="mean", say=print, progress=progress)
+print(calls[0], len(calls))
+"""
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny BERT with room for any gloss."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("encoder") / "bert"
+    raw = tokenizers.BertWordPieceTokenizer()
+    raw.train_from_iterator(["a judge, or a nurse - of the black ice"] * 9, vocab_size=90, show_progress=False)
+    tokenizer = BertTokenizer(vocab=raw.get_vocab())
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.3, **sizes)
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    """A file of words."""
+    (tmp_path / "words.txt").write_text(WORDS)
+    return tmp_path / "words.txt"
+
+
+@pytest.fixture
+def wordnet(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """NLTK's WordNet."""
+    monkeypatch.setattr(nltk.data, "path", [str(wordnet_in(None)[1].parent.parent)])
+    yield nltk.corpus.wordnet
+    nltk.corpus.wordnet._unload()
+
+
+def test_texts_are_those_of_nltk(wordnet: object) -> None:
+    """LMMS's text of each member of each synset of the words, by NLTK; of all senses as many as UPSTREAM 1.4 says."""
+    synsets = {synset for word in ("judge", "ice_cream") for synset in wordnet.synsets(word)}  # type: ignore[attr-defined]
+    expected = {}
+    for synset in synsets:
+        names = [name.replace("_", " ") for name in synset.lemma_names()]
+        for lemma, name in zip(synset.lemmas(), names, strict=True):
+            expected[lemma.key()] = f"{name} - {' , '.join(names)} - {synset.definition()}"
+    assert gloss_texts(["judge", "ice cream", "nonesuchword"], examples=False) == (expected, ("nonesuchword",))
+    assert len(gloss_texts(None, examples=False)[0]) == 206_949
+    dire, _ = gloss_texts(["fateful%5:00:00:unfortunate:00"], examples=False)
+    assert {text.partition(" - ")[2].partition(" - ")[2] for text in dire.values()} == {
+        "(of events) having extremely unfortunate or dire consequences; bringing ruin"  # and no "; - Charles Darwin"
+    }
+    quoted, _ = gloss_texts(["nurse%2:29:00::", "x%1:00:00::"], examples=True)
+    assert quoted == {"nurse%2:29:00::": "nurse - nurse - try to cure by special care of treatment, of an illness or "
+                      "injury; He nursed his cold with Chinese herbs"}  # fmt: skip
+
+
+def test_vectors_are_means_of_tokens(encoder: Path, words: Path, tmp_path: Path) -> None:
+    """Each gloss by itself through transformers in float64; rounded to 2^-18 of the largest number of a vector."""
+    built = api.build_senses(encoder, tmp_path / "s.safetensors", words=[words], pooling="mean")
+    assert built.without == ("nonesuchword",)
+    texts, _ = gloss_texts([*WORDS.splitlines(), *_gendered()], examples=False)
+    model = SenseFile.load(f"senses:{built.file}")
+    assert [*model.table.vocabulary.rows] == sorted(texts)
+    assert model.senses("nonesuchword") == ()
+    tokenizer, body = AutoTokenizer.from_pretrained(encoder), AutoModel.from_pretrained(encoder).double()
+    for key in ("judge%1:18:00::", "black%3:00:01::", "ice_cream%1:13:00::", "gal%1:18:00::"):
+        tokens = tokenizer(texts[key], return_tensors="pt")
+        with torch.inference_mode():
+            hidden = body(**tokens).last_hidden_state[0]
+        naive = hidden[1:-1].mean(dim=0).numpy()  # without [CLS] and [SEP]
+        [vector] = model.vectors([key])
+        assert np.abs(vector - naive).max() <= np.abs(naive).max() * 2.0**-18
+        assert np.abs(vector - naive).max() > 0
+
+
+def _gendered() -> list[str]:
+    """The words of equation 8's pairs, which are always made (VECTORS.md)."""
+    return ["man", "boy", "father", "son", "guy", "male", "woman", "girl", "mother", "daughter", "gal", "female"]
+
+
+def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the folder of the encoder, the tokens of a forward pass, the threads, and the order of words."""
+    copied, other = tmp_path / "copy", tmp_path / "other.txt"
+    shutil.copytree(encoder, copied)
+    other.write_text("".join(sorted(WORDS.splitlines(keepends=True))))
+    first = api.build_senses(encoder, tmp_path / "1.safetensors", words=[words])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    second = api.build_senses(copied, tmp_path / "2.safetensors", words=[other])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    model = load(str(encoder), ability="vectors", dtype="float64", batch_tokens=64)
+    chosen = [*WORDS.splitlines(), *_gendered()]
+    torch.set_num_threads(2)
+    try:
+        third = build_senses(
+            model, tmp_path / "3.safetensors", chosen, examples=False, version=first.metadata["senseprobe"], warn=print
+        )
+    finally:
+        torch.set_num_threads(1)
+    assert len({built.file.read_bytes() for built in (first, second, third)}) == 1
+    assert str(tmp_path) not in json.dumps(dict(first.metadata))
+
+
+def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path) -> None:
+    """Killed after the second forward pass, there is no file; then only the rest is encoded, to the same bytes."""
+
+    def run(out: str, most: int, cache: str) -> subprocess.CompletedProcess[str]:
+        arguments = [str(encoder), str(tmp_path / out), str(words), str(most)]
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / cache), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", BUILD, *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    killed = run("a.safetensors", 3, "cache")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "words.txt"]
+    resumed, whole = run("a.safetensors", 0, "cache"), run("b.safetensors", 0, "new")
+    (done, passes), (first, all_passes) = (map(int, run.stdout.split()) for run in (resumed, whole))
+    assert passes == all_passes - 2  # the first step is what has no vector, and no forward pass
+    assert done > first
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def test_commands(
+    encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What is printed of an embedding that was made; an existing file stays."""
+    typed, out = typing(monkeypatch, capfd), tmp_path / "s.safetensors"
+    build = ("senses", "build", "--encoder", str(encoder), "-o", str(out), "--words", str(words))
+    done = typed(*build)
+    assert done.code == 0, done.err
+    assert "not in WordNet: nonesuchword" in done.err
+    assert "no embedding that anybody published" in done.out
+    before = out.read_bytes()
+    again = typed(*build)
+    assert (again.code, "exists: name a new file" in again.err, out.read_bytes()) == (2, True, before)
+    assert "lemma - lemma , lemma - definition" in typed("vectors", f"senses:{out}").out
+    summary = typed("vectors", f"senses:{out}", "--json").told
+    assert summary["metadata"]["encoder_dtype"] == "float64"
+    assert (summary["header"], summary["unknown"], summary["count"]) == ("", 0, summary["wordnet"]["data files"][0])
+
+
+def test_nothing_to_make(encoder: Path, tmp_path: Path, tiny_models: dict[str, Path]) -> None:
+    """Words that WordNet lacks are no embedding, nor is one of an encoder with 96 positions whole."""
+    short = load(str(tiny_models["bert"]), ability="vectors", dtype="float64")
+    with pytest.raises(ModelError, match=r"no vector for [0-9]+ glosses, .*too long for the model"):
+        build_senses(short, tmp_path / "s", ["black"], examples=False, version="", warn=print)
+    model = load(str(encoder), ability="vectors", dtype="float64")
+    with pytest.raises(ModelError, match="WordNet has none of the words"):
+        build_senses(model, tmp_path / "s", ["nonesuchword"], examples=False, version="", warn=print)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # --- rows without a number ------------------------------------------------------------------------------------------
 
 FIRST = 3  # unscored rows of each reason whose ids a result has
+MOST_REASONS = 20
+_OTHERS = "other reasons, such as: {}"
 
 
 def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str, dict[str, Any]]:
@@ -39,6 +41,9 @@ def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str,
     for row, unit in gaps:
         ids.setdefault(reasons[unit], []).append(row)
     order = sorted(ids.items(), key=lambda item: (-len(item[1]), item[0]))
+    if len(order) > MOST_REASONS:  # a word each, of vectors of words
+        rest = order[MOST_REASONS - 1 :]
+        order[MOST_REASONS - 1 :] = [(_OTHERS.format(rest[0][0]), [row for _, rows in rest for row in rows])]
     return {reason: {"rows": len(rows), "first": rows[:FIRST]} for reason, rows in order}
 
 
@@ -179,7 +184,7 @@ def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextT
     starts = range(0, max(1, len(table)), _WINDOW)
     parts = [_flags(table.iloc[start : start + _WINDOW], list(dict.fromkeys(roles)), tokens) for start in starts]
     unknown, same, unequal, first = (np.concatenate(flags) for flags in zip(*parts, strict=True))
-    if not kind.pairs:
+    if not kind.pairs or scorer.level:
         return Fitness(rows=len(table), unknown=int(unknown.sum()))
     scores = table[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
     scored = np.isfinite(scores).all(axis=1)

@@ -8,6 +8,7 @@ import pandas as pd
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, of_sample
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import Scale
@@ -25,21 +26,25 @@ def figures_of(
     estimands: Sequence[str] = (),
     drawn: bool = False,
     words: pd.DataFrame | None = None,
+    instead: tuple[str, ...] = (),
 ) -> tuple[Figure, ...]:
     """Return every figure of every config, then the sense contrasts whose two sides are there.
 
     `scored` holds rows of the release with scores, by config; `words` the cosines of the words of association tests.
-    `estimands` are added to those of the designs, for configs that have rows of their kind. Where the rows were
+    `estimands` are added to those of the designs, for configs that have rows of their kind; `instead` are the figures
+    of a scorer that has its own, and which are no preferences (`Scorer.estimands`). Where the rows were
     `drawn`, figures say what a sample can (`of_sample`).
     """
     results: list[Figure] = []
     for name, rows in scored.items():
         design = release.design(name)
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
-        design = replace(design, estimands=tuple(dict.fromkeys([*listed_by(design), *more])))
+        design = replace(design, estimands=tuple(dict.fromkeys([*(instead or listed_by(design)), *more])))
         own = None if words is None else words[words["config"] == name]
         results += figures(rows, design, name, seed=seed, scale=scale, words=own)
-    for contrast in release.manifest.contrasts:
+    if instead:
+        results += SENSE_DIFFERENCE.compute_all(release.manifest.contrasts, results, scored, words)
+    for contrast in release.manifest.contrasts if not instead else ():
         if contrast.a in scored and contrast.b in scored:
             a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))
             results.append(contrast_figure(contrast, *a, *b, seed=seed, scale=scale))

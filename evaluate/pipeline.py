@@ -3,7 +3,7 @@
 release -> rows -> distinct units -> stored answers -> forward passes -> table -> figures -> result
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +28,7 @@ from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import COSINES
+from senseprobe.evaluate.scorers.senses import SENSE_COSINES, leave_refused
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
 from senseprobe.release.release import Release
@@ -130,7 +131,8 @@ def score(
     requested = [get(name) for name in dict.fromkeys(scorers)]
     job.check_estimands()
     check_out(job, source.name, options.out)
-    fitting = fitting_scorers(source, requested) if requested else default_scorers(ability_for(source, job))
+    kinds = {*job.kinds.values()}
+    fitting = fitting_scorers(source, requested) if requested else default_scorers(ability_for(source, job), kinds)
     scored = {name for scorer in fitting for name in job.configs(scorer)}
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
@@ -167,11 +169,12 @@ def ability_for(source: ModelSource, job: ScoringJob) -> str:
     return "vectors" if {*job.kinds.values()} == {"association"} else models.ability_of_source(source)
 
 
-def default_scorers(ability: str) -> list[Scorer]:
-    """Return the first scorer that is declared for an ability, of vectors all. ModelError where none is."""
+def default_scorers(ability: str, kinds: Container[str] = ()) -> list[Scorer]:
+    """Return the first scorer of an ability, of vectors all for rows of `kinds`. ModelError where there is none."""
     fitting = [scorer for scorer in SCORERS.values() if scorer.ability == ability]
     if not fitting:
         raise ModelError(f"no scorer asks for {models.title_of(ability)}")
+    fitting = [scorer for scorer in fitting if scorer.kind in kinds] or fitting
     return fitting if fitting[0].level else fitting[:1]
 
 
@@ -209,12 +212,14 @@ def _run_scorers(
     """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
     model = open_model(source, scorers[0].ability)
     runs: list[RunResult] = []
-    offered = _offered(scorers, model, job.levels)
+    offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
     for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
         scorer.identity(model)
     for scorer in offered:
         with options.store(model, scorer) as store:
-            run_scorer = partial(run, model=model, scorer=scorer.id, store=store, progress=options.progress)
+            run_scorer = partial(
+                run, model=model, scorer=scorer.id, store=store, progress=options.progress, warn=options.warn
+            )
             probe = write(run_scorer(job), options.out)
             runs.append(RunResult(probe, job))
             if control is None or not is_probe(probe):
@@ -234,11 +239,17 @@ def _run_scorers(
 
 
 def run(
-    job: ScoringJob, model: "Model", scorer: str, *, store: Store | None = None, progress: Progress | None = None
+    job: ScoringJob,
+    model: "Model",
+    scorer: str,
+    *,
+    store: Store | None = None,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Result:
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
-    units = answered_units(job, model, declared, store, progress)
+    units = answered_units(job, model, declared, store, progress, warn)
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     designs = {name: job.release.design(name) for name in job.kinds}
@@ -251,12 +262,23 @@ def run(
 
 
 def answered_units(
-    job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None = None, progress: Progress | None = None
+    job: ScoringJob,
+    model: "Model",
+    scorer: Scorer,
+    store: Store | None = None,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> UnitTable:
-    """Return the units of a job's rows with the numbers of a model. ModelError where that has another ability."""
+    """Return the units of a job's rows with the numbers of a model. ModelError where that has another ability.
+
+    `warn` hears which tests are left out since their words cannot be looked up among senses.
+    """
     if scorer.ability != model.ability:
         raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
-    units = units_of_rows(job, scorer, rows_of(job, scorer), scorer.width(model))
+    rows, refused = leave_refused(rows_of(job, scorer), model)
+    for reason, tests in refused.items():
+        warn(f"{scorer.id} leaves out {', '.join(tests)}: {reason}")
+    units = units_of_rows(job, scorer, rows, scorer.width(model))
     if store is not None:
         units.add_answers(scorer.finish(store.load(units.units).items()))
     done, progress = units.done, progress or (lambda _done, _total: None)
@@ -275,7 +297,10 @@ def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
     """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set."""
     release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
     if job.limit is None:
-        return {**scorer.select({name: release.table(name, spans=spans) for name in names})}
+        try:
+            return {**scorer.select({name: release.table(name, spans=spans) for name in names})}
+        except SenseprobeError as error:
+            raise SenseprobeError(f"{release.manifest.name}: {error}") from None
     kind, designs = KINDS[scorer.kind], {name: release.design(name) for name in names}
     cells = {name: kind.cell_columns(design, design_schema(design).names) for name, design in designs.items()}
     parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
@@ -323,10 +348,16 @@ def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, mo
             estimands=job.estimands,
             drawn=limit is not None,
             words=words,
+            instead=scorer.estimands,
         ),
         rows=rows[["config", *columns]],
-        words=None if words is None else pa.Table.from_pandas(words, COSINES, preserve_index=False),
+        words=None if words is None else _words_table(words),
     )
+
+
+def _words_table(words: pd.DataFrame) -> pa.Table:
+    schema = SENSE_COSINES if "target_sense" in words else COSINES
+    return pa.Table.from_pandas(words, schema, preserve_index=False)
 
 
 # --- what a coarse number format turns around -----------------------------------------------------------------------

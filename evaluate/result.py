@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import Fitness
+from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import KINDS
@@ -40,7 +40,6 @@ and `readings` to a figure.
 MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
-MAX_REASONS = 1_000  # a reason may name a word: more than the tests of association have
 MAX_CONFIGS = 10_000
 MAX_POINTS = 1e9  # of a figure, which has 100 at most, or is a plug-in's
 
@@ -337,7 +336,7 @@ class _Form(_Part):
     limit: Annotated[int | None, Field(ge=1)]
     date: Annotated[str | None, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = None
     coarse: _Coarse | None = None
-    unscored: Annotated[dict[str, _Unscored], Field(max_length=MAX_REASONS)] = {}
+    unscored: Annotated[dict[str, _Unscored], Field(max_length=MOST_REASONS)] = {}
     fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}
     figures: tuple[Figure, ...]
 

@@ -15,6 +15,7 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.result import Result, tokens_path, words_path
 from senseprobe.evaluate.scorers.association import COSINES
+from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
 from senseprobe.evaluate.units import KINDS
 from senseprobe.release.parquet import bounded_parquet, memory_cap
@@ -60,9 +61,10 @@ def read_words(path: Path, result: Result) -> pa.Table | None:
     with open_table(path, result, MAX_WORDS_BYTES) as file:
         if file is None:
             return None
-        if file.schema_arrow.remove_metadata() != COSINES:
-            raise ResultError(f"{path} is no table of words: expected the columns {', '.join(COSINES.names)}")
-        return pa.Table.from_batches(read_batches(file, path, MAX_WORDS_BYTES), COSINES)
+        schema = SENSE_COSINES if "target_sense" in file.schema_arrow.names else COSINES
+        if file.schema_arrow.remove_metadata() != schema:
+            raise ResultError(f"{path} is no table of words: expected the columns {', '.join(schema.names)}")
+        return pa.Table.from_batches(read_batches(file, path, MAX_WORDS_BYTES), schema)
 
 
 @contextmanager

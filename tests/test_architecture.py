@@ -143,7 +143,12 @@ LISTING_ESTIMANDS = {
     "generator.kinds.association", "generator.kinds.contrast", "generator.kinds.inference", "generator.schema",
     "importers.draft", "importers.sentence_pairs", "importers.sssb", "importers.stereoset",
 }  # fmt: skip
-OTHER_MEANINGS = {"annotation.annotators", "evaluate.scorers.association", "generator.checks.codes"}
+OTHER_MEANINGS = {
+    "annotation.annotators",
+    "evaluate.scorers.association",
+    "evaluate.scorers.senses",
+    "generator.checks.codes",
+}
 
 
 def test_nobody_compares_the_name_of_an_estimand() -> None:

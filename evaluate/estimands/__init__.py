@@ -14,6 +14,7 @@ They are in a registry by id, ours in order of print, then those of plug-ins, wh
     nn, fn, t, accuracy   of rows of inference                            nli.py
     gap, gap:NAME         of rows of inference with words to compare      gap.py
     weat                  of association tests                            association.py
+    sc-weat, gender-direction, sense-difference   of vectors on contrasts senses.py
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
 `stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is not
@@ -40,6 +41,7 @@ from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
 from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
 from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
 from senseprobe.evaluate.estimands.sense_contrast import CONTRAST_ESTIMANDS, CONTRASTS, MATCHED_CONTRAST, UNMATCHED
+from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WEAT_PUBLISHED, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Contrast, Design, Figure
@@ -89,14 +91,14 @@ CATALOGUE = Registry(
     "estimand",
     (
         *(*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS),
-        *(*NLI_ESTIMANDS, *WEAT_ESTIMANDS),
+        *(*NLI_ESTIMANDS, *WEAT_ESTIMANDS, WEAT_PUBLISHED, *SENSE_ESTIMANDS),
     ),
     _admit,
 )
 """All estimands by id, in order of print: ours, then those of plug-ins."""
 
 
-FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS)
+FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, WORDS)
 """The families of tests of single models, but for that of all configs whose polarity is permuted."""
 
 

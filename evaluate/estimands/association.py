@@ -154,7 +154,7 @@ class Weat(Estimand):
         none: dict[str, Any] = {"value": None, "note": f"no word of {lacking} has a vector"}
         fields = none if lacking else self._effect(words, scope)
         fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "")
-        facts = {"identity": identity_of(rows), "missing": words.missing}
+        facts = {"identity": identity_of(rows), "missing": words.missing, "senses": mean_senses(table)}
         return self._figure(name, scope, levels, lost, **fields, **facts)
 
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
@@ -287,6 +287,16 @@ def _no_interval(words: TestWords) -> str:
     """Return why a test has no interval."""
     few = min(map(len, words.has.values())) < FEWEST_LEVELS
     return f"{NOT_ESTIMABLE} {f'from under {FEWEST_LEVELS} words in a set' if few else 'where no word scatters'}"
+
+
+def mean_senses(words: pd.DataFrame) -> dict[str, float]:
+    """Return how many senses the words of each set have on average; empty where words were compared, not senses."""
+    if "target_sense" not in words or words["target_sense"].isna().all():
+        return {}
+    sides = [words[[f"{side}_role", side, f"{side}_senses"]].to_numpy() for side in ("target", "attribute")]
+    counts = {(role, word): count for side in sides for role, word, count in side if not pd.isna(count)}
+    means = {name: [count for (role, _), count in counts.items() if role == name] for name in SETS}
+    return {name: round(float(np.mean(own)), 2) for name, own in means.items() if own}
 
 
 def _turned(words: TestWords) -> str:

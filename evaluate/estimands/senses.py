@@ -1,95 +1,410 @@
 """Figures of sense embeddings and of vectors on contrasts: single-category association tests.
 
-Nothing here is a preference: cosines say how near a word lies to words of praise and blame.
+Nothing here is a preference: cosines say how near a word lies to words of praise and blame, or to one side of a gender
+direction.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.association import compute_effect, with_corrected
+from senseprobe.evaluate.estimands.association import TestWords, Weat, compute_effect, with_corrected
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
-from senseprobe.records import Figure
-from senseprobe.statistics import FloatArray, division_p, single_category_interval
+from senseprobe.evaluate.estimands.multiple_testing import Family
+from senseprobe.records import Contrast, Figure
+from senseprobe.statistics import (
+    CONFIDENCE,
+    Ends,
+    FloatArray,
+    division_p,
+    mean_effect_interval,
+    mean_interval,
+    published_sense_effect,
+    shared_effect_difference,
+    single_category_interval,
+)
+
+_UNREAD = "nobody knows how near an unbiased embedding has it: compare words, senses and embeddings on it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SingleCategory(Estimand):
-    """How much nearer a word lies to unpleasant attributes, A, than to pleasant ones, B."""
+class Nearness(Estimand):
+    """A figure of the cosines of a config's targets; each word has one, as a group."""
 
+    no_parts: ClassVar[str] = "its cosines are of all words of a config"
     p_is_permuted: ClassVar[bool] = True
-    measure: ClassVar[str] = "standard deviations"
-    decimals: ClassVar[int] = 2
     replay_tolerance: ClassVar[float] = 1e-3
 
-    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return the figure of a config, and one for each of its words, from their cosines (`Scope.words`)."""
-        if scope.words is None or scope.words.empty:
-            return []
-        groups = scope.words.groupby("target", sort=True)
-        words = with_corrected([self._word(str(name), own, scope) for name, own in groups])
-        return [self._config(words, scope), *words]
-
-    def _word(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
-        """Return d(w), the effect of equations 2 and 3 of Zhou et al. (2022) for one word, with interval and p."""
-        has = np.isfinite(table["cosine"].to_numpy(dtype=np.float64))
-        sides = {side: table["attribute_role"] == side for side in "AB"}
-        a, b = (table.loc[own & has, "cosine"].to_numpy(dtype=np.float64) for own in sides.values())
-        missing = {side: tuple(table.loc[own & ~has, "attribute"]) for side, own in sides.items()}
-        value = compute_effect(a, b) if len(a) and len(b) else None
-        figure = Figure(
-            config=scope.config,
-            sense_type=scope.design.sense_type,
-            estimand=self.id,
-            group=name,
-            value=value,
-            rows=len(table),
-            scored=int(has.sum()),
-            unscored=int((~has).sum()),
-            ties=0,
-            levels={"A": len(a), "B": len(b)},
-            missing={side: own for side, own in missing.items() if own},
-            definition=self.definition,
-        )
-        return figure if value is None else self._tested(figure, a, b, scope)
-
-    def _tested(self, figure: Figure, a: FloatArray, b: FloatArray, scope: Scope) -> Figure:
-        """Return the figure of a word with its interval over attributes, and the p of divided attributes."""
-        ends = single_category_interval(a, b, scope.confidence)
-        tested = division_p(a, b, two_sided=True)
-        interval: dict[str, Any] = {"low": ends[0], "high": ends[1], "method": "jackknife"} if ends else {}
-        p_low = None if tested.low == tested.high else tested.low
-        fields: dict[str, Any] = {"p": tested.high, "p_low": p_low, "p_least": tested.least, **interval}
-        return replace(figure, note="" if ends else NOT_ESTIMABLE, **fields)
-
-    def _config(self, words: list[Figure], scope: Scope) -> Figure:
-        """Return the mean over the words that have an effect."""
-        values = [figure.value for figure in words if figure.value is not None]
-        counts = {name: sum(getattr(figure, name) for figure in words) for name in ("rows", "scored", "unscored")}
+    def figure_of_words(self, group: str | None, rows: pd.DataFrame, scope: Scope, **fields: Any) -> Figure:  # noqa: ANN401
+        """Return a figure of some rows of a table of words."""
+        scored = int(np.isfinite(rows["cosine"].to_numpy(dtype=np.float64)).sum())
         return Figure(
             config=scope.config,
             sense_type=scope.design.sense_type,
             estimand=self.id,
-            value=float(np.mean(values)) if values else None,
+            group=group,
+            rows=len(rows),
+            scored=scored,
+            unscored=len(rows) - scored,
             ties=0,
-            levels={"words": len(values)},
-            note=joined(NOT_ESTIMABLE, NO_NEUTRAL),
+            definition=self.definition,
+            **fields,
+        )
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return none: see `no_parts`."""
+        return []
+
+    def planned_half_width(self, design: Any, levels: Mapping[str, int], rows: int) -> float | None:  # noqa: ANN401
+        """Return None: it depends on the cosines."""
+        return None
+
+
+def _interval_fields(ends: Ends | None, method: str) -> dict[str, Any]:
+    """Return the fields of a figure with the ends of its interval."""
+    return {"low": ends[0], "high": ends[1], "method": method} if ends else {}
+
+
+def _has_values(words: pd.DataFrame | None) -> bool:
+    """Return whether targets are compared with values of both sides, and not with a direction."""
+    return words is not None and bool((words["attribute_role"] == "B").any())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SingleCategory(Nearness):
+    """How much nearer a word lies to unpleasant attributes, A, than to pleasant ones, B."""
+
+    measure: ClassVar[str] = "standard deviations"
+    decimals: ClassVar[int] = 2
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return the figure of a config, and one for each of its words, from their cosines (`Scope.words`)."""
+        if scope.words is None or not _has_values(scope.words):
+            return []
+        groups = scope.words.groupby("target", sort=True)
+        words = with_corrected([self._word(str(name), own, scope) for name, own in groups])
+        return [self._config(words, scope.words, scope), *words]
+
+    def _word(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
+        """Return d(w), the effect of equations 2 and 3 of Zhou et al. (2022) for one word, with interval and p."""
+        means = table.groupby(["attribute_role", "attribute"], sort=False)["cosine"].mean()
+        sides = {side: means.xs(side) if side in means.index else means.iloc[:0] for side in "AB"}
+        a, b = (own.dropna().to_numpy(dtype=np.float64) for own in sides.values())
+        missing = _missing(table)
+        value = compute_effect(a, b) if len(a) and len(b) else None
+        fields: dict[str, Any] = {} if value is None else self._tested(a, b, scope)
+        lacking = " and ".join(side for side, own in zip("AB", (a, b), strict=True) if not len(own))
+        alike = "all values lie equally near" if value is None else ""
+        note = f"{name} has no vector" if "X" in missing else f"no word of {lacking} has a vector" if lacking else alike
+        return self.figure_of_words(
+            name,
+            table,
+            scope,
+            value=value,
+            levels={"A": len(a), "B": len(b)},
+            missing=missing,
+            **{"note": note, **fields},
+        )
+
+    def _tested(self, a: FloatArray, b: FloatArray, scope: Scope) -> dict[str, Any]:
+        """Return the fields of a word's interval over attributes, and the p of divided attributes."""
+        ends = single_category_interval(a, b, scope.confidence)
+        tested = division_p(a, b, two_sided=True)
+        p_low = None if tested.low == tested.high else tested.low
+        p = {"p": tested.high, "p_low": p_low, "p_least": tested.least}
+        return {**p, **_interval_fields(ends, "jackknife"), "note": "" if ends else NOT_ESTIMABLE}
+
+    def _config(self, figures: Sequence[Figure], words: pd.DataFrame, scope: Scope) -> Figure:
+        """Return the mean over the words that have an effect, with the interval over words, A and B."""
+        values = [figure.value for figure in figures if figure.value is not None]
+        cosines, n_a = cosine_table(words)
+        ends = mean_effect_interval(cosines, n_a, scope.confidence) if len(cosines) == len(values) else None
+        return self.figure_of_words(
+            None,
+            words,
+            scope,
+            value=float(np.mean(values)) if values else None,
+            levels={"words": len(values), "A": n_a, "B": cosines.shape[1] - n_a},
+            note=joined("" if ends else NOT_ESTIMABLE, NO_NEUTRAL),
+            **_interval_fields(ends, "jackknife"),
+        )
+
+
+def _missing(words: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return what has no vector of the words of one target, by set: words, or sense keys; X is the target alone."""
+    lost = words[words["cosine"].isna()]
+    names = {side: lost[f"{side}_sense"].fillna(lost[side]) for side in ("target", "attribute")}
+    if len(lost) == len(words):
+        return {"X": tuple(dict.fromkeys(map(str, names["target"])))}
+    by_set = names["attribute"].groupby(lost["attribute_role"])
+    return {str(side): tuple(dict.fromkeys(map(str, own))) for side, own in by_set}
+
+
+def cosine_table(words: pd.DataFrame) -> tuple[FloatArray, int]:
+    """Return the cosines of targets with the attributes, those of A first, and how many these are: (words, A + B).
+
+    Words and attributes without any number are left out; of a word with several senses it is the mean.
+    """
+    keys = ["attribute_role", "attribute"]
+    table = words.pivot_table("cosine", "target", keys, dropna=False).sort_index(axis=1)
+    table = table.dropna(how="all").dropna(how="all", axis=1)
+    return table.to_numpy(dtype=np.float64), int((table.columns.get_level_values(0) == "A").sum())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenderDirection(Nearness):
+    """On which side of the gender direction of equation 8 words lie, and whether that is their stereotype's."""
+
+    measure: ClassVar[str] = "cosine"
+    decimals: ClassVar[int] = 2
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return the figure of a config, and one for each of its words, from their cosines (`Scope.words`)."""
+        if scope.words is None or scope.words.empty or _has_values(scope.words):
+            return []
+        words = []
+        for name, own in scope.words.groupby("target", sort=True):
+            cosines = own["cosine"].dropna()
+            keys = {key: len(own) for key in ("senses",) if own["target_sense"].notna().any()}
+            value = float(cosines.mean()) if len(cosines) else None
+            note = "" if len(cosines) else f"{name} has no vector"
+            fields: dict[str, Any] = {"value": value, "levels": keys, "missing": _missing(own), "note": note}
+            words.append(self.figure_of_words(str(name), own, scope, **fields))
+        return [self._config(words, rows, scope), *words]
+
+    def _config(self, figures: Sequence[Figure], rows: pd.DataFrame, scope: Scope) -> Figure:
+        """Return the mean of male-typed words less that of female-typed ones; of too few, of how near each lies."""
+        assert scope.words is not None  # noqa: S101 - `compute` has seen to it
+        signs = stereotype_signs(rows)
+        values = [(signs.get(str(figure.group)), figure.value) for figure in figures]
+        sides = [np.array([value for sign, value in values if sign == side and value is not None]) for side in (1, -1)]
+        signed, named = np.concatenate([sides[0], -sides[1]]), str(scope.words["attribute"].iloc[0])
+        note = f"the {named}" if " " in named.removeprefix("gender direction") else ""
+        levels = {"male": len(sides[0]), "female": len(sides[1])}
+        if min(levels.values()) < 2:
+            value, ends = float(signed.mean()) if len(signed) else None, mean_interval(signed, scope.confidence)
+            note = joined(note, "the mean nearness to the side of the word's stereotype")
+        else:
+            value = float(sides[0].mean() - sides[1].mean())
+            centred = np.concatenate([side - side.mean() for side in sides])
+            ends = _two_means(value, centred, sides, scope.confidence)
+        notes = joined(note, "" if ends else NOT_ESTIMABLE, NO_NEUTRAL)
+        fields = _interval_fields(ends, "t")
+        return self.figure_of_words(None, scope.words, scope, value=value, levels=levels, note=notes, **fields)
+
+
+def _two_means(value: float, centred: FloatArray, sides: Sequence[FloatArray], confidence: float) -> Ends | None:
+    """Return the t interval of a difference of two means, with the degrees of freedom of the smaller; or None."""
+    pooled = mean_interval(centred, confidence)  # None of under five words
+    if pooled is None:
+        return None
+    from scipy import special
+
+    error = np.sqrt(sum(float(side.var(ddof=1)) / len(side) for side in sides))
+    reach = float(special.stdtrit(min(map(len, sides)) - 1, (1 + confidence) / 2) * error)
+    return value - reach, value + reach
+
+
+def stereotype_signs(rows: pd.DataFrame) -> dict[str, int]:
+    """Return 1 for the targets of rows that are stereotyped as male, -1 for those as female."""
+    if "stereotype" not in rows:
+        return {}
+    typed = rows[["target", "stereotype"]].dropna().drop_duplicates("target")
+    signs = {"male": 1, "female": -1}
+    named = zip(typed["target"], typed["stereotype"], strict=True)
+    return {str(target): signs[stereotype] for target, stereotype in named if stereotype in signs}
+
+
+class SenseDifference(Nearness):
+    """The figures of words in one sense less those of the same words in another."""
+
+    measure: ClassVar[str] = "the unit of what it compares"
+    decimals: ClassVar[int] = 2
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return none: it is of two configs (`compute_all`)."""
+        return []
+
+    def compute_all(
+        self,
+        contrasts: Sequence[Contrast],
+        figures: Sequence[Figure],
+        scored: Mapping[str, pd.DataFrame],
+        words: pd.DataFrame | None,
+    ) -> list[Figure]:
+        """Return the difference of each two senses that a release contrasts, of its matched contrast where it has one.
+
+        `figures` are those of configs and words, `words` the cosines that they are of.
+        """
+        senses = {figure.config: figure.sense_type for figure in figures}
+        done: set[tuple[str, str]] = set()
+        results = []
+        for contrast in sorted(contrasts, key=lambda contrast: not contrast.matched):
+            pair = senses.get(contrast.a, ""), senses.get(contrast.b, "")
+            if contrast.a not in senses or contrast.b not in senses or pair in done:
+                continue
+            done.add(pair)
+            results.append(self._difference(contrast, figures, scored, words, " - ".join(pair)))
+        return results
+
+    def _difference(
+        self,
+        contrast: Contrast,
+        figures: Sequence[Figure],
+        scored: Mapping[str, pd.DataFrame],
+        words: pd.DataFrame | None,
+        sense_type: str,
+    ) -> Figure:
+        sides = [
+            {str(figure.group).lower(): figure for figure in figures if figure.config == config and figure.group}
+            for config in (contrast.a, contrast.b)
+        ]
+        pairs = [(sides[0][name], sides[1][name]) for name in sides[0] if name in sides[1]]
+        signs = stereotype_signs(scored[contrast.a])
+        differences = np.array(
+            [
+                (a.value - b.value) * signs.get(str(a.group), 1)
+                for a, b in pairs
+                if a.value is not None and b.value is not None
+            ]
+        )
+        value, ends = float(differences.mean()) if len(differences) else None, mean_interval(differences)
+        note, levels = "" if ends else NOT_ESTIMABLE, {"words": len(differences)}
+        if len(differences) == 1 and words is not None and _has_values(words[words["config"] == contrast.a]):
+            value, ends, count = _shared_attributes(words, contrast)
+            note, levels = (
+                "of one word: the interval is over the words that both senses are compared with",
+                {
+                    "words": 1,
+                    "attributes": count,
+                },
+            )
+        counts = {
+            name: sum(getattr(f, name) for pair in pairs for f in pair) for name in ("rows", "scored", "unscored")
+        }
+        return Figure(
+            config=contrast.name,
+            sense_type=sense_type,
+            estimand=self.id,
+            value=value,
+            ties=0,
+            levels=levels,
+            note=joined(note if len(differences) else "the two senses share no word that has a figure", NO_NEUTRAL),
             definition=self.definition,
             **counts,
+            **_interval_fields(ends, "jackknife" if "attributes" in levels else "t"),
         )
+
+
+def _shared_attributes(words: pd.DataFrame, contrast: Contrast) -> tuple[float | None, Ends | None, int]:
+    """Return the difference of a single word in two senses over shared attributes, its interval, and their number."""
+    keys = ["attribute_role", "attribute"]
+    own = [words[words["config"] == config].groupby(keys)["cosine"].mean() for config in (contrast.a, contrast.b)]
+    both = pd.concat(own, axis=1, join="inner").dropna().sort_index()
+    n_a = int((both.index.get_level_values(0) == "A").sum())
+    if not 0 < n_a < len(both):
+        return None, None, len(both)
+    cosines = both.to_numpy(dtype=np.float64).T
+    return *shared_effect_difference(cosines[0], cosines[1], n_a, CONFIDENCE), len(both)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PublishedWeat(Weat):
+    """The effect as the released code of Zhou et al. (2022) computes it: without interval and p."""
+
+    has_interval: ClassVar[bool] = False
+
+    def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
+        """Return the value, which is +2 or -2 for sets of one size."""
+        value = published_sense_effect(words.cosines, len(words.has["X"]), len(words.has["A"]))
+        sizes = len(words.has["X"]), len(words.has["Y"])
+        always = "+2 or -2 whatever the vectors" if sizes[0] == sizes[1] else "one number or less it, by construction"
+        return {"value": value, "note": always}
 
 
 SINGLE_CATEGORY = SingleCategory(
     id="sc-weat",
     title="nearness of words to praise and blame",
+    low=-10.0,
+    high=10.0,
+    direction="higher: a word lies nearer to the unpleasant attributes than to the pleasant ones",
+    source="Zhou, Kaneko & Bollegala 2022, equations 2 and 3 for a single target, for which the paper has no equation; "
+    "exact p: senseprobe",
+    says="The mean cosine with unpleasant words less that with pleasant ones, in standard deviations of both; p is of "
+    "permuted attributes, two-sided.",
+    cannot_say="Nearness of vectors is no behaviour, and nobody knows how near a word lies to praise anyway. The p of "
+    "a word holds its vector fixed.",
+    presentation=Presentation(
+        rank=1,
+        groups="words",
+        tested_groups="word",
+        ends=("nearer to praise", "nearer to blame"),
+        leanings=("lies nearer to praise", "lies nearer to blame"),
+        tendency="has words nearer to blame",
+        effect="association",
+        unread=_UNREAD,
+    ),
+)
+GENDER_DIRECTION = GenderDirection(
+    id="gender-direction",
+    title="side of the gender direction",
     low=-2.0,
     high=2.0,
-    direction="higher: a word lies nearer to the unpleasant attributes than to the pleasant ones",
-    source="Zhou, Kaneko & Bollegala 2022, equations 2 and 3 for a single target; exact p: senseprobe",
-    says="The mean cosine with unpleasant words less that with pleasant ones, in standard deviations of both.",
-    cannot_say="Nearness of vectors is no behaviour, and nobody knows how near a word lies to praise anyway.",
-    presentation=Presentation(groups="words", tested_groups="word", effect="association"),
+    direction="higher: of a word, nearer to the male words; of a config, words nearer to their stereotype's side",
+    source="Zhou, Kaneko & Bollegala 2022, equation 8; male-typed less female-typed words: senseprobe",
+    says="The cosine of a word with the mean difference of male and female senses; of a config, the mean of male-typed "
+    "words less that of female-typed ones.",
+    cannot_say="Nearness of vectors is no behaviour. A few pairs of words make the direction, and 0 is not known to be "
+    "neutral: compare senses of one word.",
+    presentation=Presentation(
+        rank=1,
+        groups="words",
+        ends=("nearer to female", "nearer to male"),
+        leanings=("has words on the other side than their stereotype", "has words on the side of their stereotype"),
+        tendency="has words nearer to the side of their stereotype",
+        effect="association",
+        unread=_UNREAD,
+    ),
+)
+SENSE_DIFFERENCE = SenseDifference(
+    id="sense-difference",
+    title="one sense of a word against another, of vectors",
+    low=-10.0,
+    high=10.0,
+    direction="higher: words in the first sense lie nearer to blame, or to their stereotype's side, than in the second",
+    source="senseprobe, after figures 2 and 3 of Zhou, Kaneko & Bollegala 2022",
+    says="The mean over words of their figure in one sense less that in the other: of sc-weat, or of gender-direction "
+    "(turned to the side of a word's stereotype).",
+    cannot_say="The two senses can be compared with other attributes, and their definitions differ in more than bias.",
+    presentation=Presentation(
+        contrasts=True,
+        ends=("higher in the second", "higher in the first"),
+        leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
+        tendency="sets the first sense above the second",
+        effect="difference of the two senses",
+        unread=_UNREAD,
+    ),
+)
+SENSE_ESTIMANDS = (SINGLE_CATEGORY, GENDER_DIRECTION, SENSE_DIFFERENCE)
+WEAT_PUBLISHED = PublishedWeat(
+    id="weat-published",
+    title="effect size as in the code of Zhou et al.",
+    low=-10.0,
+    high=10.0,
+    kind="association",
+    direction="above 0: the targets X lie nearer to A than Y",
+    source="weat-sense.py of Zhou, Kaneko & Bollegala 2022",
+    says="The effect as that code computes it, which gives each word the mean association of its whole set.",
+    cannot_say="Anything but a sign: with sets of one size it is +2 or -2 whatever the vectors.",
+    variant_of="weat",
+    presentation=Presentation(groups="tests, as published"),
+)
+WORDS = Family(
+    id="words",
+    says="all words of a config; those whose smallest p cannot reach the corrected threshold leave first (Tarone 1990)",
+    by=("config", "estimand"),
+    estimands=(SINGLE_CATEGORY.id,),
 )

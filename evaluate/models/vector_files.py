@@ -102,7 +102,8 @@ class VectorFile:
     def encoding(self, level: str) -> Encoding:
         """Return how words are looked up at a level. Raises ModelError where there is no such level."""
         if level not in self.levels:
-            raise ModelError(f"{self.name} has no vectors at the level {level}: a word has the same in all sentences")
+            why = "it is no file of senses, senses:FILE" if level == "sense" else "a word has the same in all sentences"
+            raise ModelError(f"{self.name} has no vectors at the level {level}: {why}")
         if self.table.tokens:
             return Encoding(level, (("tokens", "own"), ("pooling", "mean")))
         lower = ("lower", "yes" if self.lower else "no")

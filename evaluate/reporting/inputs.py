@@ -137,6 +137,20 @@ def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:
     return [source for source in inputs if not control.is_control(source.result)] or list(inputs)
 
 
+def require_preferences(inputs: Sequence[ReportInput]) -> None:
+    """Raise ResultError where numbers of pairs are no scores of sentences, so that no preference can be read of them.
+
+    Everything that pages, comparisons, gates and slices say of pairs is of which sentence has the higher score.
+    """
+    for source in inputs:
+        scorer = SCORERS.get(source.result.scorer)
+        if scorer is not None and scorer.estimands:
+            raise ResultError(
+                f"{scorer.id} measures how near vectors lie to each other, and no sentence is preferred: such a result"
+                " has no report, comparison, gate or slice of pairs: `senseprobe senses report` writes a page of it"
+            )
+
+
 def require_one_release(inputs: Sequence[ReportInput]) -> None:
     """Raise ResultError where results are on several releases: models are compared on the same rows."""
     if len(keys := {source.release_key for source in inputs}) > 1:

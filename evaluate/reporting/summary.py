@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed, key_of
 from senseprobe.evaluate.reporting.association_comparison import (
     HOW,
@@ -79,7 +80,10 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
             yield from _summarize_tests(result)
             yield _written(result, out)
             continue
-        columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
+        measures = {f.estimand: lookup(f.estimand).measure for f in result.figures}
+        points = {*measures.values()} <= {"points"}
+        columns = {"config": "left", "figure": "left", f"{'points' if points else 'value'} [95 %]": "left"}
+        columns["neutral"] = "left"
         rows = [
             (
                 f.config,
@@ -96,6 +100,8 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
         yield TextTable(columns, _unreadable_last(rows, unreadable_configs(result.fitness)), title)
+        if not points:
+            yield f"values: {', '.join(f'{name} in {measure}' for name, measure in measures.items())}; no preferences"
         if result.limit is not None:
             yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
         yield result.signature
@@ -118,8 +124,12 @@ def _summarize_tests(result: Result) -> Summary:
     tests = [test for own in (False, True) for test in find_tests(result.figures, variants=own)]
     asked = [(weat, figure) for weat, figure in tests if not weat.variant_of and not source.why_unread(figure.config)]
     reverse = find_reversed(asked)
+    with_senses = any(figure.senses for _, figure in tests)
+    columns |= {"senses a word": "left"} if with_senses else {}
     for weat, figure in tests:
-        tables.setdefault((figure.config, weat), []).append(_test_row(weat, figure, source))
+        senses = "+".join(f"{figure.senses[side]:.1f}" for side in SETS if side in figure.senses)
+        row = _test_row(weat, figure, source)
+        tables.setdefault((figure.config, weat), []).append((*row, senses) if with_senses else row)
     for (config, weat), rows in tables.items():
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}:{config}, {weat.title}"
         yield TextTable(columns, rows, title)

@@ -4,19 +4,21 @@ Ours come first, then those of plug-ins, whose declarations and answers are chec
 """
 
 import math
-from collections.abc import Container, Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
-from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli
+from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli, senses
+from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
-from senseprobe.messages import counted
+from senseprobe.messages import counted, offered
 from senseprobe.statistics import SCALES
 
-__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "get"]
+__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "expand_levels", "get"]
 
 READABLE = ("text", "beside", "span", "order")
 PLUGGED_KINDS = ("contrast", "inference")
@@ -94,7 +96,7 @@ def _checked_answer(
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
 
-_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS, *association.SCORERS)
+_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS, *association.SCORERS, *senses.SCORERS)
 SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 """All scorers by id: ours, then those of plug-ins."""
 
@@ -102,6 +104,24 @@ SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 def get(name: str) -> Scorer:
     """Return the scorer with the id `name`. Raises SenseprobeError, which lists the ids that there are."""
     return SCORERS.find(name)
+
+
+def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[str]) -> list[str]:
+    """Return the ids of scorers, where `WEAT` stands for those of the `levels`, of rows of one of the `kinds`.
+
+    No levels: those of all. Levels without a name are those of `WEAT`. SenseprobeError where a level is none of them,
+    or there are other names only.
+    """
+    own = [scorer for scorer in _OWN if scorer.level]
+    fitting = [scorer for scorer in own if scorer.kind in kinds] or [scorer for scorer in own if not scorer.rows]
+    known = dict.fromkeys(scorer.level for scorer in fitting)
+    if unknown := [level for level in levels if level not in known]:
+        raise SenseprobeError(f"unknown level {unknown[0]}: {offered(unknown[0], known)}")
+    if levels and names and WEAT not in names:
+        raise SenseprobeError(f"levels are of {WEAT}, and not of {' and '.join(names)}: leave them out")
+    asked = names or ([WEAT] if levels else [])
+    wanted = [scorer.id for level in levels or known for scorer in fitting if scorer.level == level]
+    return list(dict.fromkeys(chain.from_iterable(wanted if name == WEAT else [name] for name in asked)))
 
 
 def counterpart(name: str) -> str:

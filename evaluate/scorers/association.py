@@ -5,7 +5,6 @@ vectors of units -> a word's vectors averaged -> cosines within a test -> `Resul
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
 from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
-from senseprobe.messages import offered
 from senseprobe.statistics import FloatArray, pairwise_cosines
 
 TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
@@ -166,28 +164,16 @@ def _mean(vectors: FloatArray) -> FloatArray:
 # --- scorers ----------------------------------------------------------------------------------------------------------
 
 WEAT = "weat"
-"""What stands for the scorers of all levels that a model has."""
+"""What stands for the scorers of all levels that a model has, of association tests or of contrasts."""
 
 
-def expand_levels(names: Sequence[str], levels: Sequence[str]) -> list[str]:
-    """Return the ids of scorers, where `WEAT` stands for those of the `levels`; no levels: for those of all.
-
-    Levels without a name are those of `WEAT`. SenseprobeError where a level is none, or there are other names only.
-    """
-    if unknown := [level for level in levels if level not in LEVELS]:
-        raise SenseprobeError(f"unknown level {unknown[0]}: {offered(unknown[0], LEVELS)}")
-    if levels and names and WEAT not in names:
-        raise SenseprobeError(f"levels are of {WEAT}, and not of {' and '.join(names)}: leave them out")
-    asked = names or ([WEAT] if levels else [])
-    expanded = ([f"{WEAT}-{level}" for level in levels or LEVELS] if name == WEAT else [name] for name in asked)
-    return list(dict.fromkeys(chain.from_iterable(expanded)))
-
-
-def _encode(level: str, model: VectorModel, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+def encode_level(level: str, model: VectorModel, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+    """Yield the vectors of units at a level, as `Scorer.score` does."""
     return model.encode(level, units, done)
 
 
-def _reasons(level: str, model: VectorModel, units: Sequence[Unit]) -> Iterator[str]:
+def reasons_of_level(level: str, model: VectorModel, units: Sequence[Unit]) -> Iterator[str]:
+    """Yield why units have no vector at a level, as `Scorer.why` does."""
     return model.reasons(level, units)
 
 
@@ -209,12 +195,12 @@ def _scorer(level: str, title: str, description: str, cannot_say: str, *reads: s
         level=level,
         select=select_words if level == "word" else select_texts,
         tabulate=partial(tabulate_vectors, text="word" if level == "word" else "sentence", checked=level == "cword"),
-        score=partial(_encode, level),
-        why=partial(_reasons, level),
+        score=partial(encode_level, level),
+        why=partial(reasons_of_level, level),
     )
 
 
-_NEARNESS = (
+NEARNESS = (
     "Nearness of vectors is no behaviour: it does not say what a model writes or decides. Other words for the same "
     "things can say something else."
 )
@@ -223,22 +209,20 @@ SCORERS = (
         "word",
         "associations of words",
         "Vectors of words alone, of a file of vectors, or of a model that reads the word as a text.",
-        f"{_NEARNESS} A model of texts was not made to read a word alone; of one that reads from left to right such "
+        f"{NEARNESS} A model of texts was not made to read a word alone; of one that reads from left to right such "
         "vectors can hardly be compared.",
     ),
     _scorer(
         "sent",
         "associations of sentences",
         "Vectors of sentences as the model makes them; those of a word's sentences are averaged.",
-        f"{_NEARNESS} A sentence's vector holds its frame, too, which all words share.",
+        f"{NEARNESS} A sentence's vector holds its frame, too, which all words share.",
     ),
     _scorer(
         "cword",
         "associations of words in sentences",
         "Vectors of a word's tokens in its sentence, averaged over the tokens and over the word's sentences.",
-        f"{_NEARNESS} How the tokens of a word become one vector is a choice, and can turn the sign around.",
+        f"{NEARNESS} How the tokens of a word become one vector is a choice, and can turn the sign around.",
         "span",
     ),
 )
-LEVELS: Mapping[str, Scorer] = {scorer.level: scorer for scorer in SCORERS}
-"""By the level of their vectors."""

@@ -66,7 +66,9 @@ class Scorer:
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
       of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
-    - `level`: of association tests what has vectors: ``word``, ``sent`` or ``cword``; empty of others. `score` answers
+    - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
+    - `estimands`: the figures of its numbers, where these are not those that a release lists.
+    - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
@@ -94,6 +96,8 @@ class Scorer:
     parts: tuple[str, ...] = ()
     made: Callable[..., float] | None = None
     level: str = ""
+    roles: Mapping[str, str] | None = None
+    estimands: tuple[str, ...] = ()
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     without_start: str = ""
@@ -110,7 +114,8 @@ class Scorer:
     @property
     def texts(self) -> Mapping[str, str]:
         """The columns of the texts that are scored, each with its counterpart: at the level of words the word alone."""
-        return {"word": "word"} if self.level == "word" else rows_of_kinds.KINDS[self.kind].roles
+        words = {"word": "word"} if self.level in ("word", "sense") else rows_of_kinds.KINDS[self.kind].roles
+        return words if self.roles is None else self.roles
 
     def width(self, model: Any) -> int | None:  # noqa: ANN401 - of any family with vectors
         """Return how many numbers the vector of a unit has; None where the answer to a unit is no vector."""
@@ -125,8 +130,8 @@ class Scorer:
         """Return how many words whose vectors are taken stand at the first position of what the model reads."""
         if self.level not in ("word", "cword") or not hasattr(model, "first_positions"):
             return 0
-        (role,) = self.texts
-        return int(model.first_positions(rows_of_kinds.units_of(table, role, role, self.reads)))
+        units = (unit for role in self.texts for unit in rows_of_kinds.units_of(table, role, role, self.reads))
+        return int(model.first_positions([*units] if self.roles is None else list(dict.fromkeys(units))))
 
     @property
     def left_to_right(self) -> bool:

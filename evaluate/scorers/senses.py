@@ -1,22 +1,36 @@
-"""Association tests on sense embeddings: the largest cosine over pairs of senses of two words.
+"""Scorers of sense embeddings: the largest cosine over pairs of senses, and single-category tests of contrasts.
 
 words of a test -> their senses -> cosines of all pairs of senses -> the largest for each target and attribute
+rows of contrasts -> vectors of a target and of the values of its two sentences, or of a gender direction -> cosines
 """
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from importlib.resources import files
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.scorers.association import ATTRIBUTES, COSINES, TARGETS
-from senseprobe.evaluate.units import identity_of
-from senseprobe.statistics import FloatArray, pairwise_cosines
+from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models.encodings import VectorModel
+from senseprobe.evaluate.scorers.association import ATTRIBUTES, COSINES, NEARNESS, TARGETS, encode_level, select_words
+from senseprobe.evaluate.scorers.association import reasons_of_level as reasons_of
+from senseprobe.evaluate.scorers.base import Scorer
+from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
+from senseprobe.statistics import FloatArray, difference_direction, pairwise_cosines
 
 SENSE_COLUMNS = ("target_sense", "attribute_sense", "target_senses", "attribute_senses")
 """The keys that were compared, and how many senses each word has, beside the columns of `COSINES`."""
+
+SENSE_COSINES = pa.schema(
+    [*COSINES, *zip(SENSE_COLUMNS, (pa.string(), pa.string(), pa.int64(), pa.int64()), strict=True)]
+)
+"""The columns of `Result.words` of these scorers; those of keys are null where words were compared."""
 
 
 class SenseVectors(Protocol):
@@ -114,3 +128,279 @@ def refused_tests(rows: pd.DataFrame, model: SenseVectors) -> dict[str, str]:
     classes = rows[["test", "word_class"]].drop_duplicates().dropna()
     named = zip(classes["test"], classes["word_class"], strict=True)
     return {str(test): reasons[word_class] for test, word_class in named if reasons[word_class]}
+
+
+def leave_refused(
+    tables: Mapping[str, pd.DataFrame],
+    model: Any,  # noqa: ANN401 - of any family
+) -> tuple[dict[str, pd.DataFrame], dict[str, list[str]]]:
+    """Return tables without the tests that a model refuses, and by reason the names of these.
+
+    SenseprobeError where it refuses all of them.
+    """
+    if not hasattr(model, "refuses"):
+        return {**tables}, {}
+    left: dict[str, pd.DataFrame] = {}
+    tests: dict[str, list[str]] = {}
+    for config, table in tables.items():
+        refused = refused_tests(table, model) if "word_class" in table else {}
+        for test, reason in refused.items():
+            tests.setdefault(reason, []).append(test)
+        if len(rows := table[~table["test"].isin([*refused])] if refused else table):
+            left[config] = rows
+    if not left:
+        raise SenseprobeError(f"{model.name} can score none of these tests: {'; '.join(tests)}")
+    return left, {reason: list(dict.fromkeys(names)) for reason, names in tests.items()}
+
+
+def tabulate_senses(units: UnitTable, model: SenseVectors) -> ScoredRows:
+    """Return rows of association tests with their associations, and the largest cosines of their words' senses."""
+    tables, words = {}, []
+    for config, table in units.rows.items():
+        scores = pd.Series(np.nan, table.index)
+        for test, rows in table.groupby("test", sort=False):
+            found = compare_senses(rows, model)
+            own = pd.concat([_mean_difference(found, "target"), _mean_difference(found, "attribute")])
+            keys = pd.MultiIndex.from_frame(rows[["role", "word"]])
+            scores[rows.index] = own.reindex(keys).to_numpy()
+            words.append(found.assign(config=config, test=test))
+        has = [bool(model.senses(word)) for word in table["word"]]
+        tables[config] = table.assign(score=scores, **{HAS_VECTOR: has})
+    return ScoredRows(tables, ["score"], pd.concat(words, ignore_index=True)[SENSE_COSINES.names])
+
+
+def _mean_difference(words: pd.DataFrame, side: str) -> "pd.Series[float]":
+    """Return by role and word the mean cosine of targets with A less that with B, or of attributes with X less Y."""
+    other, sides = ("attribute", ATTRIBUTES) if side == "target" else ("target", TARGETS)
+    index = [f"{side}_role", side]
+    means = words.pivot_table("cosine", index, f"{other}_role", dropna=False).reindex(columns=sides)
+    return means[sides[0]] - means[sides[1]]
+
+
+# --- single-category tests of contrasts -------------------------------------------------------------------------------
+
+GENDER_DIRECTION = "gender direction"
+"""The attribute of targets whose two sentences differ in a pronoun."""
+
+_PRONOUNS = {**dict.fromkeys(("he", "him", "his"), 1.0), **dict.fromkeys(("she", "her", "hers"), -1.0)}
+_VALUES = {"target": "target_text", "stereo_value": "stereo_text", "anti_value": "anti_text"}
+_KEYS = {"target": "sense_key", "stereo_value": "stereo_value_key", "anti_value": "anti_value_key"}
+_NO_KEY = "no sense key of "
+
+
+def select_contrasts(tables: Mapping[str, pd.DataFrame], *, by_key: bool) -> Mapping[str, pd.DataFrame]:
+    """Return the rows that have a target and two values, with the texts to look up: words, or sense keys.
+
+    Of sentences that differ in more than one word, and so have no single value, there are none. SenseprobeError where
+    no row has values, or where sense keys are asked for that a config does not have.
+    """
+    chosen = {}
+    for config, table in tables.items():
+        if not {*_VALUES} <= {*table}:
+            continue
+        rows = table[table[[*_VALUES]].notna().all(axis=1)]
+        rows = rows[rows["minimal"].to_numpy(dtype=np.bool_)] if "minimal" in rows else rows
+        if rows.empty:
+            continue
+        towards = _towards_male(rows)
+        needed = ["sense_key"] if towards.notna().all() else [*_KEYS.values()]
+        if by_key and (lacking := [name for name in needed if name not in rows]):
+            raise SenseprobeError(
+                f"{config} has no sense keys of its words ({', '.join(lacking)}): take a release that has, such as"
+                " sssb@1.1.0, or -m sc-weat-word"
+            )
+        texts = {text: _texts(rows, name, by_key=by_key) for name, text in _VALUES.items()}
+        for text in [*_VALUES.values()][1:]:  # of pronouns nothing is looked up
+            texts[text] = texts[text].where(towards.isna(), texts["target_text"])
+        chosen[config] = rows.assign(**texts)
+    if not chosen:
+        raise SenseprobeError("no row has a target and the values of its two sentences, which single categories need")
+    return chosen
+
+
+def _texts(rows: pd.DataFrame, name: str, *, by_key: bool) -> "pd.Series[str]":
+    """Return what is looked up for a column of words: these, or their keys; what is missing is named."""
+    missing = _NO_KEY + rows[name].astype(str)
+    texts: pd.Series[str] = rows.get(_KEYS[name], missing).fillna(missing) if by_key else rows[name].astype(str)
+    return texts
+
+
+def _towards_male(rows: pd.DataFrame) -> "pd.Series[float]":
+    """Return 1 where the first sentence of a row has a male pronoun, -1 where a female one, NaN for other values."""
+    return rows["stereo_value"].str.lower().map(_PRONOUNS)
+
+
+def tabulate_contrasts(units: UnitTable, model: Any, *, by_key: bool) -> ScoredRows:  # noqa: ANN401 - of any family
+    """Return rows of contrasts with the cosines of their target with the values of either sentence, and all cosines.
+
+    Where values are pronouns, it is the cosine with the gender direction (equation 8 of Zhou et al. 2022), and for the
+    female pronoun's sentence less than that.
+    """
+    direction, named = _gender_direction(model, by_key=by_key)
+    tables, words = {}, []
+    for config, table in units.rows.items():
+        texts = _VALUES.values()
+        of_keys = [model.vectors([*table[text]]) for text in texts] if by_key else []
+        vectors = of_keys or [units.vectors(config, text).astype(np.float64) for text in texts]
+        towards = _towards_male(table).to_numpy(dtype=np.float64)
+        gendered = np.isfinite(towards)
+        of_gender = pairwise_cosines(vectors[0], direction[None])[:, 0]
+        scores = {}
+        for side, sign, own in (("stereo", 1, vectors[1]), ("anti", -1, vectors[2])):
+            scores[side] = np.where(gendered, sign * towards * of_gender, _row_cosines(vectors[0], own))
+            rows = table[~gendered].assign(cosine=scores[side][~gendered])
+            words.append(_cosines_of(rows, config, side, model, by_key=by_key))
+        rows = table[gendered].assign(cosine=of_gender[gendered], stereo_value=named)
+        words.append(_cosines_of(rows, config, "stereo", model, by_key=by_key).assign(attribute_sense=None))
+        tables[config] = table.assign(**{f"{side}_score": values for side, values in scores.items()})
+    joined = pd.concat([part for part in words if len(part)], ignore_index=True)
+    return ScoredRows(tables, ["stereo_score", "anti_score"], joined)
+
+
+def _row_cosines(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the cosine of each two vectors, shapes (rows, numbers): shape (rows,)."""
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.einsum("nd,nd->n", first, second) / lengths)
+
+
+def _cosines_of(
+    rows: pd.DataFrame,
+    config: str,
+    side: str,
+    model: Any,  # noqa: ANN401
+    *,
+    by_key: bool,
+) -> pd.DataFrame:
+    """Return the rows of `Result.words` of one side's values: each target, by key, with each value once."""
+    value = f"{side}_value"
+    rows = rows.drop_duplicates(["target", "target_text", value])
+    counts = {word: len(model.senses(word)) for word in {*rows["target"], *rows[value]}} if _has_senses(model) else {}
+    words = pd.DataFrame(
+        {
+            "config": config,
+            "test": config,
+            "identity": rows.get("bias_type", ""),
+            "target": rows["target"],
+            "target_role": TARGETS[0],
+            "attribute": rows[value],
+            "attribute_role": dict(zip(("stereo", "anti"), ATTRIBUTES, strict=True))[side],
+            "cosine": rows["cosine"],
+            "check": np.nan,
+            "target_sense": rows["target_text"] if by_key else None,
+            "attribute_sense": rows[f"{side}_text"] if by_key else None,
+            "target_senses": rows["target"].map(counts).astype("Int64"),
+            "attribute_senses": rows[value].map(counts).astype("Int64"),
+        }
+    )
+    return words.reindex(columns=SENSE_COSINES.names)
+
+
+def _has_senses(model: object) -> bool:
+    return hasattr(model, "senses")
+
+
+def _gender_direction(model: Any, *, by_key: bool) -> tuple[FloatArray, str]:  # noqa: ANN401 - of any family
+    """Return the direction of the pairs in gender_senses.csv, male first, and its name, with the pairs it is without.
+
+    NaN where there is no pair of which both have a vector.
+    """
+    text = (files("senseprobe") / "wordlists" / "gender_senses.csv").read_text("utf-8")
+    pairs: dict[str, dict[str, str]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        pairs.setdefault(row["pair"], {})[row["gender"]] = row["sense_noun" if by_key else "word"]
+    sides = [[pair[gender] for pair in pairs.values()] for gender in ("male", "female")]
+    vectors = [model.vectors(side) if by_key else _word_vectors(model, side) for side in sides]
+    has = np.isfinite(np.concatenate(vectors, axis=1)).all(axis=1)
+    without = [name for name, there in zip(pairs, has.tolist(), strict=True) if not there]
+    if not has.any():
+        return np.full(vectors[0].shape[1], np.nan), f"{GENDER_DIRECTION}: no pair has vectors"
+    named = f"{GENDER_DIRECTION} without {', '.join(without)}" if without else GENDER_DIRECTION
+    return difference_direction(*(side[has] for side in vectors)), named
+
+
+def _word_vectors(model: VectorModel, words: Sequence[str]) -> FloatArray:
+    """Return the vectors of words, shape (words, numbers)."""
+    units = [Unit(word) for word in words]
+    vectors = {unit: vector for answers in model.encode("word", {*units}, ()) for unit, vector in answers}
+    return np.array([vectors[unit] for unit in units], dtype=np.float64)
+
+
+# --- scorers ----------------------------------------------------------------------------------------------------------
+
+
+def _find_keys(model: SenseVectors, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Any]:
+    """Yield units, which are sense keys, with 1, or NaN where there is no vector."""
+    wanted = [unit for unit in units if unit not in done]
+    vectors = model.vectors([unit.text for unit in wanted])
+    has = np.where(np.isfinite(vectors).all(axis=1), 1.0, np.nan).astype(np.float32)
+    yield [(unit, has[number : number + 1]) for number, unit in enumerate(wanted)]
+
+
+def _reasons_of_keys(model: SenseVectors, units: Sequence[Unit]) -> Iterator[str]:
+    for unit in units:
+        yield unit.text if unit.text.startswith(_NO_KEY) else f"no vector of the sense {unit.text}"
+
+
+_PAPER = "Zhou, Kaneko & Bollegala 2022"
+
+
+def _single_category(level: str, title: str, description: str, **functions: Any) -> Scorer:  # noqa: ANN401
+    by_key = level == "sense"
+    return Scorer(
+        id=f"sc-weat-{level}",
+        title=title,
+        ability="vectors",
+        rows="contrast",
+        roles={text: text for text in _VALUES.values()},
+        measure="cosine",
+        range=(-1.0, 1.0),
+        direction="higher: the target is nearer to what the sentence says of it",
+        scale="probability",
+        paper=_PAPER,
+        equation="cosines of equations 2 and 3 for a single target, and 8; the paper has no equation of single targets",
+        description=description,
+        cannot_say=f"{NEARNESS} It is no preference: no sentence is scored.",
+        level=level,
+        estimands=("sc-weat", "gender-direction"),
+        select=partial(select_contrasts, by_key=by_key),
+        tabulate=partial(tabulate_contrasts, by_key=by_key),
+        **functions,
+    )
+
+
+SCORERS = (
+    Scorer(
+        id="weat-sense",
+        title="associations of senses",
+        ability="vectors",
+        measure="cosine",
+        range=(-2.0, 2.0),
+        direction="higher: a target is nearer to the attributes A than to B, an attribute nearer to X than to Y",
+        scale="probability",
+        paper=_PAPER,
+        equation="the largest cosine max_ij cos(s_i, a_j) over pairs of senses, before section 4",
+        description="Vectors of the senses of words; of two words those senses count that are nearest to each other.",
+        cannot_say=f"{NEARNESS} Words with more senses have larger maxima, whatever they mean.",
+        level="sense",
+        select=select_words,
+        tabulate=tabulate_senses,
+        score=partial(encode_level, "sense"),
+        why=partial(reasons_of, "sense"),
+    ),
+    _single_category(
+        "word",
+        "nearness of words",
+        "Vectors of a target and of the values of its two sentences; of a file of senses the mean of a word's senses "
+        "(equation 7).",
+        score=partial(encode_level, "word"),
+        why=partial(reasons_of, "word"),
+    ),
+    _single_category(
+        "sense",
+        "nearness of senses",
+        "Vectors of the sense of a target that a row is about, and of the senses of the values of its two sentences.",
+        score=_find_keys,
+        why=_reasons_of_keys,
+    ),
+)

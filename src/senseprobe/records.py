@@ -165,6 +165,7 @@ class Figure:
     - `identity`: what the test is about: ``gender``, ``race``, ``intersectional``, ``age``, ``disability``; or empty.
     - `missing`: by set (``X``, ``Y``, ``A``, ``B``) the words without a vector, which are left out; `levels` counts
       the words that each set has left.
+    - `senses`: by set how many senses its words have on average, where senses are compared: more have larger maxima.
     """
 
     config: str
@@ -192,8 +193,9 @@ class Figure:
     p_least: float | None = None
     identity: str = ""
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    senses: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figure with the stable keys of ``--json`` and of result files; those of tests only where set."""
-        of_tests = ("p_low", "p_least", "identity", "missing")
+        of_tests = ("p_low", "p_least", "identity", "missing", "senses")
         return {key: value for key, value in asdict(self).items() if key not in of_tests or value not in (None, "", {})}

@@ -20,7 +20,7 @@ def figures_of(cosines: dict[str, list[float | None]]) -> dict[str | None, Figur
         for word, values in cosines.items()
         for place, value in enumerate(values)
     ]
-    words = pd.DataFrame(rows).astype({"cosine": float})
+    words = pd.DataFrame(rows).astype({"cosine": float}).assign(target_sense=None, attribute_sense=None)
     figures = SINGLE_CATEGORY.compute(pd.DataFrame(), Scope(design=DESIGN, config="c", words=words))
     return {figure.group: figure for figure in figures}
 

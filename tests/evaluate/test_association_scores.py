@@ -349,7 +349,7 @@ EYE = np.eye(10)
         (BY_WORD, TABLE.assign(role="T"), {}, "row 0 (from 0) has the role 'T'"),
         (BY_WORD, TABLE[TABLE["role"] != "B"], {}, "test 'toy' has no rows of B: it takes X, Y, A and B"),
         (BY_WORD, TABLE.assign(identity=WORDS), {}, "test 'toy' has the identities 'x0' and 'x1': give it one"),
-        (BY_WORD, TABLE, {"level": "doc"}, "unknown level doc: there is word, sent, cword"),
+        (BY_WORD, TABLE, {"level": "doc"}, "unknown level doc: there is word, sent, cword, sense"),
         (BY_WORD, TABLE, {"level": "sent"}, "no row has a sentence: take another level"),
         (BY_SENTENCE, SENTENCES.drop(columns="word"), {"level": "word"}, "no row has a word: take another level"),
         (BY_WORD, SENTENCES, {"level": "cword"}, "has no vectors at the level cword: a word has the same in all"),
@@ -361,7 +361,7 @@ EYE = np.eye(10)
         (BY_WORD, TABLE, {"tokenizer": object()}, "vectors have no tokenizer: leave it out"),
         (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is no plug-in's"),
         (EYE, "association", {}, "an array of vectors has a row for each row of a table of tests"),
-        (BY_WORD, "sssb", {}, "sssb@1.1.0 holds contrast rows"),
+        (BY_WORD, "nli-control", {}, "holds inference rows"),
     ],
 )
 def test_what_cannot_be_scored(vectors: Any, table: Any, how: dict[str, Any], message: str) -> None:  # noqa: ANN401

@@ -70,7 +70,7 @@ def report(
     path = Path(out or ("report.md" if markdown else "report.html"))
     sources = list_sources(results)
     refuse_results(path, sources)
-    inputs = gather_sources(sources, release)
+    inputs = _gather(sources, release)
     write_page(path, replace(build_report(inputs), note=note), markdown=markdown)
     if say is not None:
         for sentence, sharers in missing_parts(inputs).items():
@@ -87,7 +87,7 @@ def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNam
     from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.verdict_table import build_brief
 
-    return build_brief(without_controls(gather_sources(list_sources(results), release)))
+    return build_brief(without_controls(_gather(list_sources(results), release)))
 
 
 @with_progress("reporting")
@@ -95,7 +95,7 @@ def describe_results(
     results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None
 ) -> list[dict[str, Any]]:
     """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with."""
-    return [_describe(source) for source in gather_sources(list_sources(results), release)]
+    return [_describe(source) for source in _gather(list_sources(results), release)]
 
 
 def _describe(source: ReportInput) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def compare(
     sources = list_sources(results)
     if out is not None:
         refuse_results(Path(out), sources)
-    inputs = without_controls(gather_sources(sources, release))
+    inputs = without_controls(_gather(sources, release))
     pairs = compare_results(inputs)
     if out is not None:
         write_page(Path(out), build_report(inputs, pairs), markdown=markdown)
@@ -200,7 +200,7 @@ def gate(
     from senseprobe.evaluate.reporting.gate import check_gate
     from senseprobe.evaluate.reporting.inputs import without_controls
 
-    new, old = (without_controls(gather_sources(list_sources(source), release))[0] for source in (result, against))
+    new, old = (without_controls(_gather(list_sources(source), release))[0] for source in (result, against))
     return check_gate(new, old, margin, figures)
 
 
@@ -242,7 +242,7 @@ def slice_result(
     if isinstance(words, Mapping):
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
         words = [f"{slot}={value}" for slot, each in values.items() for value in each]
-    (source,) = gather_sources(list_sources(result), release)
+    (source,) = _gather(list_sources(result), release)
     selection = parse_slice(words)
     source = _with_list_columns(source, [name for name in (*selection, *by) if "." in name])
     slices = compute_slices(source, selection, largest=largest, by=tuple(by), count=count)
@@ -317,6 +317,15 @@ def gather_sources(sources: Sequence[Path | Result], release: ReleaseNames) -> l
     from senseprobe.evaluate.reporting.inputs import gather_inputs
 
     return gather_inputs(sources, release)
+
+
+def _gather(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
+    """Return results with what belongs to them; ResultError where no preference can be read of their pairs."""
+    from senseprobe.evaluate.reporting.inputs import require_preferences
+
+    inputs = gather_sources(sources, release)
+    require_preferences(inputs)
+    return inputs
 
 
 def refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:

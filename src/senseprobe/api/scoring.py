@@ -169,7 +169,8 @@ def score(
     """
     from senseprobe.evaluate.estimands import EXACT_P
     from senseprobe.evaluate.models.encodings import EncodingOptions
-    from senseprobe.evaluate.scorers.association import WEAT, expand_levels
+    from senseprobe.evaluate.scorers import expand_levels
+    from senseprobe.evaluate.scorers.association import WEAT
 
     encoding = EncodingOptions(pooling, layer, None if start else "off", lower, unit)
     options: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
@@ -191,7 +192,8 @@ def score(
 
     run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     probed = partial(_job, RELEASE, seed, ROWS) if control else None
-    return pipeline.score(replace(job, levels=levels), source, expand_levels(names, levels), run, probed)
+    scorers_asked = expand_levels(names, levels, {*job.kinds.values()})
+    return pipeline.score(replace(job, levels=levels), source, scorers_asked, run, probed)
 
 
 def _source(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version as installed_version
@@ -22,8 +22,6 @@ from senseprobe.progress import with_progress
 from senseprobe.release.manifest import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
     from senseprobe.evaluate.bias_score_comparison import Prediction
     from senseprobe.evaluate.bias_score_summary import ScoreSummary
@@ -35,6 +33,9 @@ if TYPE_CHECKING:
 
 SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
 """Columns of releases that have sentences."""
+
+CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
+"""Short names of lists that `corpus` knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +265,6 @@ def _write_texts(found: BiasScores, names: Sequence[str], out: str | Path | None
             write_whole(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise ResultError(f"cannot write {path}: {error.strerror}") from error
-
-
-CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
-"""Short names of lists that `corpus` knows."""
 
 
 @with_progress("counting {sources}")

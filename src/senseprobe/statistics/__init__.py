@@ -26,8 +26,11 @@ from senseprobe.statistics.agreement import (
 from senseprobe.statistics.association import (
     effect_interval,
     effect_size,
+    mean_effect_interval,
+    mean_interval,
     pairwise_cosines,
     published_sense_effect,
+    shared_effect_difference,
     single_category_effect,
     single_category_interval,
 )
@@ -118,6 +121,8 @@ __all__ = [
     "effect_size",
     "estimate_rest",
     "holm",
+    "mean_effect_interval",
+    "mean_interval",
     "pairwise_cosines",
     "permutation_p",
     "planned_half_width",
@@ -125,6 +130,7 @@ __all__ = [
     "psi_between",
     "published_sense_effect",
     "share_intervals",
+    "shared_effect_difference",
     "sign_flips",
     "single_category_effect",
     "single_category_interval",

@@ -116,6 +116,70 @@ def single_category_interval(a: ArrayLike, b: ArrayLike, confidence: float = CON
     return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
 
 
+def mean_effect_interval(cosines: ArrayLike, n_a: int, confidence: float = CONFIDENCE) -> Ends | None:
+    """Return the interval of the mean of `single_category_effect` over words, from cosines of shape (words, n_a + n_b).
+
+    The jackknife's over words, A and B, whose variances add up, as in `effect_interval`; not transformed, since a mean
+    of many effects is far from their ends. None where there are fewer than five of one of the three.
+    """
+    table = np.asarray(cosines, dtype=np.float64)
+    words, attributes = table.shape
+    sizes = (words, n_a, attributes - n_a)
+    if min(sizes) < FEWEST_LEVELS or not np.isfinite(table).all():
+        return None
+    effects = _row_effects(table, n_a)
+    left = [_row_effects(np.delete(table, n, axis=1), n_a - (n < n_a)).mean() for n in range(attributes)]
+    parts = [(effects.sum() - effects) / (words - 1), *np.split(np.array(left), [n_a])]
+    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+    if not (math.isfinite(variance) and variance > 0):
+        return None
+    reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
+    return float(effects.mean()) - reach, float(effects.mean()) + reach
+
+
+def _row_effects(cosines: FloatArray, n_a: int) -> FloatArray:
+    """Return `single_category_effect` of each word, from cosines of shape (words, n_a + n_b)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        differences = cosines[:, :n_a].mean(axis=1) - cosines[:, n_a:].mean(axis=1)
+        return np.asarray(differences / cosines.std(axis=1, ddof=1))
+
+
+def shared_effect_difference(
+    first: ArrayLike, second: ArrayLike, n_a: int, confidence: float = CONFIDENCE
+) -> tuple[float, Ends | None]:
+    """Return `single_category_effect` of one word less that of another, with cosines with the same attributes.
+
+    The interval is the jackknife's over A and B, each left out for both words; None with fewer than five in one,
+    or where no attribute makes a difference.
+    """
+    table = np.array([first, second], dtype=np.float64)
+    sizes = (n_a, table.shape[1] - n_a)
+
+    def difference(cosines: FloatArray, count: int) -> float:
+        effects = _row_effects(cosines, count)
+        return float(effects[0] - effects[1])
+
+    value = difference(table, n_a)
+    if min(sizes) < FEWEST_LEVELS:
+        return value, None
+    left = [difference(np.delete(table, n, axis=1), n_a - (n < n_a)) for n in range(table.shape[1])]
+    parts = np.split(np.array(left), [n_a])
+    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+    if not (math.isfinite(variance) and variance > 0):
+        return value, None
+    reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
+    return value, (value - reach, value + reach)
+
+
+def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Ends | None:
+    """Return the t interval of the mean of values, shape (n,); None of fewer than five, or of equal ones."""
+    sample = np.asarray(values, dtype=np.float64)
+    if len(sample) < FEWEST_LEVELS or not (deviation := float(sample.std(ddof=1))) > 0:
+        return None
+    reach = float(special.stdtrit(len(sample) - 1, (1 + confidence) / 2)) * deviation / math.sqrt(len(sample))
+    return float(sample.mean()) - reach, float(sample.mean()) + reach
+
+
 def published_sense_effect(cosines: ArrayLike, n_x: int, n_a: int) -> float | None:
     """Return the effect as weat-sense.py of Zhou et al. (2022) computes it, of cosines as `effect_interval` has.
 

@@ -248,7 +248,7 @@ import resource, sys
 from senseprobe import api
 text = ("She met the nurse. He is a lawyer, said Dr. Who.\\n" * 20 + "\\n").encode()
 with open(sys.argv[1], "wb") as file:
-    for _ in range(int(sys.argv[2]) * 1000):
+    for _ in range(int(float(sys.argv[2]) * 1000)):
         file.write(text * (1_000_000 // len(text) + 1))
 api.corpus(sys.argv[1])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
@@ -256,6 +256,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_memory_is_flat(tmp_path: Path) -> None:
     """The peak of a run over 4 GB is that of one over 1 GB, within 32 MiB, and below 1 GiB."""
     peaks = []

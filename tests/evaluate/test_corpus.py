@@ -246,7 +246,8 @@ def test_glosses_of_wordnet(tmp_path: Path) -> None:
 MEMORY = """
 import resource, sys
 from senseprobe import api
-text = ("She met the nurse. He is a lawyer, said Dr. Who.\\n" * 20 + "\\n").encode()
+plain = "Light falls on a wall of old stone, where moss and grass grow between the cracks of many years. " * 9
+text = (f"She met the nurse. {plain}He is a lawyer, said Dr. Who.\\n" * 20 + "\\n").encode()
 with open(sys.argv[1], "wb") as file:
     for _ in range(int(float(sys.argv[2]) * 1000)):
         file.write(text * (1_000_000 // len(text) + 1))

@@ -179,11 +179,10 @@ def score(
     source = _source(model, tokenizer, name, loading, options)
     _prepare_lexicon(source)
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
-    libraries = LIBRARIES if source.reads_texts else ()
     levels = (level,) if isinstance(level, str) else tuple(level)
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, factors, say, level_named=are_vectors or bool(levels))
-    job = _job(resolved, seed, limit, estimands, config, libraries)
+    job = _job(resolved, seed, limit, estimands, config, LIBRARIES if source.reads_texts else ())
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
         keyed, own = _key_vectors(source.model, job)

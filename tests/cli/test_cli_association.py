@@ -194,7 +194,7 @@ def test_each_version_of_the_release(typed: Typed) -> None:
         ("vectors:no.txt mine@1.0.0", "no file of vectors no.txt"),
         ("vectors:v.txt mine@1.0.0 --limit 4", "an association test takes all its words: leave the limit out"),
         ("vectors:v.txt mine@1.0.0 -e relative-mean", "relative-mean is over contrast rows, and these are association"),
-        ("vectors:v.txt sssb@1.0.1", "sssb@1.0.1 holds contrast rows, which scorers such as aul"),
+        ("vectors:v.txt nli-control@1.0.1", "nli-control@1.0.1 holds inference rows, which scorers such as ll-nli"),
         ("bert mine@1.0.0 -m aul", "mine@1.0.0 holds association rows, which scorers such as weat-word"),
         ("bert mine@1.0.0 --limit 4", "an association test takes all its words: leave the limit out"),
         ("bert mine@1.0.0 --level cword --pooling cls", "level cword has no pooling cls: take one of mean, first,"),

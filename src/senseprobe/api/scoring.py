@@ -174,10 +174,9 @@ def score(
     from senseprobe.evaluate.scorers.association import WEAT
 
     encoding = EncodingOptions(pooling, layer, None if start else "off", lower, unit)
-    options: dict[str, Any] = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
     loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
-    source = _source(model, tokenizer, name, loading, options)
-    _prepare_lexicon(source)
+    options = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
+    _prepare_lexicon(source := _source(model, tokenizer, name, loading, options))
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
     levels = (level,) if isinstance(level, str) else tuple(level)
     are_vectors = source.model is not None and not source.reads_texts
@@ -192,8 +191,8 @@ def score(
 
     run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     probed = partial(_job, RELEASE, seed, ROWS) if control else None
-    scorers_asked = expand_levels(names, levels, {*job.kinds.values()})
-    return pipeline.score(replace(job, levels=levels), source, scorers_asked, run, probed)
+    job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
+    return pipeline.score(job, source, names, run, probed)
 
 
 def _source(

@@ -79,9 +79,10 @@ class ScoringJob:
         examples: dict[str, str] = {}
         for fitting_scorer in SCORERS.values():
             if fitting_scorer.kind in kinds:
-                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability} models)")
+                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
+        takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
         raise SenseprobeError(
-            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {' or '.join(examples.values())} take;"
+            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {takers} take;"
             f" {scorer.id} takes {scorer.kind} rows"
         )
 
@@ -174,8 +175,9 @@ def default_scorers(ability: str, kinds: Container[str] = ()) -> list[Scorer]:
     fitting = [scorer for scorer in SCORERS.values() if scorer.ability == ability]
     if not fitting:
         raise ModelError(f"no scorer asks for {models.title_of(ability)}")
-    fitting = [scorer for scorer in fitting if scorer.kind in kinds] or fitting
-    return fitting if fitting[0].level else fitting[:1]
+    if not fitting[0].level:
+        return fitting[:1]
+    return [scorer for scorer in fitting if scorer.kind in kinds] or fitting
 
 
 def open_model(source: ModelSource, ability: str) -> "Model":

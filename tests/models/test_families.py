@@ -58,12 +58,14 @@ def test_no_ability(config: dict[str, object], tmp_path: Path) -> None:
 def test_default_scorers() -> None:
     """The default scorers are those that the documentation names, and every ability has one."""
     abilities = {family.ability for family in models.FAMILIES.values()}
-    assert {ability: [scorer.id for scorer in default_scorers(ability)] for ability in abilities} == {
+    tests = {"association"}
+    assert {ability: [scorer.id for scorer in default_scorers(ability, tests)] for ability in abilities} == {
         "masked": ["aul"],
         "causal": ["ll"],
         "inference": ["nli"],
-        "vectors": ["weat-word", "weat-sent", "weat-cword"],
+        "vectors": ["weat-word", "weat-sent", "weat-cword", "weat-sense"],
     }
+    assert [scorer.id for scorer in default_scorers("vectors", {"contrast"})] == ["sc-weat-word", "sc-weat-sense"]
     assert {scorer.ability for scorer in SCORERS.values()} == abilities
 
 
@@ -190,12 +192,12 @@ def test_causal(made: Path) -> None:
         (
             "nli",
             "sssb@1.0.0",
-            r"contrast rows, which scorers such as \S+ \(masked models\) or ll \(causal models\) take; nli",
+            r"contrast rows, which scorers such as \S+ \(masked\), ll \(causal\) or sc-weat-word \(vectors\) take; nli",
         ),
         (
             "gpt",
             "nli-control@1.0.0",
-            r"scorers such as ll-nli \(causal models\) or nli \(inference models\) take; ll takes contrast",
+            r"scorers such as ll-nli \(causal\) or nli \(inference\) take; ll takes contrast",
         ),
     ],
 )

@@ -29,7 +29,7 @@ import pandas as pd
 from senseprobe.cli import main
 
 ROOT = Path(__file__).parents[2]
-SMALL = {"sssb": "1.0.1", "nli-control": "1.0.1", "association": "1.1.0"}
+SMALL = {"sssb": "1.1.0", "nli-control": "1.0.1", "association": "1.1.0"}
 LARGE = ("nli-nationality", "nli-occupation", "nli-religion")
 SHEETS = ("annotator-1", "annotator-2", "annotator-3")
 
@@ -142,7 +142,7 @@ def _record(made: Recorder, everything: bool) -> tuple[dict[str, Any], pd.DataFr
     for name in LARGE if everything else ():
         made.run("build", name, "1.0.1", "--out", "releases")
         out["releases"][name] = digests(folder / "releases" / name / "1.0.1")
-    out["pages"]["card"] = page((folder / "releases/sssb/1.0.1/README.md").read_text(encoding="utf-8"))
+    out["pages"]["card"] = page((folder / "releases/sssb/1.1.0/README.md").read_text(encoding="utf-8"))
     scores = [*_stereotypes(made, out), *_inference(made, out)]
     _authored(made, out)
     _annotated(made, out)
@@ -154,14 +154,14 @@ def _record(made: Recorder, everything: bool) -> tuple[dict[str, Any], pd.DataFr
 
 def _stereotypes(made: Recorder, out: dict[str, Any]) -> Iterator[pd.DataFrame]:
     """A planted model on sssb: results, replay, comparison and pages."""
-    release = "releases/sssb/1.0.1"
+    release = "releases/sssb/1.1.0"
     made.json("verify", release, "--rebuild")
     made.json("plant", release, "model", "--out", "results")
     made.json("plant", f"{release}:noun", "other", "--share", "0.4", "--out", "results")
     made.json("score", "model", release, "-m", "aul", "-m", "pll", "-m", "cps", "--out", "results")
     made.json("score", "model", release, "-m", "aul", "--limit", "400", "--out", "results")
     made.json("score", "other", release, "-m", "aul", "--out", "results")
-    kept = {folder: made.folder / "results/sssb@1.0.1" / folder for folder in ("model", "other")}
+    kept = {folder: made.folder / "results/sssb@1.1.0" / folder for folder in ("model", "other")}
     for name in ("model/planted", "model/aul", "model/pll", "model/cps", "model/aul.limit400", "other/aul"):
         path = kept[name.split("/")[0]] / f"{name.split('/')[1]}.json"
         out["figures"][name] = figures(json.loads(path.read_text(encoding="utf-8")))
@@ -217,7 +217,7 @@ def _authored(made: Recorder, out: dict[str, Any]) -> None:
     made.json("metrics")
     made.json("metrics", "aul")
     made.json("metrics", "preference")
-    made.json("export", "lm-eval", "releases/sssb/1.0.1:noun", "--out", "tasks")
+    made.json("export", "lm-eval", "releases/sssb/1.1.0:noun", "--out", "tasks")
 
 
 def _annotated(made: Recorder, out: dict[str, Any]) -> None:

@@ -691,7 +691,7 @@ def test_a_source_that_was_not_imported_is_reported(name: str, code: str, tmp_pa
 def test_rows_in_several_files_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files the rows are in: their names say how many there are."""
     monkeypatch.setattr("senseprobe.release.parquet.ROWS_PER_FILE", 100)
-    sssb = api.build("sssb", "1.0.1", tmp_path).folder
+    sssb = api.build("sssb", "1.1.0", tmp_path).folder
     assert len([*sssb.glob("colour/*")]) == 7
     monkeypatch.undo()
     assert api.verify(str(sssb)) == []

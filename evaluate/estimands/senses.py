@@ -20,6 +20,7 @@ from senseprobe.statistics import (
     Ends,
     FloatArray,
     division_p,
+    mean_difference_interval,
     mean_effect_interval,
     mean_interval,
     published_sense_effect,
@@ -189,23 +190,10 @@ class GenderDirection(Nearness):
             note = joined(note, "the mean nearness to the side of the word's stereotype")
         else:
             value = float(sides[0].mean() - sides[1].mean())
-            centred = np.concatenate([side - side.mean() for side in sides])
-            ends = _two_means(value, centred, sides, scope.confidence)
+            ends = mean_difference_interval(sides[0], sides[1], scope.confidence)
         notes = joined(note, "" if ends else NOT_ESTIMABLE, NO_NEUTRAL)
         fields = _interval_fields(ends, "t")
         return self.figure_of_words(None, scope.words, scope, value=value, levels=levels, note=notes, **fields)
-
-
-def _two_means(value: float, centred: FloatArray, sides: Sequence[FloatArray], confidence: float) -> Ends | None:
-    """Return the t interval of a difference of two means, with the degrees of freedom of the smaller; or None."""
-    pooled = mean_interval(centred, confidence)  # None of under five words
-    if pooled is None:
-        return None
-    from scipy import special
-
-    error = np.sqrt(sum(float(side.var(ddof=1)) / len(side) for side in sides))
-    reach = float(special.stdtrit(min(map(len, sides)) - 1, (1 + confidence) / 2) * error)
-    return value - reach, value + reach
 
 
 def stereotype_signs(rows: pd.DataFrame) -> dict[str, int]:

@@ -3,8 +3,7 @@
 ::
 
     agreement.py    agreement of people beyond chance, with intervals from resampled items
-    association.py  cosines and effect sizes of association tests, with intervals over targets and attributes
-    correlation.py  Pearson's correlation, with an interval from the jackknife
+    association.py  cosines, effect sizes of association tests and correlations, with intervals from the jackknife
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
     directions.py   directions that pairs of opposite words span
     intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
@@ -24,14 +23,16 @@ from senseprobe.statistics.agreement import (
     agreement_within,
 )
 from senseprobe.statistics.association import (
+    Correlation,
+    correlate,
     effect_interval,
     effect_size,
+    mean_difference_interval,
     mean_effect_interval,
     mean_interval,
     pairwise_cosines,
     published_sense_effect,
     shared_effect_difference,
-    single_category_effect,
     single_category_interval,
 )
 from senseprobe.statistics.boundary import (
@@ -42,7 +43,6 @@ from senseprobe.statistics.boundary import (
     difference_test,
     share_intervals,
 )
-from senseprobe.statistics.correlation import Correlation, correlate
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
 from senseprobe.statistics.directions import difference_direction
 from senseprobe.statistics.intervals import (
@@ -121,6 +121,7 @@ __all__ = [
     "effect_size",
     "estimate_rest",
     "holm",
+    "mean_difference_interval",
     "mean_effect_interval",
     "mean_interval",
     "pairwise_cosines",
@@ -132,7 +133,6 @@ __all__ = [
     "share_intervals",
     "shared_effect_difference",
     "sign_flips",
-    "single_category_effect",
     "single_category_interval",
     "studentised",
     "tarone_holm",

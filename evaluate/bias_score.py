@@ -18,7 +18,7 @@ from senseprobe.evaluate.measures import Measure
 from senseprobe.evaluate.models.vector_files import VectorFile
 from senseprobe.evaluate.text_files import Document
 from senseprobe.evaluate.word_importance import Token, WordImportance, read_word_vectors, split_tokens
-from senseprobe.statistics.directions import leave_out_pairs, principal_direction
+from senseprobe.statistics import leave_out_pairs, pairwise_cosines, principal_direction
 
 COMMONEST = 10_000
 """Words whose mean cosine is the baseline: the first of a file of vectors, which are its most frequent ones."""
@@ -136,7 +136,7 @@ def find_axis(file: VectorFile, pairs: Sequence[tuple[str, str]], names: tuple[s
         raise ModelError(f"{file.name}: {error}") from None
     directions = np.concatenate([axis.direction[None], left_out])
     lone = [word for pair in pairs for word in pair if not np.isfinite(read_word_vectors(file, [word])).all()]
-    cosines = _cosines(read_commonest(file), axis.direction)
+    cosines = pairwise_cosines(read_commonest(file), axis.direction[None])[:, 0]
     return Axis(
         positive=names[0],
         negative=names[1],
@@ -162,13 +162,6 @@ def read_commonest(file: VectorFile) -> NDArray[np.float64]:
         return np.empty((0, file.dimensions))
     vectors = file.table.read(sorted(file.table.vocabulary.rows[word] for word in words))
     return np.asarray(vectors[np.any(vectors, axis=1)], dtype=np.float64)
-
-
-def _cosines(vectors: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cosines of vectors, shape (words, D), with directions of length 1, shape (D,) or (K, D)."""
-    return np.asarray(
-        vectors @ directions.T / np.linalg.norm(vectors, axis=1).reshape(-1, *[1] * (directions.ndim - 1))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +252,8 @@ class SentenceScorer:
             self._known.clear()
         new = [word for word in words if word not in self._known]
         if new:
-            self._known.update(zip(new, _cosines(read_word_vectors(self.file, new), self.axis.directions), strict=True))
+            cosines = pairwise_cosines(read_word_vectors(self.file, new), self.axis.directions)
+            self._known.update(zip(new, cosines, strict=True))
 
     def _sum(self, document: Document, tokens: Sequence[Token], shares: NDArray[np.float64] | None) -> SentenceScore:
         words = [at for at, token in enumerate(tokens) if token.is_word]

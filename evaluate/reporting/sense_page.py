@@ -17,8 +17,8 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.sense_comparison import (
-    Prediction,
     SenseInputs,
+    WordCorrelation,
     column_of,
     describe_correlation,
     is_difference,
@@ -202,7 +202,7 @@ def _build_cell(figure: Figure | None) -> Cell:
 # --- Models of text -------------------------------------------------------------------------------------------------
 
 
-def _build_prediction_section(predictions: Sequence[Prediction]) -> Section:
+def _build_prediction_section(predictions: Sequence[WordCorrelation]) -> Section:
     rows = tuple(
         (
             *name_cells(p.config, p.embedding, p.model),
@@ -218,7 +218,7 @@ def _build_prediction_section(predictions: Sequence[Prediction]) -> Section:
     return Section(title, (summarize_predictions(predictions),), charts, (table,)) if rows else Section(title)
 
 
-def _build_scatter(prediction: Prediction) -> Scatter:
+def _build_scatter(prediction: WordCorrelation) -> Scatter:
     x, y = np.array(prediction.x), np.array(prediction.y) - 0.5
     return Scatter(
         title=f"{prediction.config}: {prediction.embedding} and {prediction.model}, {len(x)} words",

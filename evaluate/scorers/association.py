@@ -15,7 +15,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
 from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
-from senseprobe.statistics import FloatArray, pairwise_cosines
+from senseprobe.statistics import FloatArray, pairwise_cosines, unit_vectors
 
 TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
 
@@ -108,7 +108,7 @@ def _associations(vectors: FloatArray, roles: NDArray[np.object_]) -> FloatArray
 
     That is s of May et al. (2019), whose sets hold sentences: the mean of cosines is the product with a mean.
     """
-    unit = _unit_length(vectors)
+    unit = unit_vectors(vectors)
     has = np.isfinite(unit).all(axis=1)
     means = {role: _mean(unit[has & (roles == role)]) for role in (*TARGETS, *ATTRIBUTES)}
     of_targets, of_attributes = unit @ (means["A"] - means["B"]), unit @ (means["X"] - means["Y"])
@@ -146,14 +146,6 @@ def _word_means(vectors: FloatArray, codes: NDArray[np.intp], words: int) -> Flo
     np.add.at(sums, codes[has], vectors[has])
     counts = np.bincount(codes[has], minlength=words)
     return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
-
-
-def _unit_length(vectors: FloatArray) -> FloatArray:
-    """Return vectors of length 1; NaN where a vector is zero, which has no direction."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        unit: FloatArray = np.where(lengths > 0, vectors / lengths, np.nan)
-    return unit
 
 
 def _mean(vectors: FloatArray) -> FloatArray:

@@ -27,6 +27,8 @@ ELSEWHERE = np.array([0, 0, 1.0])
 class Planted:
     """A sense embedding in memory: senses are called word%0, word%1 and so on."""
 
+    name = "planted"
+
     def __init__(self, words: Mapping[str, list[FloatArray]]) -> None:
         self.words = words
 

@@ -34,6 +34,7 @@ from senseprobe.statistics.association import (
     published_sense_effect,
     shared_effect_difference,
     single_category_interval,
+    unit_vectors,
 )
 from senseprobe.statistics.boundary import (
     Interval,
@@ -44,7 +45,7 @@ from senseprobe.statistics.boundary import (
     share_intervals,
 )
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
-from senseprobe.statistics.directions import difference_direction
+from senseprobe.statistics.directions import difference_direction, leave_out_pairs, principal_direction
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     FEWEST_LEVELS,
@@ -121,12 +122,14 @@ __all__ = [
     "effect_size",
     "estimate_rest",
     "holm",
+    "leave_out_pairs",
     "mean_difference_interval",
     "mean_effect_interval",
     "mean_interval",
     "pairwise_cosines",
     "permutation_p",
     "planned_half_width",
+    "principal_direction",
     "psi",
     "psi_between",
     "published_sense_effect",
@@ -136,4 +139,5 @@ __all__ = [
     "single_category_interval",
     "studentised",
     "tarone_holm",
+    "unit_vectors",
 ]

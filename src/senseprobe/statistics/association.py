@@ -29,6 +29,14 @@ def pairwise_cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
         return np.asarray(vectors[0] @ vectors[1].T / lengths[0][:, None] / lengths[1])
 
 
+def unit_vectors(vectors: ArrayLike) -> FloatArray:
+    """Return vectors, shape (N, D), with length 1; NaN for one that is zero, which has no direction, or not finite."""
+    array = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
+    unit: FloatArray = np.divide(array, lengths, out=np.full_like(array, np.nan), where=lengths > 0)
+    return unit
+
+
 def effect_size(x: ArrayLike, y: ArrayLike, *, population: bool = False) -> float | None:
     """Return d, the difference of the means of x and y, shapes (n_x,) and (n_y,), over the standard deviation of both.
 

@@ -122,20 +122,23 @@ def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> p
     codes, words = pd.factorize(keys)
     means = [_word_means(part, codes, len(words)) for part in poolings]
     roles = np.array([role for role, _ in words], dtype=object)
-    targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
-    first, second = np.repeat(targets, len(attributes)), np.tile(attributes, len(targets))
-    cosines = [pairwise_cosines(mean[targets], mean[attributes]).ravel() for mean in means]
     spelt = np.array([name for _, name in words], dtype=object)
-    return pd.DataFrame(
-        {
-            "identity": identity_of(rows),
-            "target": spelt[first],
-            "target_role": roles[first],
-            "attribute": spelt[second],
-            "attribute_role": roles[second],
-            "cosine": cosines[0],
-            "check": cosines[1] if len(cosines) > 1 else np.full(len(first), np.nan),
-        }
+    pairs, targets, attributes = pair_words(roles, spelt)
+    cosines = [pairwise_cosines(mean[targets], mean[attributes]).ravel() for mean in means]
+    return pairs.assign(identity=identity_of(rows), cosine=cosines[0], check=cosines[1] if len(cosines) > 1 else np.nan)
+
+
+def pair_words(
+    roles: NDArray[np.object_], words: NDArray[np.object_]
+) -> tuple[pd.DataFrame, NDArray[np.intp], NDArray[np.intp]]:
+    """Return a row for each target with each attribute of a test, and the places of both among its words."""
+    targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
+    places = {"target": np.repeat(targets, len(attributes)), "attribute": np.tile(attributes, len(targets))}
+    columns = {side: words[own] for side, own in places.items()}
+    return (
+        pd.DataFrame(columns | {f"{side}_role": roles[own] for side, own in places.items()}),
+        targets,
+        attributes,
     )
 
 

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
-from senseprobe.evaluate.scorers.association import ATTRIBUTES, COSINES, NEARNESS, TARGETS, encode_level, select_words
+from senseprobe.evaluate.scorers.association import (
+    ATTRIBUTES,
+    COSINES,
+    NEARNESS,
+    TARGETS,
+    encode_level,
+    pair_words,
+    select_words,
+)
 from senseprobe.evaluate.scorers.association import reasons_of_level as reasons_of
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
@@ -87,39 +95,15 @@ def compare_senses(rows: pd.DataFrame, model: SenseVectors) -> pd.DataFrame:
     `rows` have `role` and `word`. The columns are those of `COSINES` without config and test, and `SENSE_COLUMNS`.
     """
     words = rows.drop_duplicates(["role", "word"])
-    keys = {word: model.senses(word) for word in words["word"].unique()}
-    targets, attributes = (words[words["role"].isin(sides)] for sides in (TARGETS, ATTRIBUTES))
-    sides = [[model.vectors(keys[word]) for word in side["word"]] for side in (targets, attributes)]
-    nearest = nearest_senses(sides[0], sides[1])
-    pairs = ((row, column) for row in range(len(targets)) for column in range(len(attributes)))
-    records = [
-        _record(targets.iloc[row], attributes.iloc[column], keys, nearest, (row, column)) for row, column in pairs
-    ]
-    columns = [*(name for name in COSINES.names if name not in ("config", "test")), *SENSE_COLUMNS]
-    return pd.DataFrame(records, columns=columns).assign(identity=identity_of(rows))
-
-
-def _record(
-    target: "pd.Series[str]",
-    attribute: "pd.Series[str]",
-    keys: Mapping[str, tuple[str, ...]],
-    nearest: NearestSenses,
-    place: tuple[int, int],
-) -> dict[str, str | float | None]:
-    """Return the row of a target and an attribute."""
-    ours, others, found = keys[target["word"]], keys[attribute["word"]], nearest.first[place] >= 0
-    return {
-        "target": target["word"],
-        "target_role": target["role"],
-        "attribute": attribute["word"],
-        "attribute_role": attribute["role"],
-        "cosine": float(nearest.cosines[place]),
-        "check": float("nan"),
-        "target_sense": ours[nearest.first[place]] if found else None,
-        "attribute_sense": others[nearest.second[place]] if found else None,
-        "target_senses": len(ours),
-        "attribute_senses": len(others),
-    }
+    pairs, *places = pair_words(*(words[name].to_numpy(dtype=object) for name in ("role", "word")))
+    keys = [[model.senses(word) for word in words["word"].iloc[own]] for own in places]
+    nearest = nearest_senses(*([model.vectors(own) for own in side] for side in keys))
+    numbers, chosen = np.indices(nearest.cosines.shape), (nearest.first, nearest.second)
+    for side, of_words, place, senses in zip(("target", "attribute"), keys, numbers, chosen, strict=True):
+        own = [of_words[number] for number in place.ravel()]
+        pairs[f"{side}_sense"] = [k[n] if n >= 0 else None for k, n in zip(own, senses.ravel(), strict=True)]
+        pairs[f"{side}_senses"] = [*map(len, own)]
+    return pairs.assign(identity=identity_of(rows), cosine=nearest.cosines.ravel(), check=np.nan)
 
 
 def refused_tests(rows: pd.DataFrame, model: SenseVectors) -> dict[str, str]:

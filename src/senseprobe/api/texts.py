@@ -119,9 +119,8 @@ def bias_score(
 
 def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
     """Return the release that is the only source, None where sources are texts."""
-    texts = [
-        name for name in names if name.startswith("hf://datasets/") or (Path(name).exists() and not _is_release(name))
-    ]
+    files = {name for name in names if Path(name).exists() and not (Path(name) / NAME).is_file()}
+    texts = [name for name in names if name in files or name.startswith("hf://datasets/")]
     if len(texts) == len(names) and not needed:
         return None
     if texts or len(names) != 1:
@@ -129,10 +128,6 @@ def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
         why = "beside a result only its release can be scored" if needed else "name either texts or one release"
         raise SenseprobeError(f"{', '.join(others or texts)}: no such text, or a release among others; {why}")
     return load(names[0])
-
-
-def _is_release(name: str) -> bool:
-    return (Path(name) / NAME).is_file()
 
 
 def _documents(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,23 +89,15 @@ class WatRecord:
 def read_wat(path: Path) -> list[WatRecord]:
     """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
     try:
-        data = json.loads(read_plain(path, MOST_BYTES))
-        records = data["correlations"] if isinstance(data, Mapping) and "correlations" in data else data
-        return [
-            WatRecord(
-                str(record["model"]),
-                str(record["level"]),
-                Correlation(
-                    _number(record["correlation"]),
-                    _number(record["low"]),
-                    _number(record["high"]),
-                    int(record["pairs"]),
-                ),
-            )
-            for record in (records if isinstance(records, list) else [records])
-        ]
+        records = json.loads(read_plain(path, MOST_BYTES))["correlations"]
+        return [WatRecord(str(record["model"]), str(record["level"]), _correlation(record)) for record in records]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
+
+
+def _correlation(record: Mapping[str, Any]) -> Correlation:
+    value, low, high = (_number(record[name]) for name in ("correlation", "low", "high"))
+    return Correlation(value, low, high, int(record["pairs"]))
 
 
 def _number(value: object) -> float | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from senseprobe.api.author import prepare_wordnet, word_lists
 from senseprobe.api.releases import load
@@ -50,18 +50,12 @@ def build_senses(
     Raises ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
-    from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models import load as load_model
-    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.gloss_vectors import build_senses
     from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
     gendered = chain.from_iterable(read_gender_pairs("word").values())
     chosen = [*gendered, *(word for source in words for word in _words_of(source))] if words else None
-    source = ModelSource(str(encoder))
-    options = EncodingOptions(pooling=pooling)
-    model = load_model(source.spec, ability="vectors", device=device, dtype="float64", encoding=options)
-    model.name = source.name
+    model = _load_vectors(str(encoder), pooling, device=device, dtype="float64")
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
 
@@ -183,7 +177,7 @@ def word_association(
         classes = _word_classes()
         correlations = (
             correlate_scores(result, model, level, seeds, classes)
-            for model in _load_vectors(vectors)
+            for model in map(_load_vectors, vectors)
             for level in levels or [level for level in LEVELS if level in model.levels]
         )
         result = replace(result, correlations=tuple(correlations))
@@ -193,17 +187,18 @@ def word_association(
     return result
 
 
-def _load_vectors(specs: Sequence[str]) -> Iterator[VectorModel]:
+def _load_vectors(spec: str, pooling: str | None = None, **options: Any) -> VectorModel:  # noqa: ANN401
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models import load as load_model
+    from senseprobe.evaluate.models.encodings import EncodingOptions
 
-    for spec in specs:
-        source = ModelSource(spec)
-        if source.reads_wordnet:
-            prepare_wordnet()
-        model = cast("VectorModel", load_model(source.spec, ability="vectors"))
-        model.name = source.name
-        yield model
+    source = ModelSource(spec)
+    if source.reads_wordnet:
+        prepare_wordnet()
+    encoding = EncodingOptions(pooling=pooling)
+    model = cast("VectorModel", load_model(source.spec, ability="vectors", encoding=encoding, **options))
+    model.name = source.name
+    return model
 
 
 def _word_classes() -> Callable[[str], str]:

@@ -54,12 +54,11 @@ class WordGraph:
 class Masses:
     """What reaches each word of a graph from male and from female seeds.
 
-    - `male`, `female`: masses of shape (words,), not negative; `reached`: by which of the two, shape (words, 2).
+    - `masses` from either, not negative, and by which of the two a word is `reached`: both of shape (words, 2).
     - `residual`: of the solution, relative to the seeds; `error`: no mass is off by more than this.
     """
 
-    male: FloatArray
-    female: FloatArray
+    masses: FloatArray
     reached: NDArray[np.bool_]
     residual: float
     error: float
@@ -67,14 +66,13 @@ class Masses:
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
         """Whether both masses of a word are reached, and large beside the error."""
-        smaller = np.minimum(self.male, self.female)
-        return np.asarray(self.reached.all(axis=1) & (self.error <= _PRECISION * smaller))
+        return np.asarray(self.reached.all(axis=1) & (self.error <= _PRECISION * self.masses.min(axis=1)))
 
     @cached_property
     def scores(self) -> FloatArray:
         """log(b_m / b_f) of each word, positive where it is male; NaN where a mass is zero or not usable."""
-        scores = np.full(len(self.male), np.nan)
-        scores[self.usable] = np.log(self.male[self.usable]) - np.log(self.female[self.usable])
+        scores = np.full(len(self.masses), np.nan)
+        scores[self.usable] = np.subtract(*np.log(self.masses[self.usable]).T)
         return scores
 
 
@@ -220,11 +218,9 @@ def spread_masses(
     residual = float((errors / np.linalg.norm(seeds, axis=0)).max())
     if not residual <= 10 * _RESIDUAL:
         raise SenseprobeError(f"the walk does not converge at alpha {alpha} (residual {residual:.1g}): take a smaller")
-    masses = np.maximum((1 - alpha) * solved, 0)
     # The norm of (I - alpha S)⁻¹ is at most 1/(1 - alpha), since that of S is at most 1.
     return Masses(
-        male=masses[:, 0],
-        female=masses[:, 1],
+        masses=np.maximum((1 - alpha) * solved, 0),
         reached=_find_reached(flow, seeds > 0),
         residual=residual,
         error=float(errors.max()),

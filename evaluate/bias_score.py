@@ -6,7 +6,7 @@ pairs -> axis -> cosine of each neutral word with it, times its importance -> su
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -18,7 +18,7 @@ from senseprobe.evaluate.measures import Measure
 from senseprobe.evaluate.models.vector_files import VectorFile
 from senseprobe.evaluate.text_files import Document
 from senseprobe.evaluate.word_importance import Token, WordImportance, read_word_vectors, split_tokens
-from senseprobe.statistics.directions import leave_out_pairs, principal_direction
+from senseprobe.statistics import leave_out_pairs, pairwise_cosines, principal_direction
 
 COMMONEST = 10_000
 """Words whose mean cosine is the baseline: the first of a file of vectors, which are its most frequent ones."""
@@ -30,63 +30,55 @@ _NO_ZERO = (
     "Whether a sentence is neutral: common words do not have a mean cosine of 0, so compare it with the baseline. "
 )
 
+_BIAS_SCORE = Measure(
+    id="bias-score",
+    title="Bias Score of a sentence",
+    command=f"{_COMMAND} --encoder infersent:WEIGHTS",
+    range=(-1, 1),
+    measure="cosines weighed by importance",
+    direction="above 0: towards the first words of the pairs (female); below 0: towards the second (male)",
+    paper=_PAPER,
+    equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, of either sign by itself",
+    says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, by importance.",
+    cannot_say=f"{_NO_ZERO}What the sentence says: it is a bag of words, and *no nurse* is as female as *nurse*.",
+)
+_OWN = replace(_BIAS_SCORE, command=_COMMAND, direction="as bias-score", paper="our own")
 MEASURES = (
-    Measure(
-        id="bias-score",
-        title="Bias Score of a sentence",
-        command=f"{_COMMAND} --encoder infersent:WEIGHTS",
-        range=(-1, 1),
-        measure="cosines weighed by importance",
-        direction="above 0: towards the first words of the pairs (female); below 0: towards the second (male)",
-        paper=_PAPER,
-        equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, of either sign by itself",
-        says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, by importance.",
-        cannot_say=f"{_NO_ZERO}What the sentence says: it is a bag of words, and *no nurse* is as female as *nurse*.",
-    ),
-    Measure(
+    _BIAS_SCORE,
+    replace(
+        _OWN,
         id="bias-score-centred",
         title="Bias Score less the baseline",
-        command=_COMMAND,
         range=(-2, 2),
-        measure="cosines weighed by importance",
         direction="above 0: nearer to the first words of the pairs than the 10,000 commonest words are",
-        paper="our own",
         equation="as bias-score, with cos(w, D) less its mean over the 10,000 commonest words of the vectors",
         says="What is left of the score once all words' common lean is taken away.",
         cannot_say="That 0 is neutral: the commonest words are no sample of neutral ones.",
     ),
-    Measure(
+    replace(
+        _BIAS_SCORE,
         id="bias-score-absolute",
         title="Bias Score in absolute values",
         command=_COMMAND,
         range=(0, 1),
-        measure="cosines weighed by importance",
         direction="higher: words lie nearer to either end",
-        paper=_PAPER,
         equation="section 3.5: the sum of |cos(w, D) * I_w| over words that are not gendered",
         says="How much gender the neutral words of a sentence carry, whichever.",
         cannot_say=f"{_NO_ZERO}To which end they lean.",
     ),
-    Measure(
+    replace(
+        _OWN,
         id="bias-score-proxy",
         title="Bias Score with the importance of another encoder",
         command=f"{_COMMAND} --encoder MODEL",
-        range=(-1, 1),
-        measure="cosines weighed by importance",
-        direction="as bias-score",
-        paper="our own",
         equation="as bias-score, with I_w of max pooling over the last hidden states of any transformer",
         says="What bias-score says, where InferSent's weights are not at hand.",
         cannot_say="What the paper's score is: an encoder not trained with max pooling weighs words otherwise.",
     ),
-    Measure(
+    replace(
+        _OWN,
         id="bias-score-uniform",
         title="Bias Score with equal importance",
-        command=_COMMAND,
-        range=(-1, 1),
-        measure="cosines weighed by importance",
-        direction="as bias-score",
-        paper="our own",
         equation="as bias-score, with I_w = 1/n for each of n words",
         says="The mean cosine of a sentence's words with the axis, gendered words and those without a vector as 0.",
         cannot_say="Which words matter for the sentence; two sentences that differ in a pronoun alone have one score.",
@@ -136,7 +128,7 @@ def find_axis(file: VectorFile, pairs: Sequence[tuple[str, str]], names: tuple[s
         raise ModelError(f"{file.name}: {error}") from None
     directions = np.concatenate([axis.direction[None], left_out])
     lone = [word for pair in pairs for word in pair if not np.isfinite(read_word_vectors(file, [word])).all()]
-    cosines = _cosines(read_commonest(file), axis.direction)
+    cosines = pairwise_cosines(read_commonest(file), axis.direction[None])[:, 0]
     return Axis(
         positive=names[0],
         negative=names[1],
@@ -162,13 +154,6 @@ def read_commonest(file: VectorFile) -> NDArray[np.float64]:
         return np.empty((0, file.dimensions))
     vectors = file.table.read(sorted(file.table.vocabulary.rows[word] for word in words))
     return np.asarray(vectors[np.any(vectors, axis=1)], dtype=np.float64)
-
-
-def _cosines(vectors: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cosines of vectors, shape (words, D), with directions of length 1, shape (D,) or (K, D)."""
-    return np.asarray(
-        vectors @ directions.T / np.linalg.norm(vectors, axis=1).reshape(-1, *[1] * (directions.ndim - 1))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +244,8 @@ class SentenceScorer:
             self._known.clear()
         new = [word for word in words if word not in self._known]
         if new:
-            self._known.update(zip(new, _cosines(read_word_vectors(self.file, new), self.axis.directions), strict=True))
+            cosines = pairwise_cosines(read_word_vectors(self.file, new), self.axis.directions)
+            self._known.update(zip(new, cosines, strict=True))
 
     def _sum(self, document: Document, tokens: Sequence[Token], shares: NDArray[np.float64] | None) -> SentenceScore:
         words = [at for at, token in enumerate(tokens) if token.is_word]

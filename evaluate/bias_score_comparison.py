@@ -9,7 +9,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.bias_score import SentenceScore
 from senseprobe.records import Design
-from senseprobe.statistics.correlation import Correlation, correlate
+from senseprobe.statistics import Correlation, correlate
 
 SIDES = ("stereo", "anti")
 QUANTITIES = ("balance", "absolute")
@@ -54,8 +54,7 @@ class Prediction:
     @property
     def is_shown(self) -> bool:
         """Whether the widest interval excludes 0."""
-        low, high = self.widest.correlation[1:3] if self.widest else (None, None)
-        return low is not None and high is not None and not low <= 0 <= high
+        return self.widest is not None and self.widest.correlation.excludes_zero
 
     @property
     def verdict(self) -> str:

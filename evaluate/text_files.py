@@ -3,6 +3,7 @@
 A text file is read in blocks, so that one larger than memory, or one that unpacks to more, needs no more memory.
 """
 
+import codecs
 import csv
 import gzip
 import io
@@ -149,7 +150,9 @@ def _read_file(path: Path, column: str | None, progress: Progress, separator: re
     with path.open("rb") as raw:
         blocks = _decode(_unpack(raw, packing), raw, path, progress)
         if kind in {".jsonl", ".csv", ".tsv"}:
-            rows = _read_json(blocks) if kind == ".jsonl" else _read_csv(blocks, "\t" if kind == ".tsv" else ",")
+            csv.field_size_limit(MOST_LINE)
+            separated = csv.DictReader(_read_records(blocks), delimiter="\t" if kind == ".tsv" else ",", strict=True)
+            rows = _read_json(blocks) if kind == ".jsonl" else separated
             texts = _pick_column(rows, column, path)
             yield from (Document(text, f"{path}:{number}") for number, text in enumerate(texts, 1))
         else:
@@ -164,7 +167,7 @@ def _unpack(raw: IO[bytes], packing: str) -> Any:  # noqa: ANN401 - whatever has
 
 def _decode(stream: Any, raw: IO[bytes], path: Path, progress: Progress) -> Iterator[tuple[str, int]]:  # noqa: ANN401
     """Yield the text of blocks, and how many bytes of each were no UTF-8 and became U+FFFD."""
-    decoder = io.IncrementalNewlineDecoder(_utf8_decoder(), translate=True)
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("surrogateescape"), translate=True)
     done, first = 0, True
     while block := stream.read(BLOCK):
         if first and (b"\0" in block[:4096] or block[:2] in {b"\xff\xfe", b"\xfe\xff"}):
@@ -175,12 +178,6 @@ def _decode(stream: Any, raw: IO[bytes], path: Path, progress: Progress) -> Iter
         progress(position - done)
         done = position
     yield _replace_bytes(decoder.decode(b"", final=True))
-
-
-def _utf8_decoder() -> Any:  # noqa: ANN401 - codecs names no type of it
-    import codecs
-
-    return codecs.getincrementaldecoder("utf-8")("surrogateescape")
 
 
 def _replace_bytes(text: str) -> tuple[str, int]:
@@ -229,11 +226,6 @@ def _read_json(blocks: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
             if not isinstance(row, dict):
                 raise ValueError(f"line {number} is no JSON object")
             yield row
-
-
-def _read_csv(blocks: Iterable[tuple[str, int]], delimiter: str) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(MOST_LINE)
-    yield from csv.DictReader(_read_records(blocks), delimiter=delimiter, strict=True)
 
 
 def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: object) -> Iterator[str]:

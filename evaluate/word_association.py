@@ -7,6 +7,7 @@ Du, Wu & Lan (2019) spread masses from male and female seeds over a graph of ass
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.association_graph import count_components, read_graph, read_scores, spread_masses
 from senseprobe.evaluate.measures import Measure
 from senseprobe.evaluate.models.encodings import VectorModel
+from senseprobe.evaluate.scorers.senses import SenseVectors, nearest_senses
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import listed
-from senseprobe.statistics import FloatArray, correlate
+from senseprobe.statistics import FloatArray, correlate, pairwise_cosines
 
 MEASURES = (
     Measure(
@@ -47,10 +49,11 @@ MEASURES = (
 )
 
 LEVELS = ("word", "sense")
+ENDS = ("male", "female")
 _MOST_NAMED = 1_000  # words in a record
 _TOP = 10
 _BLOCK = 500  # words whose cosines are in memory at once
-Pair = tuple[str, str]  # male, female
+Pair = tuple[str, str]  # the positive word first: male, female
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,9 @@ class WatGraph:
     """What a graph is, and what the walk reached.
 
     - `words`, `edges`, `components`; `loops` and `no_responses` that were left out; `columns` that were read.
-    - `male_mass`, `female_mass`: sums over words; `residual` of the solution.
-    - words without a score: `unreached` by any seed, `only_male`, `only_female`, and `imprecise`, whose smaller mass is
-      below a thousand times the solution's error.
+    - `masses`: from the seeds of either end, summed over words; `residual` of the solution.
+    - words without a score: `unreached` by any seed, `lone`, by those of one end only, and `imprecise`, whose smaller
+      mass is below a thousand times the solution's error.
     """
 
     words: int
@@ -84,12 +87,10 @@ class WatGraph:
     columns: tuple[str, ...]
     alpha: float
     directed: bool
-    male_mass: float
-    female_mass: float
+    masses: tuple[float, float]
     residual: float
     unreached: Words
-    only_male: Words
-    only_female: Words
+    lone: tuple[Words, Words]
     imprecise: Words
 
 
@@ -116,7 +117,7 @@ class WatCorrelation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WatResult:
-    """A word association test: scores by word, positive where male, and correlations.
+    """A word association test: scores by word, positive where nearer to the first of `ends`, and correlations.
 
     `source` names the file and `seeds` are the pairs (male, female) that the walk starts from; `absent` are pairs of
     which the graph lacks a word. `graph` is None where `source` is a lexicon of scores.
@@ -124,6 +125,7 @@ class WatResult:
 
     source: str
     signature: str
+    ends: Pair
     scores: Mapping[str, float]
     seeds: tuple[Pair, ...]
     absent: tuple[str, ...]
@@ -131,7 +133,7 @@ class WatResult:
     correlations: tuple[WatCorrelation, ...]
 
     def rank(self) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-        """Return the ten most male and the ten most female words with their scores, without the seeds."""
+        """Return the ten words nearest to either end with their scores, without the seeds."""
         seeds = {word for pair in self.seeds for word in pair}
         ordered = sorted((score, word) for word, score in self.scores.items() if word not in seeds)
         female, male = ordered[:_TOP], ordered[::-1][:_TOP]
@@ -139,16 +141,15 @@ class WatResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all but the single scores, with what JSON has."""
-        male, female = self.rank()
         return {
             "source": self.source,
             "signature": self.signature,
+            "ends": [*self.ends],
             "seeds": [*map(list, self.seeds)],
             "absent": [*self.absent],
             "words": len(self.scores),
             "graph": None if self.graph is None else asdict(self.graph),
-            "most_male": [[*pair] for pair in male],
-            "most_female": [[*pair] for pair in female],
+            **{f"most_{end}": [[*pair] for pair in ranked] for end, ranked in zip(self.ends, self.rank(), strict=True)},
             "correlations": [asdict(correlation) for correlation in self.correlations],
         }
 
@@ -158,8 +159,10 @@ class WatResult:
         return "".join(f"{word}\t{self.scores[word]!r}\n" for word in sorted(self.scores))
 
 
-def score_graph(path: Path, pairs: Sequence[Pair], *, alpha: float, directed: bool, version: str) -> WatResult:
-    """Return the scores log(b_m / b_f) of the words of a graph; `pairs` are the seeds, male and female.
+def score_graph(
+    path: Path, pairs: Sequence[Pair], *, alpha: float, directed: bool, version: str, ends: Pair = ENDS
+) -> WatResult:
+    """Return the scores log(b_m / b_f) of the words of a graph; `pairs` are the seeds, which lie at the `ends`.
 
     A seed that the graph does not have as it is written is looked up in lower case; a pair of which it lacks one is
     left out, and named. SenseprobeError where none is left, and as `read_graph` and `spread_masses`.
@@ -183,24 +186,22 @@ def score_graph(path: Path, pairs: Sequence[Pair], *, alpha: float, directed: bo
         columns=read.columns,
         alpha=alpha,
         directed=directed,
-        male_mass=float(masses.male.sum()),
-        female_mass=float(masses.female.sum()),
+        masses=(float(masses.masses[:, 0].sum()), float(masses.masses[:, 1].sum())),
         residual=masses.residual,
         unreached=Words.of([*words[~by_male & ~by_female]]),
-        only_male=Words.of([*words[by_male & ~by_female]]),
-        only_female=Words.of([*words[by_female & ~by_male]]),
+        lone=(Words.of([*words[by_male & ~by_female]]), Words.of([*words[by_female & ~by_male]])),
         imprecise=Words.of([*words[by_male & by_female & ~masses.usable]]),
     )
     way = f"directed={'yes' if directed else 'no'}|affinity={'W' if directed else 'W+Wt'}|norm=D^-1/2,D^-1/2"
     signature = _sign("graph", read.sha256, f"columns={','.join(read.columns)}|alpha={alpha!r}|{way}", seeds, version)
     scores = {str(words[place]): float(masses.scores[place]) for place in np.flatnonzero(masses.usable)}
-    return WatResult(str(path), signature, scores, seeds, absent, facts, ())
+    return WatResult(str(path), signature, ends, scores, seeds, absent, facts, ())
 
 
-def score_lexicon(path: Path, pairs: Sequence[Pair], *, version: str) -> WatResult:
+def score_lexicon(path: Path, pairs: Sequence[Pair], *, version: str, ends: Pair = ENDS) -> WatResult:
     """Return the scores that a lexicon states, in place of a graph's. SenseprobeError as `read_scores`."""
     scores, sha256 = read_scores(path)
-    return WatResult(str(path), _sign("lexicon", sha256, "", pairs, version), scores, (*pairs,), (), None, ())
+    return WatResult(str(path), _sign("lexicon", sha256, "", pairs, version), ends, scores, (*pairs,), (), None, ())
 
 
 def _sign(kind: str, sha256: str, way: str, seeds: Sequence[Pair], version: str) -> str:
@@ -220,7 +221,7 @@ def correlate_scores(
     encoding = model.encoding(level).text
     seeds = {word for pair in (*pairs, *result.seeds) for word in pair}
     refuses = getattr(model, "refuses", lambda _: "")
-    read = _largest_by_sense if level == "sense" else _cosines_of_words
+    read: Callable[..., FloatArray] = _largest_by_sense if level == "sense" else _cosines_of_words
     used, dropped = [], []
     for pair in pairs:
         reasons = [refuses(word_class(word)) or ("no vector" if model.lacks(word) else "") for word in pair]
@@ -254,25 +255,18 @@ def _cosines_of_words(model: VectorModel, words: Sequence[str], seeds: Sequence[
     """Return the cosine of each word with each seed, shape (words, seeds); NaN where a vector is missing."""
     units = [Unit(word) for word in dict.fromkeys((*words, *seeds))]
     vectors = {unit.text: vector for answers in model.encode("word", units, ()) for unit, vector in answers}
-    first, second = (_scale(np.array([vectors[word] for word in side], dtype=np.float64)) for side in (words, seeds))
-    return np.asarray(first @ second.T)
+    first, second = (np.array([vectors[word] for word in side], dtype=np.float64) for side in (words, seeds))
+    return pairwise_cosines(first, second)
 
 
-def _largest_by_sense(model: Any, words: Sequence[str], seeds: Sequence[str]) -> FloatArray:  # noqa: ANN401 - SenseFile
+def _largest_by_sense(model: SenseVectors, words: Sequence[str], seeds: Sequence[str]) -> FloatArray:
     """Return max_ij cos(s_i, a_j) over the senses of each word and of each seed, shape (words, seeds)."""
-    keys = [model.senses(seed) for seed in seeds]
-    starts = np.cumsum([0, *map(len, keys)])[:-1]
-    targets = _scale(model.vectors([key for several in keys for key in several]))
-    blocks = []
-    for start in range(0, len(words), _BLOCK):
-        senses = [model.senses(word) for word in words[start : start + _BLOCK]]
-        cosines = _scale(model.vectors([key for several in senses for key in several])) @ targets.T
-        by_word = np.fmax.reduceat(cosines, np.cumsum([0, *map(len, senses)])[:-1], axis=0)
-        blocks.append(np.fmax.reduceat(by_word, starts, axis=1))
-    return np.concatenate(blocks)
+    targets = _vectors_of_senses(model, seeds)
+    blocks = (words[start : start + _BLOCK] for start in range(0, len(words), _BLOCK))
+    return np.concatenate([nearest_senses(_vectors_of_senses(model, block), targets).cosines for block in blocks])
 
 
-def _scale(vectors: FloatArray) -> FloatArray:
-    """Return vectors with a length of one; NaN for those of zeros."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+def _vectors_of_senses(model: SenseVectors, words: Sequence[str]) -> list[FloatArray]:
+    """Return the vectors of the senses of each word, shape (senses, dimensions), read at once."""
+    keys = [model.senses(word) for word in words]
+    return np.split(model.vectors([*chain.from_iterable(keys)]), np.cumsum([*map(len, keys)])[:-1])

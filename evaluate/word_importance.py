@@ -4,7 +4,6 @@ They differ in what they are called everywhere: `bias-score` asks the encoder th
 one that was not trained with max pooling, and `bias-score-uniform` none.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 Shares = NDArray[np.float64]
 
-_TOKENS = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
-_PARTS = re.compile(r"['\u2019]?\w+")
 _BOUNDARIES = (("<s>", "</s>"), ("<p>", "</p>"))  # of InferSent's first and second version
 TOO_LONG = "more tokens than the encoder takes"
 
@@ -43,13 +40,7 @@ class Token:
 
 def split_tokens(sentence: str, file: VectorFile) -> tuple[Token, ...]:
     """Return the words and signs of a sentence; a word with ``'`` or ``-`` that has no vector is its parts."""
-    tokens: list[Token] = []
-    for match in _TOKENS.finditer(sentence):
-        word = match.group()
-        parts = [] if not set(word) & set("-'\u2019") or file.find(word)[0] else [*_PARTS.finditer(word)]
-        spans = [(match.start() + part.start(), part.group()) for part in parts] or [(match.start(), word)]
-        tokens += (Token(text, start, start + len(text)) for start, text in spans)
-    return tuple(tokens)
+    return tuple(Token(text, start, start + len(text)) for start, text in file.split(sentence, signs=True))
 
 
 def read_word_vectors(file: VectorFile, words: Sequence[str]) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from senseprobe.statistics import (
     CONFIDENCE,
     FEWEST_LEVELS,
     EnclosedP,
+    Ends,
     FloatArray,
     division_p,
     drawn_p,
@@ -164,10 +165,9 @@ class Weat(Estimand):
         if value is None:
             return {"value": None, "note": "all targets have the same association"}
         ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
-        interval = {} if ends is None else {"low": ends[0], "high": ends[1], "method": "jackknife"}
         tested, inexact = self._p(x, y)
         notes = "" if ends else _no_interval(words), inexact, _turned(words)
-        return {"value": value, **interval, **_p_fields(tested), "note": joined(*notes)}
+        return {"value": value, **interval_fields(ends), **p_fields(tested), "note": joined(*notes)}
 
     def _p(self, x: FloatArray, y: FloatArray) -> tuple[EnclosedP, str]:
         """Return p, and why it is only enclosed where it was to be counted exactly."""
@@ -249,7 +249,7 @@ class SentenceWeat(Weat):
         if value is None:
             return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
         tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
-        return self._figure(name, scope, levels, lost, **fields, **_p_fields(tested))
+        return self._figure(name, scope, levels, lost, **fields, **p_fields(tested))
 
 
 def key_of(tested: "Figure | Comparison") -> TestKey:
@@ -274,7 +274,12 @@ def _number_parts(name: str) -> list[str | int]:
     return [int(part) if index % 2 else part for index, part in enumerate(_NUMBER.split(name))]
 
 
-def _p_fields(tested: EnclosedP) -> dict[str, float | None]:
+def interval_fields(ends: Ends | None, method: str = "jackknife") -> dict[str, Any]:
+    """Return the fields of a figure with the ends of its interval; none without one."""
+    return {"low": ends[0], "high": ends[1], "method": method} if ends else {}
+
+
+def p_fields(tested: EnclosedP) -> dict[str, float | None]:
     """Return the fields of a figure with p: its upper end, and the lower one where p is only enclosed."""
     return {
         "p": tested.high,

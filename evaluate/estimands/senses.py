@@ -11,15 +11,22 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.association import TestWords, Weat, compute_effect, with_corrected
+from senseprobe.evaluate.estimands.association import (
+    TestWords,
+    Weat,
+    compute_effect,
+    interval_fields,
+    p_fields,
+    with_corrected,
+)
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.records import Contrast, Figure
 from senseprobe.statistics import (
-    CONFIDENCE,
     Ends,
     FloatArray,
     division_p,
+    mean_difference_interval,
     mean_effect_interval,
     mean_interval,
     published_sense_effect,
@@ -61,11 +68,6 @@ class Nearness(Estimand):
     def planned_half_width(self, design: Any, levels: Mapping[str, int], rows: int) -> float | None:  # noqa: ANN401
         """Return None: it depends on the cosines."""
         return None
-
-
-def _interval_fields(ends: Ends | None, method: str) -> dict[str, Any]:
-    """Return the fields of a figure with the ends of its interval."""
-    return {"low": ends[0], "high": ends[1], "method": method} if ends else {}
 
 
 def _has_values(words: pd.DataFrame | None) -> bool:
@@ -112,10 +114,8 @@ class SingleCategory(Nearness):
     def _tested(self, a: FloatArray, b: FloatArray, scope: Scope) -> dict[str, Any]:
         """Return the fields of a word's interval over attributes, and the p of divided attributes."""
         ends = single_category_interval(a, b, scope.confidence)
-        tested = division_p(a, b, two_sided=True)
-        p_low = None if tested.low == tested.high else tested.low
-        p = {"p": tested.high, "p_low": p_low, "p_least": tested.least}
-        return {**p, **_interval_fields(ends, "jackknife"), "note": "" if ends else NOT_ESTIMABLE}
+        p = p_fields(division_p(a, b, two_sided=True))
+        return {**p, **interval_fields(ends), "note": "" if ends else NOT_ESTIMABLE}
 
     def _config(self, figures: Sequence[Figure], words: pd.DataFrame, scope: Scope) -> Figure:
         """Return the mean over the words that have an effect, with the interval over words, A and B."""
@@ -129,7 +129,7 @@ class SingleCategory(Nearness):
             value=float(np.mean(values)) if values else None,
             levels={"words": len(values), "A": n_a, "B": cosines.shape[1] - n_a},
             note=joined("" if ends else NOT_ESTIMABLE, NO_NEUTRAL),
-            **_interval_fields(ends, "jackknife"),
+            **interval_fields(ends),
         )
 
 
@@ -189,23 +189,10 @@ class GenderDirection(Nearness):
             note = joined(note, "the mean nearness to the side of the word's stereotype")
         else:
             value = float(sides[0].mean() - sides[1].mean())
-            centred = np.concatenate([side - side.mean() for side in sides])
-            ends = _two_means(value, centred, sides, scope.confidence)
+            ends = mean_difference_interval(sides[0], sides[1], scope.confidence)
         notes = joined(note, "" if ends else NOT_ESTIMABLE, NO_NEUTRAL)
-        fields = _interval_fields(ends, "t")
+        fields = interval_fields(ends, "t")
         return self.figure_of_words(None, scope.words, scope, value=value, levels=levels, note=notes, **fields)
-
-
-def _two_means(value: float, centred: FloatArray, sides: Sequence[FloatArray], confidence: float) -> Ends | None:
-    """Return the t interval of a difference of two means, with the degrees of freedom of the smaller; or None."""
-    pooled = mean_interval(centred, confidence)  # None of under five words
-    if pooled is None:
-        return None
-    from scipy import special
-
-    error = np.sqrt(sum(float(side.var(ddof=1)) / len(side) for side in sides))
-    reach = float(special.stdtrit(min(map(len, sides)) - 1, (1 + confidence) / 2) * error)
-    return value - reach, value + reach
 
 
 def stereotype_signs(rows: pd.DataFrame) -> dict[str, int]:
@@ -295,7 +282,7 @@ class SenseDifference(Nearness):
             note=joined(note if len(differences) else "the two senses share no word that has a figure", NO_NEUTRAL),
             definition=self.definition,
             **counts,
-            **_interval_fields(ends, "jackknife" if "attributes" in levels else "t"),
+            **interval_fields(ends, "jackknife" if "attributes" in levels else "t"),
         )
 
 
@@ -308,7 +295,7 @@ def _shared_attributes(words: pd.DataFrame, contrast: Contrast) -> tuple[float |
     if not 0 < n_a < len(both):
         return None, None, len(both)
     cosines = both.to_numpy(dtype=np.float64).T
-    return *shared_effect_difference(cosines[0], cosines[1], n_a, CONFIDENCE), len(both)
+    return *shared_effect_difference(cosines[0], cosines[1], n_a), len(both)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,7 +21,7 @@ from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.models.sense_files import KEYS, METADATA, VECTORS
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
-from senseprobe.lexicon.wordnet import LEXICONS, Lexicon, SenseEntry, Vocabulary, part_of_speech, senses_of
+from senseprobe.lexicon.wordnet import LEXICONS, Lexicon, SenseEntry, Vocabulary, senses_of
 from senseprobe.messages import counted
 from senseprobe.statistics import FloatArray
 
@@ -67,7 +67,7 @@ def gloss_texts(words: Iterable[str] | None, *, examples: bool) -> tuple[dict[st
     """
     wordnet = Vocabulary.open()
     senses = {word: {entry.key for entry in senses_of(wordnet, word)} for word in dict.fromkeys(words or ())}
-    senses |= {word: {word} & wordnet.keys for word in senses if part_of_speech(word)}
+    senses |= {word: {word} for word in senses if wordnet.has_key(word)}
     wanted = {key for keys in senses.values() for key in keys}
     texts: dict[str, str] = {}
     for _, synset in groupby(wordnet.every_sense(), lambda sense: (sense[0].pos, sense[0].lemmas, sense[0].gloss)):

@@ -6,6 +6,7 @@ is checked, so that no row is taken for a header, nor a header for a row.
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,8 +39,8 @@ _FEWEST_UNKNOWN, _MOST_UNKNOWN = 5, 0.01
 _SYNSET = re.compile(r".+\.[nvasr]\.[0-9]+|(?:wn:)?[0-9]{8}-?[nvasr]|bn:.*")
 
 
-def open_senses(path: Path, known: frozenset[str]) -> tuple[VectorTable, tuple[str, ...]]:
-    """Look through a file of senses; return it, and its keys that WordNet 3.0, whose are `known`, does not have.
+def open_senses(path: Path, known: Callable[[str], bool]) -> tuple[VectorTable, tuple[str, ...]]:
+    """Look through a file of senses; return it, and its keys that WordNet 3.0 does not have: none of those `known`.
 
     Raises ModelError where it cannot be used, or is of words, of synsets or of another version of WordNet.
     """
@@ -59,8 +60,8 @@ def open_senses(path: Path, known: frozenset[str]) -> tuple[VectorTable, tuple[s
         return table, check_keys(table.vocabulary, known)
 
 
-def check_keys(vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
-    """Return the keys that WordNet does not have. Raise Unusable where they are no keys, or stand there twice."""
+def check_keys(vocabulary: Vocabulary, known: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the keys that are not `known`, to WordNet. Raise Unusable where they are no keys, or stand there twice."""
     if odd := [word for word in vocabulary.rows if not part_of_speech(word)]:
         example = printable(odd[0][:80])
         if _SYNSET.fullmatch(odd[0]):
@@ -71,7 +72,7 @@ def check_keys(vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]
         raise Unusable(f"{counted(vocabulary.not_utf8, 'key')} are not UTF-8")
     if vocabulary.duplicates:
         raise Unusable(f"senses stand there twice: {listed(vocabulary.duplicates)}")
-    unknown = tuple(key for key in vocabulary.rows if key not in known)
+    unknown = tuple(key for key in vocabulary.rows if not known(key))
     share = len(unknown) / max(1, len(vocabulary.rows))
     if len(unknown) >= _FEWEST_UNKNOWN and share > _MOST_UNKNOWN:
         named = listed(unknown[:_FEWEST_UNKNOWN], len(unknown))

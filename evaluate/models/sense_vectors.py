@@ -72,7 +72,7 @@ class SenseFile:
         Raises ModelError where it cannot be used, LexiconError where WordNet is not prepared.
         """
         wordnet = Vocabulary.open()
-        return cls(spec, *open_senses(path_of(spec), wordnet.keys), wordnet, options)
+        return cls(spec, *open_senses(path_of(spec), wordnet.has_key), wordnet, options)
 
     @classmethod
     def wrap(
@@ -84,7 +84,7 @@ class SenseFile:
         """Wrap vectors by key, or keys with an array of shape (keys, dimensions). Raises as `load` does."""
         wordnet, table = Vocabulary.open(), wrap_table(name, vectors)
         with explained(Path(name)):
-            unknown = check_keys(table.vocabulary, wordnet.keys)
+            unknown = check_keys(table.vocabulary, wordnet.has_key)
         return cls(name, table, unknown, wordnet, options)
 
     @cached_property

@@ -35,6 +35,7 @@ _ANY = EncodingOptions()
 _MOST_CAPITALS = 0.001
 # A word of a sentence may have hyphens and apostrophes inside; where it has no vector, its parts: "Adam" and "'s".
 _WORDS = re.compile(r"\w+(?:[-'\u2019]\w+)*")
+_TOKENS = re.compile(rf"{_WORDS.pattern}|[^\w\s]")
 _PARTS = re.compile(r"['\u2019]?\w+")
 _SENTENCE = re.compile(r"\S+\s.*[.!?]", re.DOTALL)
 
@@ -197,11 +198,20 @@ class VectorFile:
     def _find_words(self, sentence: str) -> tuple[list[int], list[str]]:
         rows: list[int] = []
         missing: list[str] = []
-        for word in _WORDS.findall(sentence):
-            for part in [word] if self._row(word) is not None else _PARTS.findall(word):
-                row = self._row(part)
-                missing.append(part) if row is None else rows.append(row)
+        for _, word in self.split(sentence):
+            row = self._row(word)
+            missing.append(word) if row is None else rows.append(row)
         return rows, missing
+
+    def split(self, sentence: str, *, signs: bool = False) -> Iterator[tuple[int, str]]:
+        """Yield the words of a sentence, each with its first character's place; with `signs` punctuation marks, too.
+
+        A word with ``'`` or ``-`` that has no vector is its parts.
+        """
+        for match in (_TOKENS if signs else _WORDS).finditer(sentence):
+            word, start = match.group(), match.start()
+            parts = [] if word.isalnum() or self.find(word)[0] else [*_PARTS.finditer(word)]
+            yield from [(start + part.start(), part.group()) for part in parts] or [(start, word)]
 
 
 def wrap_table(

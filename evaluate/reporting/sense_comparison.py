@@ -54,7 +54,7 @@ def column_of(source: ReportInput) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Prediction:
+class WordCorrelation:
     """The correlation of an embedding's figures of words with a model's, in a config.
 
     `x`, `y`: the numbers of the `words`; the model's are shares from 0 to 1, and `measure` says of what.
@@ -68,17 +68,6 @@ class Prediction:
     x: tuple[float, ...]
     y: tuple[float, ...]
     correlation: Correlation
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the interval excludes 0."""
-        low, high = self.correlation.low, self.correlation.high
-        return low is not None and high is not None and not low <= 0 <= high
-
-    @property
-    def answer(self) -> str:
-        """Whether the one foretells the other, in words."""
-        return describe_correlation(self.correlation)
 
 
 def describe_correlation(found: Correlation) -> str:
@@ -94,7 +83,7 @@ def describe_correlation(found: Correlation) -> str:
     return f"shown: {together}, {ends}"
 
 
-def predict_models(inputs: SenseInputs) -> Iterator[Prediction]:
+def predict_models(inputs: SenseInputs) -> Iterator[WordCorrelation]:
     """Yield the correlations of every embedding with every model, in configs with five words or more in both."""
     for model in inputs.models:
         shares = {
@@ -108,7 +97,7 @@ def predict_models(inputs: SenseInputs) -> Iterator[Prediction]:
                 words = tuple(word for word in own if word in others)
                 if len(words) >= FEWEST_LEVELS:
                     x, y = (tuple(side[word] for word in words) for side in (own, others))
-                    yield Prediction(
+                    yield WordCorrelation(
                         embedding=column_of(source),
                         model=model.label,
                         config=config,
@@ -153,11 +142,11 @@ def is_difference(figure: Figure) -> bool:
     return lookup(figure.estimand).presentation.contrasts
 
 
-def summarize_predictions(predictions: Sequence[Prediction]) -> str:
+def summarize_predictions(predictions: Sequence[WordCorrelation]) -> str:
     """Return how many correlations are shown: ``of 6 correlations with a model none is shown``; empty without any."""
     if not predictions:
         return ""
-    shown = [p for p in predictions if p.is_shown]
+    shown = [p for p in predictions if p.correlation.excludes_zero]
     names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in shown), 4)
     many = f"{len(shown)} {'are' if len(shown) > 1 else 'is'} shown: {names}" if shown else "none is shown"
     return (

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,8 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.sense_comparison import (
-    Prediction,
     SenseInputs,
+    WordCorrelation,
     column_of,
     describe_correlation,
     is_difference,
@@ -88,23 +89,15 @@ class WatRecord:
 def read_wat(path: Path) -> list[WatRecord]:
     """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
     try:
-        data = json.loads(read_plain(path, MOST_BYTES))
-        records = data["correlations"] if isinstance(data, Mapping) and "correlations" in data else data
-        return [
-            WatRecord(
-                str(record["model"]),
-                str(record["level"]),
-                Correlation(
-                    _number(record["correlation"]),
-                    _number(record["low"]),
-                    _number(record["high"]),
-                    int(record["pairs"]),
-                ),
-            )
-            for record in (records if isinstance(records, list) else [records])
-        ]
+        records = json.loads(read_plain(path, MOST_BYTES))["correlations"]
+        return [WatRecord(str(record["model"]), str(record["level"]), _correlation(record)) for record in records]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
+
+
+def _correlation(record: Mapping[str, Any]) -> Correlation:
+    value, low, high = (_number(record[name]) for name in ("correlation", "low", "high"))
+    return Correlation(value, low, high, int(record["pairs"]))
 
 
 def _number(value: object) -> float | None:
@@ -202,7 +195,7 @@ def _build_cell(figure: Figure | None) -> Cell:
 # --- Models of text -------------------------------------------------------------------------------------------------
 
 
-def _build_prediction_section(predictions: Sequence[Prediction]) -> Section:
+def _build_prediction_section(predictions: Sequence[WordCorrelation]) -> Section:
     rows = tuple(
         (
             *name_cells(p.config, p.embedding, p.model),
@@ -218,7 +211,7 @@ def _build_prediction_section(predictions: Sequence[Prediction]) -> Section:
     return Section(title, (summarize_predictions(predictions),), charts, (table,)) if rows else Section(title)
 
 
-def _build_scatter(prediction: Prediction) -> Scatter:
+def _build_scatter(prediction: WordCorrelation) -> Scatter:
     x, y = np.array(prediction.x), np.array(prediction.y) - 0.5
     return Scatter(
         title=f"{prediction.config}: {prediction.embedding} and {prediction.model}, {len(x)} words",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Document, Part, Section, Table
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.vector_tables import VectorTable
+from senseprobe.evaluate.scorers.senses import SenseVectors, span_direction
 from senseprobe.lexicon import SenseEntry
 from senseprobe.messages import counted, listed
-from senseprobe.statistics import BoolArray, FloatArray, difference_direction
+from senseprobe.statistics import FloatArray, pairwise_cosines, unit_vectors
 
 MOST_NEIGHBOURS = 100
 BLOCK = 8192
@@ -29,25 +30,10 @@ LIMITS = (
 )
 
 
-class SenseVectors(Protocol):
-    """An embedding of senses, as `SenseFile` is."""
-
-    name: str
-
-    def vectors(self, keys: Sequence[str]) -> FloatArray:
-        """Return the vectors of senses, a row of NaN for one that it lacks."""
-
-
+Pair = tuple[str, str]
+"""The keys of two person senses, of the male and the female one: ``man%1:18:00::`` and ``woman%1:18:00::``."""
 Blocks = Iterable[tuple[Sequence[str], FloatArray]]
 """All keys of an embedding with their vectors, some thousands at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class GenderPair:
-    """The keys of two person senses that differ in gender: ``man%1:18:00::`` and ``woman%1:18:00::``."""
-
-    male: str
-    female: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +105,7 @@ class WordSenses:
 
 
 def place_senses(
-    shown: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[GenderPair], count: int
+    shown: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[Pair], count: int
 ) -> WordSenses:
     """Return the senses of a word with their cosine with gender's direction, and the `count` nearest of each.
 
@@ -130,7 +116,7 @@ def place_senses(
         raise SenseprobeError(f"{count} nearest senses: from 0 to {MOST_NEIGHBOURS} can be shown")
     entries = [sense.entry for sense in shown.senses]
     keys = [entry.key for entry in entries]
-    vectors = _scale(model.vectors(keys))
+    vectors = unit_vectors(model.vectors(keys))
     has = [bool(np.isfinite(vector).all()) for vector in vectors]
     if not any(has):
         raise SenseprobeError(
@@ -146,26 +132,23 @@ def place_senses(
 
 
 def _find_direction(
-    model: SenseVectors, pairs: Sequence[GenderPair]
+    model: SenseVectors, pairs: Sequence[Pair]
 ) -> tuple[tuple[tuple[str, str, float], ...], str, FloatArray | None]:
     """Return the check of equation 8's direction, what it lacks, and the direction with length 1; None without one."""
-    members = np.stack([model.vectors([pair.male for pair in pairs]), model.vectors([pair.female for pair in pairs])])
-    has: BoolArray = np.asarray(np.isfinite(members).all(axis=2), dtype=np.bool_)
-    keys = [(pair.male, pair.female) for pair in pairs]
-    lacking = [keys[pair][side] for pair, side in np.argwhere(~has.T).tolist()]
-    why = f"{model.name} lacks {listed(lacking)}" if lacking else ""
-    whole = np.flatnonzero(has.all(axis=0)).tolist()
-    if not whole:
-        return (), why, None
-    direction = _scale(difference_direction(members[0, whole], members[1, whole])[None])[0]
-    if not np.isfinite(direction).all():
-        return (), "the two sides of the pairs have the same mean", None
+    sides = [model.vectors(side) for side in zip(*pairs, strict=True)]
+    direction, has = span_direction(sides[0], sides[1])
+    missing = np.argwhere(np.isnan(np.stack(sides, axis=1)).any(axis=2)).tolist()
+    why = f"{model.name} lacks {listed(pairs[pair][side] for pair, side in missing)}" if missing else ""
+    unit = unit_vectors(direction[None])
+    if not np.isfinite(unit).all():
+        return (), "the two sides of the pairs have the same mean" if has.any() else why, None
+    whole = np.flatnonzero(has).tolist()
     check = tuple(
-        (keys[pair][side], gender, float(_scale(members[side, [pair]])[0] @ direction))
+        (pairs[pair][side], gender, cosine)
         for side, gender in enumerate(("male", "female"))
-        for pair in whole
+        for pair, cosine in zip(whole, pairwise_cosines(sides[side][whole], unit)[:, 0].tolist(), strict=True)
     )
-    return check, why, direction
+    return check, why, unit[0]
 
 
 def read_blocks(table: VectorTable) -> Iterator[tuple[Sequence[str], FloatArray]]:
@@ -185,21 +168,13 @@ def find_nearest(
     """
     best: list[list[tuple[float, str]]] = [[] for _ in keys]
     for names, block in blocks:
-        cosines = np.nan_to_num(vectors @ _scale(np.asarray(block, dtype=np.float64)).T, nan=-np.inf)
+        cosines = np.nan_to_num(vectors @ unit_vectors(block).T, nan=-np.inf)
         for own, row, found in zip(keys, cosines, best, strict=True):
             last = np.partition(row, -count - 1)[-count - 1] if len(row) > count + 1 else -np.inf  # own is among them
             places = np.flatnonzero((row >= last) & np.isfinite(row)).tolist()
             found += [(-float(row[place]), names[place]) for place in places if names[place] != own]
             found[:] = sorted(found)[:count]
     return [tuple((key, -negative) for negative, key in found) for found in best]
-
-
-def _scale(vectors: FloatArray) -> FloatArray:
-    """Return vectors with length 1; NaN where a vector is zero, which has no direction."""
-    vectors = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: FloatArray = np.divide(vectors, lengths, out=np.full_like(vectors, np.nan), where=lengths > 0)
-    return unit
 
 
 def _format_cosine(sense: PlacedSense) -> str:

@@ -15,7 +15,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
 from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
-from senseprobe.statistics import FloatArray, pairwise_cosines
+from senseprobe.statistics import FloatArray, pairwise_cosines, unit_vectors
 
 TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
 
@@ -108,7 +108,7 @@ def _associations(vectors: FloatArray, roles: NDArray[np.object_]) -> FloatArray
 
     That is s of May et al. (2019), whose sets hold sentences: the mean of cosines is the product with a mean.
     """
-    unit = _unit_length(vectors)
+    unit = unit_vectors(vectors)
     has = np.isfinite(unit).all(axis=1)
     means = {role: _mean(unit[has & (roles == role)]) for role in (*TARGETS, *ATTRIBUTES)}
     of_targets, of_attributes = unit @ (means["A"] - means["B"]), unit @ (means["X"] - means["Y"])
@@ -122,20 +122,23 @@ def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> p
     codes, words = pd.factorize(keys)
     means = [_word_means(part, codes, len(words)) for part in poolings]
     roles = np.array([role for role, _ in words], dtype=object)
-    targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
-    first, second = np.repeat(targets, len(attributes)), np.tile(attributes, len(targets))
-    cosines = [pairwise_cosines(mean[targets], mean[attributes]).ravel() for mean in means]
     spelt = np.array([name for _, name in words], dtype=object)
-    return pd.DataFrame(
-        {
-            "identity": identity_of(rows),
-            "target": spelt[first],
-            "target_role": roles[first],
-            "attribute": spelt[second],
-            "attribute_role": roles[second],
-            "cosine": cosines[0],
-            "check": cosines[1] if len(cosines) > 1 else np.full(len(first), np.nan),
-        }
+    pairs, targets, attributes = pair_words(roles, spelt)
+    cosines = [pairwise_cosines(mean[targets], mean[attributes]).ravel() for mean in means]
+    return pairs.assign(identity=identity_of(rows), cosine=cosines[0], check=cosines[1] if len(cosines) > 1 else np.nan)
+
+
+def pair_words(
+    roles: NDArray[np.object_], words: NDArray[np.object_]
+) -> tuple[pd.DataFrame, NDArray[np.intp], NDArray[np.intp]]:
+    """Return a row for each target with each attribute of a test, and the places of both among its words."""
+    targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
+    places = {"target": np.repeat(targets, len(attributes)), "attribute": np.tile(attributes, len(targets))}
+    columns = {side: words[own] for side, own in places.items()}
+    return (
+        pd.DataFrame(columns | {f"{side}_role": roles[own] for side, own in places.items()}),
+        targets,
+        attributes,
     )
 
 
@@ -146,14 +149,6 @@ def _word_means(vectors: FloatArray, codes: NDArray[np.intp], words: int) -> Flo
     np.add.at(sums, codes[has], vectors[has])
     counts = np.bincount(codes[has], minlength=words)
     return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], np.nan)
-
-
-def _unit_length(vectors: FloatArray) -> FloatArray:
-    """Return vectors of length 1; NaN where a vector is zero, which has no direction."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        unit: FloatArray = np.where(lengths > 0, vectors / lengths, np.nan)
-    return unit
 
 
 def _mean(vectors: FloatArray) -> FloatArray:

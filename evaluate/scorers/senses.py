@@ -18,11 +18,19 @@ from numpy.typing import NDArray
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
-from senseprobe.evaluate.scorers.association import ATTRIBUTES, COSINES, NEARNESS, TARGETS, encode_level, select_words
+from senseprobe.evaluate.scorers.association import (
+    ATTRIBUTES,
+    COSINES,
+    NEARNESS,
+    TARGETS,
+    encode_level,
+    pair_words,
+    select_words,
+)
 from senseprobe.evaluate.scorers.association import reasons_of_level as reasons_of
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
-from senseprobe.statistics import FloatArray, difference_direction, pairwise_cosines
+from senseprobe.statistics import BoolArray, FloatArray, difference_direction, pairwise_cosines, unit_vectors
 
 SENSE_COLUMNS = ("target_sense", "attribute_sense", "target_senses", "attribute_senses")
 """The keys that were compared, and how many senses each word has, beside the columns of `COSINES`."""
@@ -35,6 +43,8 @@ SENSE_COSINES = pa.schema(
 
 class SenseVectors(Protocol):
     """What is asked of a sense embedding (evaluate/models/sense_vectors.py)."""
+
+    name: str
 
     def senses(self, word: str) -> tuple[str, ...]:
         """Return the sense keys of a word that it has, in WordNet's order."""
@@ -66,18 +76,16 @@ def nearest_senses(first: Sequence[FloatArray], second: Sequence[FloatArray]) ->
     """
     shape = len(first), len(second)
     nearest = NearestSenses(np.full(shape, np.nan), np.full(shape, -1), np.full(shape, -1))
-    starts = np.cumsum([0, *map(len, second)])
+    starts = np.cumsum([*map(len, second)])[:-1]
     joined = np.concatenate(second) if len(second) else np.empty((0, 0))
     for row, senses in enumerate(first):
         if not len(senses) or not len(joined):
             continue
-        table = pairwise_cosines(senses, joined)
-        for column in range(shape[1]):
-            pairs = table[:, starts[column] : starts[column + 1]]
-            if pairs.size and not np.isnan(pairs).all():
-                place = np.unravel_index(np.nanargmax(pairs), pairs.shape)
-                nearest.cosines[row, column] = pairs[place]
-                nearest.first[row, column], nearest.second[row, column] = place
+        cosines = np.nan_to_num(pairwise_cosines(senses, joined), nan=-np.inf)
+        for column, pairs in enumerate(np.split(cosines, starts, axis=1)):
+            if pairs.size and (largest := pairs.max()) > -np.inf:
+                nearest.cosines[row, column] = largest
+                nearest.first[row, column], nearest.second[row, column] = divmod(int(pairs.argmax()), pairs.shape[1])
     return nearest
 
 
@@ -87,39 +95,15 @@ def compare_senses(rows: pd.DataFrame, model: SenseVectors) -> pd.DataFrame:
     `rows` have `role` and `word`. The columns are those of `COSINES` without config and test, and `SENSE_COLUMNS`.
     """
     words = rows.drop_duplicates(["role", "word"])
-    keys = {word: model.senses(word) for word in words["word"].unique()}
-    targets, attributes = (words[words["role"].isin(sides)] for sides in (TARGETS, ATTRIBUTES))
-    sides = [[model.vectors(keys[word]) for word in side["word"]] for side in (targets, attributes)]
-    nearest = nearest_senses(sides[0], sides[1])
-    pairs = ((row, column) for row in range(len(targets)) for column in range(len(attributes)))
-    records = [
-        _record(targets.iloc[row], attributes.iloc[column], keys, nearest, (row, column)) for row, column in pairs
-    ]
-    columns = [*(name for name in COSINES.names if name not in ("config", "test")), *SENSE_COLUMNS]
-    return pd.DataFrame(records, columns=columns).assign(identity=identity_of(rows))
-
-
-def _record(
-    target: "pd.Series[str]",
-    attribute: "pd.Series[str]",
-    keys: Mapping[str, tuple[str, ...]],
-    nearest: NearestSenses,
-    place: tuple[int, int],
-) -> dict[str, str | float | None]:
-    """Return the row of a target and an attribute."""
-    ours, others, found = keys[target["word"]], keys[attribute["word"]], nearest.first[place] >= 0
-    return {
-        "target": target["word"],
-        "target_role": target["role"],
-        "attribute": attribute["word"],
-        "attribute_role": attribute["role"],
-        "cosine": float(nearest.cosines[place]),
-        "check": float("nan"),
-        "target_sense": ours[nearest.first[place]] if found else None,
-        "attribute_sense": others[nearest.second[place]] if found else None,
-        "target_senses": len(ours),
-        "attribute_senses": len(others),
-    }
+    pairs, *places = pair_words(*(words[name].to_numpy(dtype=object) for name in ("role", "word")))
+    keys = [[model.senses(word) for word in words["word"].iloc[own]] for own in places]
+    nearest = nearest_senses(*([model.vectors(own) for own in side] for side in keys))
+    numbers, chosen = np.indices(nearest.cosines.shape), (nearest.first, nearest.second)
+    for side, of_words, place, senses in zip(("target", "attribute"), keys, numbers, chosen, strict=True):
+        own = [of_words[number] for number in place.ravel()]
+        pairs[f"{side}_sense"] = [k[n] if n >= 0 else None for k, n in zip(own, senses.ravel(), strict=True)]
+        pairs[f"{side}_senses"] = [*map(len, own)]
+    return pairs.assign(identity=identity_of(rows), cosine=nearest.cosines.ravel(), check=np.nan)
 
 
 def refused_tests(rows: pd.DataFrame, model: SenseVectors) -> dict[str, str]:
@@ -244,10 +228,12 @@ def tabulate_contrasts(units: UnitTable, model: Any, *, by_key: bool) -> ScoredR
         vectors = of_keys or [units.vectors(config, text).astype(np.float64) for text in texts]
         towards = _towards_male(table).to_numpy(dtype=np.float64)
         gendered = np.isfinite(towards)
+        unit = unit_vectors(vectors[0])
         of_gender = pairwise_cosines(vectors[0], direction[None])[:, 0]
         scores = {}
         for side, sign, own in (("stereo", 1, vectors[1]), ("anti", -1, vectors[2])):
-            scores[side] = np.where(gendered, sign * towards * of_gender, _row_cosines(vectors[0], own))
+            cosines = np.einsum("nd,nd->n", unit, unit_vectors(own))
+            scores[side] = np.where(gendered, sign * towards * of_gender, cosines)
             rows = table[~gendered].assign(cosine=scores[side][~gendered])
             words.append(_cosines_of(rows, config, side, model, by_key=by_key))
         rows = table[gendered].assign(cosine=of_gender[gendered], stereo_value=named)
@@ -255,13 +241,6 @@ def tabulate_contrasts(units: UnitTable, model: Any, *, by_key: bool) -> ScoredR
         tables[config] = table.assign(**{f"{side}_score": values for side, values in scores.items()})
     joined = pd.concat([part for part in words if len(part)], ignore_index=True)
     return ScoredRows(tables, ["stereo_score", "anti_score"], joined)
-
-
-def _row_cosines(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the cosine of each two vectors, shapes (rows, numbers): shape (rows,)."""
-    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.einsum("nd,nd->n", first, second) / lengths)
 
 
 def _cosines_of(
@@ -305,18 +284,27 @@ def _gender_direction(model: Any, *, by_key: bool) -> tuple[FloatArray, str]:  #
 
     NaN where there is no pair of which both have a vector.
     """
-    text = (files("senseprobe") / "wordlists" / "gender_senses.csv").read_text("utf-8")
-    pairs: dict[str, dict[str, str]] = {}
-    for row in csv.DictReader(text.splitlines()):
-        pairs.setdefault(row["pair"], {})[row["gender"]] = row["sense_noun" if by_key else "word"]
-    sides = [[pair[gender] for pair in pairs.values()] for gender in ("male", "female")]
-    vectors = [model.vectors(side) if by_key else _word_vectors(model, side) for side in sides]
-    has = np.isfinite(np.concatenate(vectors, axis=1)).all(axis=1)
+    pairs = read_gender_pairs("sense_noun" if by_key else "word")
+    read = model.vectors if by_key else partial(_word_vectors, model)
+    direction, has = span_direction(*map(read, zip(*pairs.values(), strict=True)))
     without = [name for name, there in zip(pairs, has.tolist(), strict=True) if not there]
-    if not has.any():
-        return np.full(vectors[0].shape[1], np.nan), f"{GENDER_DIRECTION}: no pair has vectors"
-    named = f"{GENDER_DIRECTION} without {', '.join(without)}" if without else GENDER_DIRECTION
-    return difference_direction(*(side[has] for side in vectors)), named
+    lacks = f" without {', '.join(without)}" if without else ""
+    return direction, GENDER_DIRECTION + (lacks if has.any() else ": no pair has vectors")
+
+
+def read_gender_pairs(column: str) -> dict[str, tuple[str, str]]:
+    """Return the pairs of gender_senses.csv by name, male first: their words (``word``), or keys (``sense_noun``)."""
+    text = (files("senseprobe") / "wordlists" / "gender_senses.csv").read_text("utf-8")
+    sides: dict[str, dict[str, str]] = {"male": {}, "female": {}}
+    for row in csv.DictReader(text.splitlines()):
+        sides[row["gender"]][row["pair"]] = row[column]
+    return {name: (word, sides["female"][name]) for name, word in sides["male"].items()}
+
+
+def span_direction(first: FloatArray, second: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the direction of equation 8 of the pairs that have both vectors, NaN without any, and which these are."""
+    has: BoolArray = np.asarray(np.isfinite(first + second).all(axis=1))
+    return difference_direction(first[has], second[has]) if has.any() else np.full(first.shape[1], np.nan), has
 
 
 def _word_vectors(model: VectorModel, words: Sequence[str]) -> FloatArray:

@@ -16,7 +16,6 @@ from senseprobe.api.senses import show_senses
 from senseprobe.document import render_html
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.reporting.word_senses import (
-    GenderPair,
     PlacedSense,
     WordSenses,
     build_word_page,
@@ -27,7 +26,7 @@ from senseprobe.lexicon import SenseEntry, prepare
 
 MAN, WOMAN, NURSE, NURSING = "man%1:18:00::", "woman%1:18:00::", "nurse%1:18:00::", "nurse%2:29:00::"
 VECTORS = {MAN: [2.0, 0.0], WOMAN: [0.0, 1.0], NURSE: [0.0, 3.0], NURSING: [1.0, 1.0], "zero%1:18:00::": [0.0, 0.0]}
-PAIRS = [GenderPair(MAN, WOMAN)]
+PAIRS = [(MAN, WOMAN)]
 
 
 class Planted:
@@ -41,6 +40,14 @@ class Planted:
     def vectors(self, keys: Sequence[str]) -> np.ndarray:
         """As of `SenseFile`."""
         return np.array([self.table.get(key, np.full(2, np.nan)) for key in keys])
+
+    def senses(self, word: str) -> tuple[str, ...]:
+        """As of `SenseFile`; nobody asks."""
+        return ()
+
+    def refuses(self, word_class: str) -> str:
+        """As of `SenseFile`."""
+        return word_class[:0]
 
     def blocks(self) -> Iterator[tuple[Sequence[str], np.ndarray]]:
         """As of `SenseFile`."""
@@ -98,7 +105,7 @@ def test_what_has_no_direction_says_why() -> None:
     shown = place(Planted({NURSE: [1, 2], MAN: [1, 0]}), [NURSE], 0)
     assert shown.senses[0].gender is None
     assert [*shown.lines()][-1] == f"no direction of gender: planted lacks {WOMAN}"
-    fewer = [*PAIRS, GenderPair("boy%1:18:00::", "girl%1:18:00::")]
+    fewer = [*PAIRS, ("boy%1:18:00::", "girl%1:18:00::")]
     model, senses = Planted(VECTORS), tuple(map(PlacedSense, [entry(NURSE)]))
     shown = place_senses(WordSenses(word="nurse", senses=senses), model, model.blocks(), fewer, 0)
     assert shown.senses[0].gender == pytest.approx(-1 / 5**0.5)

@@ -12,7 +12,7 @@ from scipy import stats
 from senseprobe.evaluate.estimands.base import Scope
 from senseprobe.evaluate.estimands.senses import GENDER_DIRECTION, SENSE_DIFFERENCE, SINGLE_CATEGORY
 from senseprobe.records import Contrast, Design, Figure
-from senseprobe.statistics import mean_effect_interval, shared_effect_difference, single_category_effect
+from senseprobe.statistics import effect_size, mean_effect_interval, shared_effect_difference
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=(), roles={}, factors=())
 
@@ -83,7 +83,7 @@ def test_the_interval_of_a_mean_is_the_jackknife_over_words_and_both_sets() -> N
     table[:, :5] += 0.4
 
     def mean_effect(cosines: list[list[float]], n_a: int) -> float:
-        return float(np.mean([single_category_effect(row[:n_a], row[n_a:]) or 0.0 for row in cosines]))
+        return float(np.mean([effect_size(row[:n_a], row[n_a:]) or 0.0 for row in cosines]))
 
     rows = table.tolist()
     variance = 0.0

@@ -102,7 +102,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     [
         ("--groups", "word,group\nshe,f\n", "a list of groups needs two or more; there is f"),
         ("--groups", "term,group\nshe,f\n", "needs rows and the columns word and group"),
-        ("--groups", "", "it has none"),
+        ("--groups", "", "is empty"),
         ("--with", "word,gender\nnurse,\n", "row 1 lacks a word or gender"),
         ("--with", "word,gender\nnurse,f\nNurse,m\n", "stands twice in the list"),
         ("--with", "word,gender\n--,f\n", "an entry without letters"),

@@ -15,8 +15,8 @@ from senseprobe.evaluate.scorers.senses import compare_senses, nearest_senses, r
 from senseprobe.statistics import (
     FloatArray,
     division_p,
+    effect_size,
     published_sense_effect,
-    single_category_effect,
     single_category_interval,
 )
 
@@ -26,6 +26,8 @@ ELSEWHERE = np.array([0, 0, 1.0])
 
 class Planted:
     """A sense embedding in memory: senses are called word%0, word%1 and so on."""
+
+    name = "planted"
 
     def __init__(self, words: Mapping[str, list[FloatArray]]) -> None:
         self.words = words
@@ -99,7 +101,7 @@ def test_the_published_effect_is_plus_or_minus_2_whatever_the_vectors(seed: int,
 
 def test_a_single_category_by_hand() -> None:
     # mean(.5, .3) - mean(.1, -.1) = .4; deviations of .5, .3, .1, -.1 around .2: .09 + .01 + .01 + .09 = .2, over 3.
-    assert single_category_effect([0.5, 0.3], [0.1, -0.1]) == pytest.approx(0.4 / math.sqrt(0.2 / 3))
+    assert effect_size([0.5, 0.3], [0.1, -0.1]) == pytest.approx(0.4 / math.sqrt(0.2 / 3))
 
 
 def test_p_is_that_of_all_divisions_of_the_attributes() -> None:
@@ -119,7 +121,7 @@ def test_p_is_that_of_all_divisions_of_the_attributes() -> None:
 def test_the_interval_needs_five_words_and_holds_the_effect() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.normal(0.2, 0.2, 12), rng.normal(0, 0.2, 12)
-    ends, effect = single_category_interval(a, b), single_category_effect(a, b)
+    ends, effect = single_category_interval(a, b), effect_size(a, b)
     assert ends is not None
     assert effect is not None
     assert ends[0] < effect < ends[1]

@@ -88,7 +88,7 @@ def test_a_directed_chain_by_hand(tmp_path: Path) -> None:
     result = scored(tmp_path, HEADER + "man,nurse,3\nwoman,nurse,1\n", directed=True)
     assert result.scores == pytest.approx({"nurse": math.log(3) / 2}, rel=1e-12)
     assert result.graph is not None
-    assert (result.graph.only_male.names, result.graph.only_female.names) == (("man",), ("woman",))
+    assert tuple(words.names for words in result.graph.lone) == (("man",), ("woman",))
 
 
 @SOLVED
@@ -99,7 +99,7 @@ def test_masses_are_those_of_dense_algebra(
     """Any small graph, with links in both directions or one."""
     graph = graph_of(tmp_path, weights)
     masses = spread_masses(graph, ["a"], ["f"], alpha, directed=directed)
-    for word, found in (("a", masses.male), ("f", masses.female)):
+    for word, found in (("a", masses.masses[:, 0]), ("f", masses.masses[:, 1])):
         assert found == pytest.approx(dense(graph, word, alpha, directed=directed), abs=1e-10)
 
 
@@ -116,7 +116,7 @@ def test_masses_are_those_of_networkx(tmp_path: Path, weights: dict[tuple[str, s
     seed = graph.words.index("a")
     rank = nx.pagerank(nx.from_numpy_array(linked), alpha=alpha, personalization={seed: 1}, tol=1e-14, max_iter=9_999)
     expected = np.array([rank[place] for place in range(len(degrees))]) * np.sqrt(degrees[seed] / degrees)
-    assert spread_masses(graph, ["a"], ["f"], alpha).male == pytest.approx(expected, abs=1e-10)
+    assert spread_masses(graph, ["a"], ["f"], alpha).masses[:, 0] == pytest.approx(expected, abs=1e-10)
 
 
 @SOLVED
@@ -332,7 +332,7 @@ def test_the_command_writes_a_lexicon_and_a_record(typed: Typed, tmp_path: Path)
         (("g.csv", "--level", "sent"), "no level sent"),
         (("g.csv", "-o", "x.txt"), "ends in .tsv"),
         (("none.csv",), "no such file"),
-        (("g.csv", "--pairs", "g.csv"), "takes the columns male"),
+        (("g.csv", "--pairs", "g.csv"), "two columns of words"),
     ],
 )
 def test_misuse_is_one_message(
@@ -352,6 +352,18 @@ def test_pairs_from_a_file(tmp_path: Path) -> None:
     result = word_association(saved(tmp_path, CHAIN), pairs=pairs, alpha=0.5)
     assert result.seeds == (("nurse", "woman"),)
     assert "|seeds=nurse/woman|" in result.signature
+
+
+def test_another_axis_is_named_by_its_columns(tmp_path: Path, typed: Typed) -> None:
+    """The first column is the positive end, as in `bias-score`: turned around, scores have the other sign."""
+    pairs = [saved(tmp_path, text, f"{text[:3]}.csv") for text in ("rich,poor\nman,woman\n", "poor,rich\nwoman,man\n")]
+    path = saved(tmp_path, CHAIN)
+    first, second = (word_association(path, pairs=each) for each in pairs)
+    assert first.scores["nurse"] == pytest.approx(math.log(3) / 2)
+    assert first.scores == pytest.approx({word: -score for word, score in second.scores.items()})
+    told = typed("wat", str(path), "--pairs", str(pairs[1])).out
+    assert all(part in told for part in ("log(b_p / b_r), positive: poor", "most rich", "mass from poor seeds"))
+    assert "male" not in told
 
 
 def test_the_seeds_that_senses_cannot_have(tmp_path: Path) -> None:

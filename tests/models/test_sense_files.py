@@ -27,7 +27,7 @@ KNOWN = frozenset(("judge%1:18:00::", "judge%2:31:02::", "black%3:00:01::"))
 def test_no_row_is_lost_or_invented(header: str, tmp_path: Path) -> None:
     """LMMS has no header, ARES has one, of whatever form."""
     (tmp_path / "s.txt").write_text(header + ROWS)
-    table, unknown = open_senses(tmp_path / "s.txt", KNOWN)
+    table, unknown = open_senses(tmp_path / "s.txt", KNOWN.__contains__)
     assert (table.vocabulary.count, table.dimensions, unknown) == (3, 2, ())
     assert table.read([0, 2]).tolist() == [[1, 0], [0.5, 2]]
 
@@ -48,13 +48,13 @@ def test_what_is_no_file_of_senses_is_refused(text: str, message: str, tmp_path:
     """Each with what is wrong."""
     (tmp_path / "s.txt").write_text(text)
     with pytest.raises(ModelError, match=message):
-        open_senses(tmp_path / "s.txt", KNOWN)
+        open_senses(tmp_path / "s.txt", KNOWN.__contains__)
 
 
 def test_an_archive_of_lmms(tmp_path: Path) -> None:
     """Its arrays are called labels and vectors."""
     np.savez(tmp_path / "s.npz", labels=np.array(sorted(KNOWN)), vectors=np.eye(3))
-    table, _ = open_senses(tmp_path / "s.npz", KNOWN)
+    table, _ = open_senses(tmp_path / "s.npz", KNOWN.__contains__)
     assert table.read([table.vocabulary.rows["judge%1:18:00::"]]).tolist() == [[0, 1, 0]]
 
 
@@ -63,7 +63,7 @@ def test_labels_that_are_objects(tmp_path: Path) -> None:
     labels = np.array(sorted(KNOWN), dtype=object)
     np.savez(tmp_path / "s.npz", labels=labels, vectors=np.eye(3))
     with pytest.raises(ModelError, match=r"labels has objects of Python.*labels\.astype\(str\)"):
-        open_senses(tmp_path / "s.npz", KNOWN)
+        open_senses(tmp_path / "s.npz", KNOWN.__contains__)
 
 
 @pytest.mark.parametrize("form", ["s.txt", "s.npz"])
@@ -75,7 +75,7 @@ def test_a_number_that_is_none_names_its_sense(form: str, tmp_path: Path) -> Non
     else:
         rows = zip(sorted(KNOWN), vectors, strict=True)
         path.write_text("".join(f"{key} {' '.join(map(str, vector))}\n" for key, vector in rows))
-    table, _ = open_senses(path, KNOWN)
+    table, _ = open_senses(path, KNOWN.__contains__)
     with pytest.raises(ModelError, match=rf"2 has a number that is not finite in float32 \({sorted(KNOWN)[1]}\)"):
         table.read([0, 1])
 
@@ -90,15 +90,15 @@ def test_our_own_files(tmp_path: Path) -> None:
     """A key in each line; cut short, or with a row too many, it is refused."""
     path, vectors = tmp_path / "s.safetensors", np.arange(6, dtype=np.float32).reshape(3, 2)
     _write_own(path, "\n".join(sorted(KNOWN)), vectors)
-    table, unknown = open_senses(path, KNOWN)
+    table, unknown = open_senses(path, KNOWN.__contains__)
     assert (table.header, unknown) == ('{"gloss": "a form"}', ())
     assert table.read([table.vocabulary.rows["judge%2:31:02::"]]).tolist() == [[4, 5]]
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(ModelError, match="was cut short"):
-        open_senses(path, KNOWN)
+        open_senses(path, KNOWN.__contains__)
     _write_own(path, "\n".join(sorted(KNOWN)[:2]), vectors)
     with pytest.raises(ModelError, match="it has 3 vectors, and it 2 words"):
-        open_senses(path, KNOWN)
+        open_senses(path, KNOWN.__contains__)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_any_bytes_are_read_or_refused(
     for changed in (data[:place] + new + data[place + len(new) :], data[:place], new):
         path.write_bytes(changed)
         with suppress(ModelError):
-            table, _ = open_senses(path, KNOWN)
+            table, _ = open_senses(path, KNOWN.__contains__)
             assert np.isfinite(table.read(range(table.vocabulary.count))).all()
 
 

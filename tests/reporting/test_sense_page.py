@@ -147,7 +147,7 @@ def test_answers_in_words() -> None:
 def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     """Table 3's rows with what was left out, WAT, words, the answer, differences, senses; and the same bytes twice."""
     record = {"model": "ares", "level": "sense", "correlation": 0.31, "low": 0.25, "high": 0.37, "pairs": 5110}
-    (tmp_path / "wat.json").write_text(json.dumps(record), encoding="utf-8")
+    (tmp_path / "wat.json").write_text(json.dumps({"correlations": [record]}), encoding="utf-8")
     wat = [read_wat(tmp_path / "wat.json")]
     difference = of_word(None, 0.4, "race-colour", estimand="matched-contrast", low=-0.1, high=0.9)
     sources = [on_tests(), on_tests("word"), placed(NATIONS, difference), model]
@@ -166,8 +166,9 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     assert "X 2.0" in shown.text
     assert "computes +2 or -2 whatever the vectors are" in shown.text
     (prediction,) = predict_models(SenseInputs.of(sources))
-    assert f"Of 1 correlation over words {'1' if prediction.is_shown else 'none'} is shown" in shown.text
-    assert prediction.answer in shown.text
+    many = "1" if prediction.correlation.excludes_zero else "none"
+    assert f"Of 1 correlation over words {many} is shown" in shown.text
+    assert describe_correlation(prediction.correlation) in shown.text
     assert "lexicographers" in shown.text
 
 

@@ -341,10 +341,15 @@ def refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
 
 def write_page(path: Path, document: Document, *, markdown: bool = False) -> None:
     """Write a page whole, as Markdown where its name ends so. Raises ResultError where it cannot be written."""
-    from senseprobe.atomic_files import write_whole
     from senseprobe.document import render_html, render_markdown
 
-    text = render_markdown(document) if markdown or path.suffix == ".md" else render_html(document)
+    write_text(path, render_markdown(document) if markdown or path.suffix == ".md" else render_html(document))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text whole. Raises ResultError where it cannot be written."""
+    from senseprobe.atomic_files import write_whole
+
     try:
         write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from senseprobe.api.author import prepare_wordnet, word_lists
 from senseprobe.api.releases import load
-from senseprobe.api.results import gather_sources, list_sources, refuse_results, write_page
+from senseprobe.api.results import gather_sources, list_sources, refuse_results, write_page, write_text
 from senseprobe.api.scoring import warn
-from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.api.texts import read_pairs
 from senseprobe.errors import SenseprobeError
 from senseprobe.progress import with_progress
 
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
     from senseprobe.evaluate.models.encodings import VectorModel
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
-    from senseprobe.evaluate.reporting.word_senses import GenderPair, WordSenses
-    from senseprobe.evaluate.word_association import Pair, WatResult
+    from senseprobe.evaluate.reporting.word_senses import WordSenses
+    from senseprobe.evaluate.word_association import WatResult
 
-_MOST_BYTES = 2**20  # of a list of pairs
 _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
 """The columns of rows that have the words of tests and pairs, or their sense keys."""
 
@@ -51,16 +50,12 @@ def build_senses(
     Raises ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
-    from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models import load as load_model
-    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.gloss_vectors import build_senses
+    from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
-    chosen = [*_gendered_words(), *(word for source in words for word in _words_of(source))] if words else None
-    source = ModelSource(str(encoder))
-    options = EncodingOptions(pooling=pooling)
-    model = load_model(source.spec, ability="vectors", device=device, dtype="float64", encoding=options)
-    model.name = source.name
+    gendered = chain.from_iterable(read_gender_pairs("word").values())
+    chosen = [*gendered, *(word for source in words for word in _words_of(source))] if words else None
+    model = _load_vectors(str(encoder), pooling, device=device, dtype="float64")
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
 
@@ -78,11 +73,6 @@ def _words_of(source: str | Path) -> list[str]:
             if column in table:
                 found.update(dict.fromkeys(map(str, table[column].dropna().unique())))
     return [*found]
-
-
-def _gendered_words() -> list[str]:
-    """Return the words of the pairs that the gender direction is of."""
-    return [str(word.columns["word"]) for table in word_lists("gender_senses") for word in table.words]
 
 
 @with_progress("reading senses")
@@ -116,24 +106,14 @@ def show_senses(
     shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
     if senses is not None:
         from senseprobe.evaluate.models.sense_vectors import PREFIX, SenseFile
+        from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
         model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}")
-        shown = place_senses(shown, model, read_blocks(model.table), _gender_pairs(), nearest)
+        pairs = [*read_gender_pairs("sense_noun").values()]
+        shown = place_senses(shown, model, read_blocks(model.table), pairs, nearest)
     if out is not None:
         write_page(Path(out), build_word_page(shown))
     return shown
-
-
-def _gender_pairs() -> list[GenderPair]:
-    """Return the pairs of person senses of the list `gender_senses`, in its order."""
-    from senseprobe.evaluate.reporting.word_senses import GenderPair
-
-    (table,) = word_lists("gender_senses")
-    rows = [word.columns for word in table.words]
-    sides = [
-        {str(row["pair"]): str(row["sense_noun"]) for row in rows if row["gender"] == g} for g in ("male", "female")
-    ]
-    return [GenderPair(male, sides[1][pair]) for pair, male in sides[0].items()]
 
 
 @with_progress("reporting")
@@ -173,7 +153,7 @@ def word_association(
 
     `vectors` are models, ``vectors:FILE`` or ``senses:FILE``, and `levels` ``word`` or ``sense`` (default: what each
     model has); `alpha`, in (0, 1), is how far masses spread, and `directed` keeps cues and responses apart. `pairs` is
-    a CSV with columns male, and female or word (default: the list definitional_pairs). `out` writes scores as .tsv,
+    as in `bias_score`, the positive words first (default: its pairs, male first). `out` writes scores as .tsv,
     and the record as .json. Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
     """
     from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
@@ -185,49 +165,40 @@ def word_association(
     target = None if out is None else Path(out)
     if target and target.suffix not in (".tsv", ".json"):
         raise SenseprobeError(f"{target}: give a name that ends in .tsv for the scores, or in .json for the record")
-    seeds, version = _read_pairs(pairs), installed_version("senseprobe")
+    ends, seeds = read_pairs(pairs)
+    if pairs is None:  # positive is male here, as in the papers
+        ends, seeds = (ends[1], ends[0]), [(male, female) for female, male in seeds]
+    version = installed_version("senseprobe")
     if graph is not None:
-        result = score_graph(Path(graph), seeds, alpha=alpha, directed=directed, version=version)
+        result = score_graph(Path(graph), seeds, ends=ends, alpha=alpha, directed=directed, version=version)
     else:
-        result = score_lexicon(Path(str(lexicon)), seeds, version=version)
+        result = score_lexicon(Path(str(lexicon)), seeds, ends=ends, version=version)
     if vectors:
         classes = _word_classes()
         correlations = (
             correlate_scores(result, model, level, seeds, classes)
-            for model in _load_vectors(vectors)
+            for model in map(_load_vectors, vectors)
             for level in levels or [level for level in LEVELS if level in model.levels]
         )
         result = replace(result, correlations=tuple(correlations))
     if target:
         record = json.dumps(result.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        write_whole(target, (result.lexicon if target.suffix == ".tsv" else record).encode())
+        write_text(target, result.lexicon if target.suffix == ".tsv" else record)
     return result
 
 
-def _load_vectors(specs: Sequence[str]) -> Iterator[VectorModel]:
+def _load_vectors(spec: str, pooling: str | None = None, **options: Any) -> VectorModel:  # noqa: ANN401
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models import load as load_model
+    from senseprobe.evaluate.models.encodings import EncodingOptions
 
-    for spec in specs:
-        source = ModelSource(spec)
-        if source.reads_wordnet:
-            prepare_wordnet()
-        model = cast("VectorModel", load_model(source.spec, ability="vectors"))
-        model.name = source.name
-        yield model
-
-
-def _read_pairs(path: str | Path | None) -> list[Pair]:
-    """Return pairs of a male and a female word. SenseprobeError where a file has none."""
-    if path is None:
-        columns = [word.columns for word in word_lists("definitional_pairs")[0].words]
-    else:
-        columns = [*csv.DictReader(read_plain(Path(path), _MOST_BYTES).decode("utf-8-sig", "replace").splitlines())]
-    read = [(row.get("male"), row.get("female") or row.get("word")) for row in columns]
-    pairs = [(str(male).strip(), str(female).strip()) for male, female in read if male and female]
-    if not pairs or len(pairs) < len(read):
-        raise SenseprobeError(f"{path}: it takes the columns male, and female or word, with a pair in each line")
-    return pairs
+    source = ModelSource(spec)
+    if source.reads_wordnet:
+        prepare_wordnet()
+    encoding = EncodingOptions(pooling=pooling)
+    model = cast("VectorModel", load_model(source.spec, ability="vectors", encoding=encoding, **options))
+    model.name = source.name
+    return model
 
 
 def _word_classes() -> Callable[[str], str]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from senseprobe import project
 from senseprobe.api.author import word_lists
 from senseprobe.api.releases import load
-from senseprobe.atomic_files import whole_file, write_whole
+from senseprobe.api.results import write_page, write_text
+from senseprobe.atomic_files import whole_file
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
 from senseprobe.progress import with_progress
@@ -36,6 +37,9 @@ SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
 
 CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
 """Short names of lists that `corpus` knows."""
+
+OUTPUTS = (".html", ".md", ".csv", ".json")
+"""What `corpus` writes: pages, a table, and all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +89,14 @@ def bias_score(
     from senseprobe.evaluate.bias_score import SentenceScorer, find_axis
     from senseprobe.evaluate.bias_score_summary import ScoreSummary
     from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
+    from senseprobe.evaluate.reporting.bias_score_page import build_page
 
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
     if top < 1:
         raise SenseprobeError(f"--top {top}: rank one sentence or more")
     file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}")
-    ends, words_of_pairs = _read_pairs(pairs)
+    ends, words_of_pairs = read_pairs(pairs)
     axis = find_axis(file, words_of_pairs, ends)
     importance = _importance(None if words else encoder, file, keep_boundary=keep_boundary)
     scorer = SentenceScorer(file, axis, _read_gendered(gendered, default=pairs is None), importance, whole=words)
@@ -102,17 +107,20 @@ def bias_score(
     if not summary.sentences:
         raise SenseprobeError(f"{', '.join(names)}: no sentences; name texts with a sentence a line")
     predictions = tuple(_predict(release, beside, by_text)) if release and by_text is not None and beside else ()
-    files = [*([Path(out), Path(out).with_suffix(".json")] if out else ()), *([Path(page)] if page else ())]
-    found = BiasScores(summary, predictions, tuple(files))
-    _write_texts(found, names, out, page)
+    record = None if out is None else Path(out).with_suffix(".json")
+    files = (out, record, page)
+    found = BiasScores(summary, predictions, tuple(Path(path) for path in files if path))
+    if record:
+        write_text(record, _as_json(found.as_dict()))
+    if page:
+        write_page(Path(page), build_page(summary, names, predictions))
     return found
 
 
 def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
     """Return the release that is the only source, None where sources are texts."""
-    texts = [
-        name for name in names if name.startswith("hf://datasets/") or (Path(name).exists() and not _is_release(name))
-    ]
+    files = {name for name in names if Path(name).exists() and not (Path(name) / NAME).is_file()}
+    texts = [name for name in names if name in files or name.startswith("hf://datasets/")]
     if len(texts) == len(names) and not needed:
         return None
     if texts or len(names) != 1:
@@ -120,10 +128,6 @@ def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
         why = "beside a result only its release can be scored" if needed else "name either texts or one release"
         raise SenseprobeError(f"{', '.join(others or texts)}: no such text, or a release among others; {why}")
     return load(names[0])
-
-
-def _is_release(name: str) -> bool:
-    return (Path(name) / NAME).is_file()
 
 
 def _documents(
@@ -147,11 +151,14 @@ def _documents(
                         yield Document(text=text, name=f"{row['id']}/{name}")
 
 
-def _read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[str, str]]]:
-    """Return the names of the ends of the axis, the positive one first, and its pairs."""
+def read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[str, str]]]:
+    """Return the names of the ends of an axis, the positive one first, and its pairs of words in that order.
+
+    Of a CSV whose two columns are headed by these names; without one female and male, with Bolukbasi et al.'s pairs.
+    Raises SenseprobeError where a file is not that.
+    """
     if path is None:
-        words = word_lists("definitional_pairs")[0].words
-        return ("female", "male"), [(str(word.columns["word"]), str(word.columns["male"])) for word in words]
+        return ("female", "male"), [(row["word"], row["male"]) for row in _list_rows("definitional_pairs")]
     header, *rows = _read_csv(path)
     taken = ("absolute", "balance", "name", "text", "words", "missing", "gendered", "centred")
     if len(header) != 2 or not all(name.isidentifier() for name in header) or {*header} & {*taken} or not rows:
@@ -164,23 +171,29 @@ def _read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[st
 def _read_gendered(path: str | Path | None, *, default: bool) -> list[str]:
     """Return the words that count 0, of a file, or of our list where the axis is ours; those of pairs come to them."""
     if path is None:
-        return [str(word.columns["word"]) for word in word_lists("gendered_words")[0].words] if default else []
+        return [row["word"] for row in _list_rows("gendered_words")] if default else []
     header, *rows = _read_csv(path)
     if "word" not in header:
         raise SenseprobeError(f"{path}: it has no column `word`, which names the words that count 0")
-    return [row[header.index("word")].strip() for row in rows if len(row) == len(header)]
+    return [row[header.index("word")] for row in rows if len(row) == len(header)]
+
+
+def _list_rows(name: str) -> list[dict[str, str]]:
+    return [{column: str(cell) for column, cell in word.columns.items()} for word in word_lists(name)[0].words]
 
 
 def _read_csv(path: str | Path) -> list[list[str]]:
+    """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
+    named = printable(str(path))
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
     except OSError as error:
-        raise SenseprobeError(f"{path} cannot be read: {error.strerror}") from None
+        raise SenseprobeError(f"{named} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise SenseprobeError(f"{path} is no CSV in UTF-8: {error}") from None
+        raise SenseprobeError(f"{named} is no CSV in UTF-8: {error}") from None
     if not rows:
-        raise SenseprobeError(f"{path} is empty: it takes a line of column names, and words below")
+        raise SenseprobeError(f"{named} is empty: it takes a line of column names, and words below")
     return rows
 
 
@@ -250,23 +263,6 @@ def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceSc
         yield from predict_preferences(config, release.design(config), rows, scores, by_text)
 
 
-def _write_texts(found: BiasScores, names: Sequence[str], out: str | Path | None, page: str | Path | None) -> None:
-    from senseprobe.document import render_html, render_markdown
-    from senseprobe.evaluate.reporting.bias_score_page import build_page
-
-    texts: dict[Path, str] = {}
-    if out:
-        texts[Path(out).with_suffix(".json")] = json.dumps(found.as_dict(), ensure_ascii=False, indent=2) + "\n"
-    if page:
-        document = build_page(found.summary, names, found.predictions)
-        texts[Path(page)] = (render_markdown if Path(page).suffix == ".md" else render_html)(document)
-    for path, text in texts.items():
-        try:
-            write_whole(path, text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise ResultError(f"cannot write {path}: {error.strerror}") from error
-
-
 @with_progress("counting {sources}")
 def corpus(
     sources: str | Path | Sequence[str | Path],
@@ -298,7 +294,9 @@ def corpus(
         raise SenseprobeError("name a text to read" if workers >= 1 else "--workers is 1 or more")
     if splitter not in SPLITTERS:
         raise SenseprobeError(f"no splitter {splitter!r}: {offered(splitter, SPLITTERS)}")
-    files = [(Path(path), _find_writer(Path(path))) for path in out]
+    files = [*map(Path, out)]
+    if odd := [path for path in files if path.suffix not in OUTPUTS]:
+        raise SenseprobeError(f"{printable(str(odd[0]))}: unknown kind of output; name it {listed(OUTPUTS)}")
     (group_rows, groups_name), (word_rows, words_name) = _read_corpus_list(groups), _read_corpus_list(words)
     maker = f"inflect-{installed_version('inflect')}" if plurals else "none"
     terms = Terms.make(group_rows, word_rows, plural_of if plurals else None, maker)
@@ -316,8 +314,8 @@ def corpus(
 
     tally = count_documents(read_documents(names, column, advance), terms, workers, splitter, state)
     summary = CorpusSummary(tally, terms, names, (groups_name, words_name), splitter, version)
-    for path, write in files:
-        write_whole(path, write(summary).encode())
+    for path in files:
+        _write_corpus(summary, path)
     if state:
         state.unlink(missing_ok=True)
     return summary
@@ -327,52 +325,35 @@ def _read_corpus_list(source: str | Path) -> tuple[list[tuple[str, str]], str]:
     """Return the words of a list with their groups or categories, and its name with twelve digits of their hash."""
     path = Path(CORPUS_LISTS.get(str(source), source))
     if path.suffix == ".csv":
-        try:
-            rows = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True)]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise SenseprobeError(f"{printable(str(path))}: no CSV file in UTF-8 ({error}); write it anew") from None
+        columns, *lines = _read_csv(path)
+        rows = [dict(zip(columns, line, strict=False)) for line in lines]
     else:
-        rows = [{key: str(value) for key, value in word.columns.items()} for word in word_lists(str(path))[0].words]
-    columns = [*(rows[0] if rows else ())]
+        rows = _list_rows(str(path))
+        columns = [*rows[0]]
     kind = next((name for name in ("group", "gender") if name in columns), None)
-    if kind is None or "word" not in columns:
+    if kind is None or "word" not in columns or not rows:
         raise SenseprobeError(
             f"{printable(str(source))}: a list needs rows and the columns word and group (or gender); it has "
-            f"{printable(listed(map(str, columns)) or 'none')}"
+            f"{printable(listed(columns))}"
         )
-    pairs = [((row["word"] or "").strip(), (row[kind] or "").strip()) for row in rows]
+    pairs = [(row.get("word", ""), row.get(kind, "")) for row in rows]
     if empty := [number for number, pair in enumerate(pairs, 1) if not all(pair)]:
         raise SenseprobeError(f"{printable(str(source))}: row {empty[0]} lacks a word or {kind}; fill it in")
     return pairs, f"{path.stem}@{sha256(json.dumps(pairs).encode()).hexdigest()[:12]}"
 
 
-def _find_writer(path: Path) -> Callable[[CorpusSummary], str]:
-    """Return what makes the content of an output file, by the end of its name."""
-    writers = {".html": _write_page, ".md": _write_page_markdown, ".csv": _write_csv, ".json": _write_json}
-    if path.suffix not in writers:
-        raise SenseprobeError(f"{printable(str(path))}: unknown kind of output; name it {listed(writers)}")
-    return writers[path.suffix]
-
-
-def _write_page(summary: CorpusSummary) -> str:
-    from senseprobe.document import render_html
+def _write_corpus(summary: CorpusSummary, path: Path) -> None:
     from senseprobe.evaluate.reporting.corpus_page import build_page
 
-    return render_html(build_page(summary))
+    if path.suffix == ".csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(summary.table())
+        write_text(path, text.getvalue())
+    elif path.suffix == ".json":
+        write_text(path, _as_json(summary.as_dict()))
+    else:
+        write_page(path, build_page(summary))
 
 
-def _write_page_markdown(summary: CorpusSummary) -> str:
-    from senseprobe.document import render_markdown
-    from senseprobe.evaluate.reporting.corpus_page import build_page
-
-    return render_markdown(build_page(summary))
-
-
-def _write_csv(summary: CorpusSummary) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(summary.table())
-    return text.getvalue()
-
-
-def _write_json(summary: CorpusSummary) -> str:
-    return json.dumps(summary.as_dict(), ensure_ascii=False, indent=2) + "\n"
+def _as_json(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"

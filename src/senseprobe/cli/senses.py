@@ -102,7 +102,7 @@ def wat(
     alpha: Annotated[float, typer.Option(help="How far masses spread, between 0 and 1.")] = 0.99,
     directed: Annotated[bool, typer.Option(help="Walk from cues to responses only.")] = False,
     pairs: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Pairs to start from, columns male and female.")
+        Path | None, typer.Option(metavar="FILE.csv", help="Pairs to start from, headed by the names of the two ends.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scores (.tsv) or the record (.json).")
@@ -126,14 +126,16 @@ def wat(
 
 
 def _wat_lines(result: "WatResult") -> "Iterator[tuple[dict[str, str], Sequence[Sequence[object]], str] | str]":
-    yield f"{result.source}: {counted(len(result.scores), 'word')} with a score, log(b_m / b_f), positive: male"
+    first, second = result.ends
+    words, score = counted(len(result.scores), "word"), f"log(b_{first[0]} / b_{second[0]})"
+    yield f"{result.source}: {words} with a score, {score}, positive: {first}"
     if result.graph:
-        yield from _graph_lines(result.graph)
+        yield from _graph_lines(result.graph, result.ends)
     if result.absent:
         yield f"seeds that the graph lacks, whose pairs are left out: {listed(result.absent)}"
     male, female = result.rank()
-    rows = [(*first, *second) for first, second in zip(_with_signs(male), _with_signs(female), strict=True)]
-    yield {"most male": "left", "score": "right", "most female": "left", " score": "right"}, rows, ""
+    rows = [(*one, *other) for one, other in zip(_with_signs(male), _with_signs(female), strict=True)]
+    yield {f"most {first}": "left", "score": "right", f"most {second}": "left", " score": "right"}, rows, ""
     if result.correlations:
         yield "correlations over words with the scores of vectors (their interval takes words as independent):"
     for r in result.correlations:
@@ -149,17 +151,16 @@ def _with_signs(ranked: "Sequence[tuple[str, float]]") -> list[tuple[str, str]]:
     return [(word, f"{score:+.3f}") for word, score in ranked]
 
 
-def _graph_lines(graph: "WatGraph") -> Iterator[str]:
+def _graph_lines(graph: "WatGraph", ends: tuple[str, str]) -> Iterator[str]:
     columns, parts = ", ".join(graph.columns), counted(graph.components, "part")
     yield f"read {columns}: {counted(graph.words, 'word')}, {counted(graph.edges, 'edge')}, {parts} without links"
     yield f"left out: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} that are none"
     way = "from cues to responses" if graph.directed else "both directions added"
     yield f"alpha {graph.alpha}, {way}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
-    yield f"mass from male seeds {graph.male_mass:.4g}, from female ones {graph.female_mass:.4g}"
+    yield f"mass from {ends[0]} seeds {graph.masses[0]:.4g}, from {ends[1]} ones {graph.masses[1]:.4g}"
     for name, words in (
         ("reached from no seed", graph.unreached),
-        ("reached from male seeds only", graph.only_male),
-        ("reached from female seeds only", graph.only_female),
+        *((f"reached from {end} seeds only", words) for end, words in zip(ends, graph.lone, strict=True)),
         ("whose mass is too small to be exact", graph.imprecise),
     ):
         if words.count:

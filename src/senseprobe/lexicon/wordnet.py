@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -161,10 +161,15 @@ class Vocabulary:
                         examples,
                     )
 
-    @property
+    @cached_property
     def keys(self) -> frozenset[str]:
-        """The sense keys of all words."""
-        return _keys_in(self.wordnet)
+        """The sense keys of all words, which take seconds to read."""
+        return frozenset(entry.key for entry, _, _ in self.every_sense())
+
+    def has_key(self, key: str) -> bool:
+        """Return whether a sense has this key. Almost all are in ``index.sense``; the others are looked up."""
+        lemma, pos = _parse(key)
+        return key in self.indexed_keys or (bool(pos) and key in self.definitions(lemma, _POS[pos]))
 
     @cached_property
     def indexed_keys(self) -> frozenset[str]:
@@ -225,12 +230,6 @@ class Vocabulary:
     def _exceptions(self) -> dict[Pos, dict[str, list[str]]]:
         lines = {pos: (self.wordnet / f"{pos}.exc").read_text("latin-1").splitlines() for pos in POS}
         return {pos: {form: bases for form, *bases in map(str.split, lines[pos])} for pos in POS}
-
-
-@lru_cache(maxsize=1)
-def _keys_in(wordnet: Path) -> frozenset[str]:
-    """Return the sense keys of all words, which take seconds to read: each file of senses is held against them."""
-    return frozenset(entry.key for entry, _, _ in Vocabulary(wordnet).every_sense())
 
 
 def _spellings(cells: list[str]) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,7 @@
 ::
 
     agreement.py    agreement of people beyond chance, with intervals from resampled items
-    association.py  cosines and effect sizes of association tests, with intervals over targets and attributes
-    correlation.py  Pearson's correlation, with an interval from the jackknife
+    association.py  cosines, effect sizes of association tests and correlations, with intervals from the jackknife
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
     directions.py   directions that pairs of opposite words span
     intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
@@ -24,15 +23,18 @@ from senseprobe.statistics.agreement import (
     agreement_within,
 )
 from senseprobe.statistics.association import (
+    Correlation,
+    correlate,
     effect_interval,
     effect_size,
+    mean_difference_interval,
     mean_effect_interval,
     mean_interval,
     pairwise_cosines,
     published_sense_effect,
     shared_effect_difference,
-    single_category_effect,
     single_category_interval,
+    unit_vectors,
 )
 from senseprobe.statistics.boundary import (
     Interval,
@@ -42,9 +44,8 @@ from senseprobe.statistics.boundary import (
     difference_test,
     share_intervals,
 )
-from senseprobe.statistics.correlation import Correlation, correlate
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
-from senseprobe.statistics.directions import difference_direction
+from senseprobe.statistics.directions import difference_direction, leave_out_pairs, principal_direction
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     FEWEST_LEVELS,
@@ -121,19 +122,22 @@ __all__ = [
     "effect_size",
     "estimate_rest",
     "holm",
+    "leave_out_pairs",
+    "mean_difference_interval",
     "mean_effect_interval",
     "mean_interval",
     "pairwise_cosines",
     "permutation_p",
     "planned_half_width",
+    "principal_direction",
     "psi",
     "psi_between",
     "published_sense_effect",
     "share_intervals",
     "shared_effect_difference",
     "sign_flips",
-    "single_category_effect",
     "single_category_interval",
     "studentised",
     "tarone_holm",
+    "unit_vectors",
 ]

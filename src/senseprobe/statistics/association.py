@@ -1,4 +1,4 @@
-"""Cosines and effect sizes of association tests, with intervals over the words of all four sets.
+"""Cosines, effect sizes of association tests and correlations, with intervals from the jackknife.
 
 A test has two sets of targets, X and Y, and two of attributes, A and B. The association of a target is its mean cosine
 with the words of A minus that with those of B, and the effect size is a standardised difference of their means over X
@@ -6,12 +6,13 @@ and over Y (Caliskan, Bryson & Narayanan 2017; May et al. 2019).
 """
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
-from senseprobe.statistics.intervals import CONFIDENCE, FEWEST_LEVELS, Ends, FloatArray
+from senseprobe.statistics.intervals import CONFIDENCE, FEWEST_LEVELS, Ends, FloatArray, t_quantile
 
 EQUAL = 1e-12
 """Associations are equal that differ by at most this, times the largest magnitude."""
@@ -26,6 +27,14 @@ def pairwise_cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
     lengths = [np.sqrt(np.einsum("nd,nd->n", side, side)) for side in vectors]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(vectors[0] @ vectors[1].T / lengths[0][:, None] / lengths[1])
+
+
+def unit_vectors(vectors: ArrayLike) -> FloatArray:
+    """Return vectors, shape (N, D), with length 1; NaN for one that is zero, which has no direction, or not finite."""
+    array = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(array, axis=1, keepdims=True)
+    unit: FloatArray = np.divide(array, lengths, out=np.full_like(array, np.nan), where=lengths > 0)
+    return unit
 
 
 def effect_size(x: ArrayLike, y: ArrayLike, *, population: bool = False) -> float | None:
@@ -63,61 +72,65 @@ def effect_interval(
     sizes = (n_x, targets - n_x, n_a, attributes - n_a)
     if min(sizes) < FEWEST_LEVELS:
         return None
-    everyone = np.ones((targets, 1))
     with_a, with_b = table[:, :n_a].sum(axis=1)[:, None], table[:, n_a:].sum(axis=1)[:, None]
     associations = with_a / n_a - with_b / sizes[3]
+    without_a = (with_a - table[:, :n_a]) / (n_a - 1) - with_b / sizes[3]
+    without_b = with_a / n_a - (with_b - table[:, n_a:]) / (sizes[3] - 1)
+    everyone = np.ones((targets, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = float(_fisher_z(associations, everyone, n_x)[0])
-        without_a = (with_a - table[:, :n_a]) / (n_a - 1) - with_b / sizes[3]
-        without_b = with_a / n_a - (with_b - table[:, n_a:]) / (sizes[3] - 1)
-        jackknifed = [
-            *np.split(_fisher_z(associations, 1 - np.eye(targets), n_x), [n_x]),
-            _fisher_z(without_a, everyone, n_x),
-            _fisher_z(without_b, everyone, n_x),
-        ]
-        variance = sum((1 - 1 / len(values)) * float(((values - values.mean()) ** 2).sum()) for values in jackknifed)
-    if not (abs(math.tanh(z)) < 1 - EQUAL and math.isfinite(variance) and variance > 0):
+        others = [_fisher_z(without, everyone, n_x) for without in (without_a, without_b)]
+    return _effect_ends(associations, n_x, others, min(sizes) - 1, confidence, population=population)
+
+
+def _effect_ends(
+    associations: FloatArray,
+    n_x: int,
+    others: Sequence[FloatArray],
+    degrees: int,
+    confidence: float,
+    *,
+    population: bool = False,
+) -> Ends | None:
+    """Return the interval of d of associations, (N, 1); `others` are z without each word that is not among them."""
+    count = len(associations)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float(_fisher_z(associations, np.ones((count, 1)), n_x)[0])
+        parts = np.split(_fisher_z(associations, 1 - np.eye(count), n_x), [n_x])
+        ends = _jackknife_ends(z, [*parts, *others], degrees, confidence)
+    if ends is None or not abs(math.tanh(z)) < 1 - EQUAL:
         return None
-    reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
-    scale = targets / math.sqrt(sizes[0] * sizes[1]) * (1 if population else math.sqrt((targets - 1) / targets))
-    return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
+    scale = count / math.sqrt(n_x * (count - n_x)) * (1 if population else math.sqrt((count - 1) / count))
+    return scale * math.tanh(ends[0]), scale * math.tanh(ends[1])
 
 
-def single_category_effect(a: ArrayLike, b: ArrayLike) -> float | None:
-    """Return d(w) of one target: the mean of its cosines with A less that with B, over their standard deviation.
+def _jackknife_ends(value: float, parts: Iterable[FloatArray], degrees: int, confidence: float) -> Ends | None:
+    """Return value ± t · √V; None where V, the jackknife's variance, is zero or not finite.
 
-    Cosines have shapes (n_a,) and (n_b,); the deviation is that of all of them, with n - 1 in its denominator
-    (equations 2 and 3 of Zhou et al. 2022 for a single target). None where all are equal; ValueError as for a set.
+    `parts` hold of each set of words the value without each in turn; V is the sum of (n - 1)/n · Σ (part - its mean)².
     """
-    return effect_size(a, b)
+    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+    if not (math.isfinite(variance) and variance > 0):
+        return None
+    reach = t_quantile(degrees, confidence) * math.sqrt(variance)
+    return value - reach, value + reach
 
 
 def single_category_interval(a: ArrayLike, b: ArrayLike, confidence: float = CONFIDENCE) -> Ends | None:
-    """Return the interval of `single_category_effect` over attributes like these: that of `effect_interval`.
+    """Return the interval of `effect_size` of one target's cosines with A and B, over attributes like these.
 
+    That is d(w) of equations 2 and 3 of Zhou et al. (2022) for a single target, with the interval of `effect_interval`.
     None where a set has fewer than five words, or A and B are told apart completely. ValueError where a cosine is not
     finite.
     """
     first, second = (np.asarray(side, dtype=np.float64).ravel() for side in (a, b))
-    values, n_a, n_b = np.concatenate([first, second])[:, None], len(first), len(second)
+    values, smallest = np.concatenate([first, second])[:, None], min(len(first), len(second))
     if not np.isfinite(values).all():
         raise ValueError("a cosine is not finite")
-    if min(n_a, n_b) < FEWEST_LEVELS:
-        return None
-    count = n_a + n_b
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = float(_fisher_z(values, np.ones((count, 1)), n_a)[0])
-        parts = np.split(_fisher_z(values, 1 - np.eye(count), n_a), [n_a])
-        variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
-    if not (abs(math.tanh(z)) < 1 - EQUAL and math.isfinite(variance) and variance > 0):
-        return None
-    reach = float(special.stdtrit(min(n_a, n_b) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
-    scale = count / math.sqrt(n_a * n_b) * math.sqrt((count - 1) / count)
-    return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
+    return None if smallest < FEWEST_LEVELS else _effect_ends(values, len(first), (), smallest - 1, confidence)
 
 
 def mean_effect_interval(cosines: ArrayLike, n_a: int, confidence: float = CONFIDENCE) -> Ends | None:
-    """Return the interval of the mean of `single_category_effect` over words, from cosines of shape (words, n_a + n_b).
+    """Return the interval of the mean of d(w) over words, from cosines of shape (words, n_a + n_b).
 
     The jackknife's over words, A and B, whose variances add up, as in `effect_interval`; not transformed, since a mean
     of many effects is far from their ends. None where there are fewer than five of one of the three.
@@ -128,47 +141,38 @@ def mean_effect_interval(cosines: ArrayLike, n_a: int, confidence: float = CONFI
     if min(sizes) < FEWEST_LEVELS or not np.isfinite(table).all():
         return None
     effects = _row_effects(table, n_a)
-    left = [_row_effects(np.delete(table, n, axis=1), n_a - (n < n_a)).mean() for n in range(attributes)]
-    parts = [(effects.sum() - effects) / (words - 1), *np.split(np.array(left), [n_a])]
-    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
-    if not (math.isfinite(variance) and variance > 0):
-        return None
-    reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
-    return float(effects.mean()) - reach, float(effects.mean()) + reach
+    left = np.array([own.mean() for own in _effects_without(table, n_a)])
+    parts = [(effects.sum() - effects) / (words - 1), *np.split(left, [n_a])]
+    return _jackknife_ends(float(effects.mean()), parts, min(sizes) - 1, confidence)
 
 
 def _row_effects(cosines: FloatArray, n_a: int) -> FloatArray:
-    """Return `single_category_effect` of each word, from cosines of shape (words, n_a + n_b)."""
+    """Return d(w) of each word, from cosines of shape (words, n_a + n_b)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         differences = cosines[:, :n_a].mean(axis=1) - cosines[:, n_a:].mean(axis=1)
         return np.asarray(differences / cosines.std(axis=1, ddof=1))
 
 
+def _effects_without(table: FloatArray, n_a: int) -> Iterator[FloatArray]:
+    """Yield d(w) of each word without each attribute in turn."""
+    return (_row_effects(np.delete(table, n, axis=1), n_a - (n < n_a)) for n in range(table.shape[1]))
+
+
 def shared_effect_difference(
     first: ArrayLike, second: ArrayLike, n_a: int, confidence: float = CONFIDENCE
 ) -> tuple[float, Ends | None]:
-    """Return `single_category_effect` of one word less that of another, with cosines with the same attributes.
+    """Return d(w) of one word less that of another, from their cosines with the same attributes.
 
     The interval is the jackknife's over A and B, each left out for both words; None with fewer than five in one,
     or where no attribute makes a difference.
     """
     table = np.array([first, second], dtype=np.float64)
-    sizes = (n_a, table.shape[1] - n_a)
-
-    def difference(cosines: FloatArray, count: int) -> float:
-        effects = _row_effects(cosines, count)
-        return float(effects[0] - effects[1])
-
-    value = difference(table, n_a)
-    if min(sizes) < FEWEST_LEVELS:
+    smallest, effects = min(n_a, table.shape[1] - n_a), _row_effects(table, n_a)
+    value = float(effects[0] - effects[1])
+    if smallest < FEWEST_LEVELS:
         return value, None
-    left = [difference(np.delete(table, n, axis=1), n_a - (n < n_a)) for n in range(table.shape[1])]
-    parts = np.split(np.array(left), [n_a])
-    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
-    if not (math.isfinite(variance) and variance > 0):
-        return value, None
-    reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
-    return value, (value - reach, value + reach)
+    left = np.array([own[0] - own[1] for own in _effects_without(table, n_a)])
+    return value, _jackknife_ends(value, np.split(left, [n_a]), smallest - 1, confidence)
 
 
 def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Ends | None:
@@ -176,8 +180,21 @@ def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Ends | N
     sample = np.asarray(values, dtype=np.float64)
     if len(sample) < FEWEST_LEVELS or not (deviation := float(sample.std(ddof=1))) > 0:
         return None
-    reach = float(special.stdtrit(len(sample) - 1, (1 + confidence) / 2)) * deviation / math.sqrt(len(sample))
+    reach = t_quantile(len(sample) - 1, confidence) * deviation / math.sqrt(len(sample))
     return float(sample.mean()) - reach, float(sample.mean()) + reach
+
+
+def mean_difference_interval(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Ends | None:
+    """Return the t interval of the mean of first less that of second, with the degrees of freedom of the smaller.
+
+    None of fewer than five values in both together, or where neither side varies.
+    """
+    sides = [np.asarray(side, dtype=np.float64) for side in (first, second)]
+    error = math.sqrt(sum(float(side.var(ddof=1)) / len(side) for side in sides))
+    if sum(map(len, sides)) < FEWEST_LEVELS or not error > 0:
+        return None
+    value, reach = float(sides[0].mean() - sides[1].mean()), t_quantile(min(map(len, sides)) - 1, confidence) * error
+    return value - reach, value + reach
 
 
 def published_sense_effect(cosines: ArrayLike, n_x: int, n_a: int) -> float | None:
@@ -201,3 +218,53 @@ def _fisher_z(associations: FloatArray, kept: FloatArray, n_x: int) -> FloatArra
     difference = (centred * kept)[:n_x].sum(axis=0) / ours - (centred * kept)[n_x:].sum(axis=0) / others
     deviation = np.sqrt((centred**2 * kept).sum(axis=0) / count)
     return np.asarray(np.arctanh(difference / deviation * np.sqrt(ours * others) / count))
+
+
+# --- Correlations -----------------------------------------------------------------------------------------------------
+
+
+class Correlation(NamedTuple):
+    """A correlation of `pairs` pairs: `value` in [-1, 1], and its interval; None where it cannot be estimated."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether there is an interval, and 0 is not in it."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Correlation:
+    """Return Pearson's correlation of x and y, shape (n,) each, over the pairs of which both are finite.
+
+    The interval is z ± t · √V, back from z = atanh r, with n - 1 degrees of freedom; V is the jackknife's over pairs,
+    (n - 1)/n · Σ (z without a pair - their mean)², which assumes no normal distribution. None below five pairs, where
+    a side does not vary, and where r is ±1.
+    """
+    first, second = (np.asarray(side, dtype=np.float64).ravel() for side in (x, y))
+    both = np.isfinite(first) & np.isfinite(second)
+    first, second = first[both], second[both]
+    count = len(first)
+    if count < 2 or not (np.ptp(first) > 0 and np.ptp(second) > 0):
+        return Correlation(None, None, None, count)
+    value = float(np.clip(np.corrcoef(first, second)[0, 1], -1, 1))
+    if count < FEWEST_LEVELS or abs(value) >= 1:
+        return Correlation(value, None, None, count)
+    z = math.atanh(value)
+    ends = _jackknife_ends(z, [np.arctanh(_without_each(first, second))], count - 1, confidence)
+    low, high = map(math.tanh, ends) if ends else (None, None)
+    return Correlation(value, low, high, count)
+
+
+def _without_each(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the correlation without each pair in turn, shape (n,); NaN or ±1 where the others leave none."""
+    n = len(x)
+    x, y = x - x.mean(), y - y.mean()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Of the other pairs, the sums around their own means: x sums to 0 over all.
+        shared = n / (n - 1)
+        xy, xx, yy = (float((a * b).sum()) - shared * a * b for a, b in ((x, y), (x, x), (y, y)))
+        return np.asarray(np.clip(xy / np.sqrt(np.maximum(xx, 0) * np.maximum(yy, 0)), -1, 1))

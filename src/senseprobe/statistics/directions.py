@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from senseprobe.statistics.association import unit_vectors
 from senseprobe.statistics.intervals import FloatArray
 
 
@@ -47,8 +48,9 @@ def principal_direction(first: ArrayLike, second: ArrayLike, *, centring: str = 
         raise ValueError(
             f"centring over {centring} deletes the axis: the mean of the differences is what is looked for"
         )
-    sides = [_unit(side) for side in _check_pairs(first, second)]
-    halves = (sides[0] - sides[1]) / 2
+    halves = np.subtract(*map(unit_vectors, _check_pairs(first, second))) / 2
+    if not np.isfinite(halves).all():
+        raise ValueError("a vector is zero: it has no direction")
     _, sizes, components = np.linalg.svd(np.concatenate([halves, -halves]), full_matrices=False)
     variance = sizes**2
     if not variance.sum() > 0:
@@ -75,10 +77,3 @@ def _check_pairs(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, Float
     if not all(np.isfinite(side).all() for side in sides):
         raise ValueError("a number is not finite")
     return sides
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not lengths.all():
-        raise ValueError("a vector is zero: it has no direction")
-    return np.asarray(vectors / lengths)

@@ -316,7 +316,7 @@ def _totals(values: FloatArray, members: sparse.csr_array) -> FloatArray:
 
 
 @cache
-def _quantile(df: int, confidence: float) -> float:
+def t_quantile(df: int, confidence: float) -> float:
     """Return the two-sided quantile of Student's t at the confidence level."""
     return float(special.stdtrit(df, (1 + confidence) / 2))
 
@@ -335,7 +335,7 @@ def bounded_interval(share: float, variance: float, df: int | None, confidence: 
     if variance <= NO_VARIANCE:
         return None
     spread = share * (1 - share)
-    centre, reach = math.log(share / (1 - share)), _quantile(df, confidence) * math.sqrt(variance) / spread
+    centre, reach = math.log(share / (1 - share)), t_quantile(df, confidence) * math.sqrt(variance) / spread
     return 100 * float(special.expit(centre - reach)) - 50, 100 * float(special.expit(centre + reach)) - 50
 
 
@@ -372,7 +372,7 @@ def difference_interval(
     """
     if df is None or variance <= NO_VARIANCE:
         return None
-    reach = 100 * _quantile(df, confidence) * math.sqrt(variance)
+    reach = 100 * t_quantile(df, confidence) * math.sqrt(variance)
     return max(-limit, difference - reach), min(limit, difference + reach)
 
 

@@ -41,7 +41,7 @@ MEASURES = (
         paper=_PAPER,
         equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, of either sign by itself",
         says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, by importance.",
-        cannot_say=f"{_NO_ZERO}What the sentence says: it is a bag of words, and *no nurse* is as female as *nurse*.",
+        cannot_say=f"{_NO_ZERO}What the sentence says: words are added up, and it reads no negation.",
     ),
     Measure(
         id="bias-score-centred",

@@ -40,7 +40,7 @@ _BIAS_SCORE = Measure(
     paper=_PAPER,
     equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, of either sign by itself",
     says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, by importance.",
-    cannot_say=f"{_NO_ZERO}What the sentence says: it is a bag of words, and *no nurse* is as female as *nurse*.",
+    cannot_say=f"{_NO_ZERO}What the sentence says: words are added up, and it reads no negation.",
 )
 _OWN = replace(_BIAS_SCORE, command=_COMMAND, direction="as bias-score", paper="our own")
 MEASURES = (

@@ -54,10 +54,11 @@ MEASURES = (
         measure="natural logarithm of a ratio of odds, and its z",
         direction="Above 0: the word is more frequent in sentences of the group named first.",
         paper="Monroe, Colaresi & Quinn 2008",
-        equation="15 and 22, with an informative Dirichlet prior of 1 for each word that occurs (in all)",
+        equation="15 and 22, with an informative Dirichlet prior: a word's share of all, times how many words occur",
         says="How much more a word is among the listed words in sentences of one group than of another.",
-        cannot_say="z takes sentences as independent, which they are not within a document: it ranks words, and is no "
-        "test. It compares listed words with one another: if all are more frequent with one group, none shows.",
+        cannot_say="Of few sentences it is large by chance. z takes sentences as independent, which they are not "
+        "within a document: it ranks words, and is no test. It compares listed words with one another: if all are more "
+        "frequent with one group, none shows.",
     ),
 )
 

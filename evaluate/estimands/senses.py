@@ -365,7 +365,8 @@ SENSE_DIFFERENCE = SenseDifference(
     source="senseprobe, after figures 2 and 3 of Zhou, Kaneko & Bollegala 2022",
     says="The mean over words of their figure in one sense less that in the other: of sc-weat, or of gender-direction "
     "(turned to the side of a word's stereotype).",
-    cannot_say="The two senses can be compared with other attributes, and their definitions differ in more than bias.",
+    cannot_say="Nearness of vectors is no behaviour. The two senses can be compared with other attributes, and what "
+    "people say of them differs in more than bias.",
     presentation=Presentation(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),

@@ -51,6 +51,7 @@ from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
 
+_NAMED = 2  # words without a vector in a table, whose other columns would be cut off otherwise
 TESTS = (
     "p is one-sided unless a title says otherwise, of these attribute words, and corrected over the tests of a config "
     "(Tarone, then Holm). Shown: the interval excludes 0, too. These attribute words only: it includes 0. Not shown "
@@ -150,7 +151,8 @@ def _test_row(weat: Weat, figure: Figure, source: ReportInput) -> tuple[str, ...
     reads = "too many words lost" if weat.lost_too_many(figure) else reads
     reads = UNREAD if source.why_unread(figure.config) else reads
     sizes = "+".join(str(figure.levels.get(side, 0)) for side in SETS)
-    return figure.group or "", format_interval(figure), *format_test(figure), sizes, reads, listed(missing)
+    named = listed([*missing][:_NAMED], len(missing))
+    return figure.group or "", format_interval(figure), *format_test(figure), sizes, reads, named
 
 
 def _group_lines(result: Result) -> Iterator[str]:

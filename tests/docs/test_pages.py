@@ -62,12 +62,13 @@ def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("page", ["start-association", "senses", "bias-score", "corpus"])
 @pytest.mark.usefixtures("project")
-def test_an_association_test_on_real_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole page, with GloVe from the packages that `.ci/run` has downloaded."""
+def test_a_page_on_real_vectors(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole page, with GloVe and models from the packages that `.ci/run` has downloaded, or with WordNet."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
-    _read("start-association", system=True)
+    _read(page, system=True)
 
 
 @pytest.mark.system

@@ -86,13 +86,14 @@ def test_slots_have_as_many_words_as_in_the_paper(name: str, where: dict[str, st
     ("name", "column", "counts"),
     [
         ("gender_senses", "gender", {"male": 6, "female": 6}),  # VECTORS.md: six pairs of keys
-        ("gendered_words", "gender", {"female": 202, "male": 207}),  # distinct of 222 lines each, by `sort -u | wc -l`
-        ("group_pronouns", "group", {"female": 3, "male": 3, "collective": 4}),  # Tan and Celis 2019, section 3.1
-        ("winobias_occupations", "gender", {"male": 20, "female": 20}),  # Zhao et al. 2018, table 1
+        # UPSTREAM.md 6: distinct words of the two published files, which have 222 lines each.
+        ("gendered_words", "gender", {"female": 202, "male": 207}),
+        ("group_pronouns", "group", {"female": 3, "male": 3, "collective": 4}),  # Tan and Celis 2019, Table 1
+        ("winobias_occupations", "gender", {"male": 20, "female": 20}),  # UPSTREAM.md 8: WinoBias
     ],
 )
 def test_words_of_gender_are_as_many_as_their_sources_have(name: str, column: str, counts: dict[str, int]) -> None:
-    """Counted in the sources."""
+    """Counted in the paper, or by those who studied the published files, which are not here."""
     assert {value: len(_rows(name, **{column: value})) for value in counts} == counts
     assert len(_rows(name)) == sum(counts.values())
 

@@ -495,7 +495,7 @@ def test_the_summary_of_score(tmp_path: Path) -> None:
     assert isinstance(table, TextTable)
     assert table.title.endswith(f"weat-word of org/model on association@1.1.0:bleached, {WEAT.title}")
     assert table.rows[0] == ("weat3", "+1.10 [+0.20, +1.50]", "0.0010", "0.0100", "8+8+8+8", "shown", "")
-    assert table.rows[5][-2:] == ("too many words lost", "sine, cosine, pi")
+    assert table.rows[5][-2:] == ("too many words lost", "sine, cosine and 1 more")
     assert parts[-2:] == [TESTS, f"result in {tmp_path / 'association@1.1.0/org--model/weat-word.json'}"]
 
 

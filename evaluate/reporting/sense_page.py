@@ -53,7 +53,8 @@ SENSES = (
 )
 GLOSSES = (
     "Vectors that were built from glosses hold what lexicographers wrote of a sense, not how people use it: they show "
-    "that the computation works, and are no finding about a language."
+    "that the computation works, and are no finding about a language. Each gloss has the word itself, so that "
+    "the senses of a word are near to one another, whatever they mean."
 )
 LIMITS = (
     GLOSSES,
@@ -242,7 +243,8 @@ def _build_difference_section(inputs: SenseInputs) -> Section:
     rows.sort(key=lambda row: row[0].text)
     text = (
         "A figure of one sense of the same words less that of another. Those of an embedding are in its own unit, "
-        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes."
+        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes. At word "
+        "level all senses of a word have one vector: a difference is 0, or due to other words of the two configs."
     )
     table = Table("One sense less another", ("contrast", "of", "figure", "difference"), tuple(rows))
     return table_section("Two senses of a word", (text,), (table,))

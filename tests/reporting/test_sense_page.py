@@ -166,7 +166,7 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     assert "X 2.0" in shown.text
     assert "computes +2 or -2 whatever the vectors are" in shown.text
     (prediction,) = predict_models(SenseInputs.of(sources))
-    assert f"Of 1 correlation over words {'1' if prediction.is_shown else 'none'} is shown" in shown.text
+    assert "Of 1 correlation over words that have an interval none is shown" in shown.text
     assert prediction.answer in shown.text
     assert "lexicographers" in shown.text
 

@@ -45,7 +45,7 @@ TABLE_3 = (
     "The rows are those of Table 3 of Zhou, Kaneko and Bollegala (2022). Its numbers do not stand beside ours: the "
     "published code of its sense column computes +2 or -2 whatever the vectors are. Effects of tests and of words are "
     "in standard deviations, positive for the stereotype; of nouns and verbs the number is a cosine with the direction "
-    "of gender, male-typed less female-typed occupations; WAT is a correlation."
+    "of gender, positive where occupations lie on the side of their stereotype; WAT is a correlation."
 )
 SENSES = (
     "At the level of senses a pair of words has the largest cosine over all pairs of their senses. Of two words with "

@@ -97,7 +97,7 @@ def write_text_pages(folder: Path, result: Path) -> None:
     senseprobe.api.bias_score(RELEASE, vectors, pairs=pairs, beside=result, page=page)
     text, groups = folder / f"{'no-break-in-it-' * 6}.txt", folder / "groups.csv"
     text.write_text("She is a nurse, and he is one, too.\n\n" * 9, encoding="utf-8")
-    groups.write_text(f'word,group\nshe,"{HOSTILE}"\nhe,male\n', encoding="utf-8")
+    pd.DataFrame({"word": ["she", "he"], "group": [HOSTILE, "male"]}).to_csv(groups, index=False)
     senseprobe.api.corpus(text, groups=groups, out=[folder / "corpus.html"])
 
 

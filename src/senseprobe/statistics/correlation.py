@@ -45,7 +45,7 @@ def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Cor
 
 
 def _without_each(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the correlation without each pair in turn, shape (n,); NaN where the others have none, or lie on a line."""
+    """Return the correlation without each pair in turn, shape (n,); NaN where the others have none or ±1."""
     n = len(x)
     x, y = x - x.mean(), y - y.mean()
     with np.errstate(divide="ignore", invalid="ignore"):

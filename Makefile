@@ -9,7 +9,7 @@ PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
 help:
 	@echo 'make demo    build, verify and score sssb with a model made on the spot, then a real one; write demo/*.html'
-	@echo 'make gallery reports of small real models, SmolLM2, MiniLM and GloVe, in gallery/'
+	@echo 'make gallery reports of small real models, SmolLM2, MiniLM and GloVe, and of WordNet, in gallery/'
 	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
 	@echo 'make site    build the documentation as a site: site/index.html'
 	@echo 'make test    all tests but the long ones and those that need root or a system package'
@@ -88,7 +88,22 @@ gallery: $(STAMP)
 	done; \
 	tests=gallery/results/association@1.1.0; \
 	run senseprobe report $$tests/*glove*/weat-word.json $$tests/*glove*/weat-sent.json $$tests/minilm/weat-*.json \
-	    $$tests/smollm2/weat-*.json --note '$(TESTS_NOTE)' -o gallery/association.html
+	    $$tests/smollm2/weat-*.json --note '$(TESTS_NOTE)' -o gallery/association.html; \
+	model=gallery/results/sssb@1.1.0/smollm2/ll.json; \
+	run senseprobe bias-score sssb@1.1.0 --vectors glove --encoder minilm --beside $$model --report gallery/bias-score.html; \
+	run senseprobe wordnet; \
+	senses=gallery/minilm-senses.safetensors; \
+	run senseprobe senses build --encoder minilm --words sssb@1.1.0 --words association@1.1.0 -o $$senses; \
+	for release in sssb@1.1.0 association@1.1.0; do \
+	    run senseprobe score senses:$$senses $$release -m weat --out gallery/results; \
+	done; \
+	run senseprobe score vectors:glove sssb@1.1.0 -m weat --out gallery/results; \
+	run senseprobe senses report gallery/results/*/senses*/*.json $$tests/*glove*/weat-word.json \
+	    gallery/results/sssb@1.1.0/*glove*/*.json $$model -o gallery/senses.html; \
+	run senseprobe senses show nurse --senses $$senses -n 2 -o gallery/nurse.html; \
+	wordnet=`senseprobe wordnet --json | sed -n 's/.*"folder": "\(.*\)".*/\1/p'`/corpora/wordnet; \
+	cut -d'|' -f2- -s "$$wordnet"/data.* | sed 's/^ *//; s/ *$$//; G' > gallery/glosses.txt; \
+	run senseprobe corpus gallery/glosses.txt -o gallery/corpus.html
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(STAMP)

@@ -72,7 +72,7 @@ LIMITS = (
 
 
 class WordOdds(NamedTuple):
-    """A word with its category, sentences with it by group, and its log-odds (None where it does not occur)."""
+    """A word with its category, sentences with it by group, and its log-odds (None where neither of `sides` has it)."""
 
     word: str
     category: str
@@ -146,7 +146,8 @@ class CorpusSummary:
     def words(self) -> list[WordOdds]:
         """Return the words with their log-odds, from the first of `sides` to the other; those without come last."""
         counts = self.tally.counts
-        odds = estimate_log_odds(counts.cooccurrences[:, 1], counts.cooccurrences[:, 0], counts.totals)
+        first, second = counts.cooccurrences[:, 1], counts.cooccurrences[:, 0]
+        odds = np.where(first + second, estimate_log_odds(first, second, counts.totals), np.nan)
         values, z = ([None if np.isnan(each) else float(each) for each in column] for column in odds)
         columns = (self.terms.words, self.terms.categories_of_words, counts.cooccurrences.tolist(), values, z)
         rows = [WordOdds(word, of, tuple(n), value, score) for word, of, n, value, score in zip(*columns, strict=True)]

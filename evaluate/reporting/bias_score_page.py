@@ -22,16 +22,18 @@ word is one in any case; punctuation marks have importance where the encoder rea
 a vector counts 0 (InferSent does not read it, others give it importance all the same); each occurrence of a word \
 counts; of hidden states that are equal the first wins; what the marks around a sentence win belongs to no word, \
 unless it is dropped.""".splitlines()
+_DOUBTFUL = "It may not measure gender: a second direction explains over half as much of the pairs as the axis does."
+_ZERO = "The line in the chart is at 0, which is not neutral: where common words lie is the baseline, below."
 
 
 def build_page(summary: ScoreSummary, sources: Sequence[str], predictions: Sequence[Prediction] = ()) -> Document:
     """Return the page of scores of sentences, and of what they predict of a model where that was asked."""
     sections = (
         *_prediction_sections(predictions),
+        Section("What it cannot say", (_DOUBTFUL,) * summary.axis.is_doubtful + tuple(_LIMITS)),
         _distribution(summary),
         Section("The most extreme sentences", tables=tuple(_rankings(summary))),
         Section("How it was computed", (*summary.describe(), *_declared(summary))),
-        Section("What it cannot say", tuple(_LIMITS)),
     )
     return Document(
         title=f"{summary.measure} of {listed(sources)}",
@@ -50,7 +52,7 @@ def answer(predictions: Sequence[Prediction]) -> str:
     ]
     text = f"Does a sentence's Bias Score predict what the model prefers? {'Shown' if shown else 'Not shown'} in "
     text += f"{len(shown) or 'any'} of {len(judged)} comparisons that have an interval"
-    return f"{text}{': ' + ', '.join(shown) if shown else ''}. No p is corrected for their number."
+    return f"{text}{': ' + ', '.join(shown) if shown else ''}. Of twenty, about one would be by chance alone."
 
 
 def _prediction_sections(predictions: Sequence[Prediction]) -> Iterable[Section]:
@@ -81,7 +83,7 @@ def _prediction_row(each: Prediction) -> tuple[Cell, ...]:
     words, over = "none", ""
     if widest:
         value, low, high, pairs = widest.correlation
-        words, over = f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"over {pairs} of {widest.factor}"
+        words, over = f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"over {pairs} values of {widest.factor}"
     numbers = (Cell.number(f"{each.pairs:,}"), Cell.number(raw), Cell.number(words, over), Cell.number(sign))
     return (*name_cells(each.config, each.quantity), *numbers, Cell(each.verdict))
 
@@ -92,7 +94,9 @@ def _distribution(summary: ScoreSummary) -> Section:
     title = f"Balance of sentences: {axis.positive} + {axis.negative} score"
     texts = [f"mean {name} {value:+.3f}" for name, value in means.items() if value is not None]
     chart = Histogram(title=title, edges=edges, counts=counts, left=axis.negative, right=axis.positive)
-    return Section("Distribution", (f"{', '.join(texts)}.",) if texts else (), charts=(chart,) if sum(counts) else ())
+    return Section(
+        "Distribution", (f"{', '.join(texts)}.", _ZERO) if texts else (), charts=(chart,) if sum(counts) else ()
+    )
 
 
 def _rankings(summary: ScoreSummary) -> Iterable[Table]:

@@ -11,8 +11,8 @@ def build_page(summary: CorpusSummary) -> Document:
     """Return the page of the counts of a corpus."""
     counts = summary.tally.counts
     sections = (
-        Section("What it cannot say", LIMITS),
         Section("Mentions", (_DOUBLE,), tables=(_shares(summary),)),
+        Section("What it cannot say", LIMITS),
         Section("Ratios", (_INTERVALS,), tables=(_ratios(summary),)),
         Section("Words", tuple(_explain_words(summary)), tables=(_words(summary),)),
         Section(
@@ -34,8 +34,8 @@ _DOUBLE = (
     "two categories counts for both, and neutral ones have none."
 )
 _INTERVALS = (
-    "Intervals are a nominal 95 %, over documents. Paragraphs of one text are not independent: there the interval is "
-    "too narrow."
+    "A ratio of 2 is twice as many sentences. Intervals are a nominal 95 %, over documents. Paragraphs of one text are "
+    "not independent: there the interval is too narrow."
 )
 
 

@@ -149,9 +149,10 @@ def summarize_predictions(predictions: Sequence[WordCorrelation]) -> str:
     shown = [p for p in predictions if p.correlation.excludes_zero]
     names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in shown), 4)
     many = f"{len(shown)} {'are' if len(shown) > 1 else 'is'} shown: {names}" if shown else "none is shown"
+    judged = [p for p in predictions if p.correlation.low is not None]
     return (
         "Does an embedding's bias of words foretell the model's? "
-        f"Of {counted(len(predictions), 'correlation')} over words {many}. "
-        "Each is looked at by itself: of many, some intervals exclude 0 by chance. "
+        f"Of {counted(len(judged), 'correlation')} over words that have an interval {many}. "
+        "Each is looked at by itself: of twenty, about one interval excludes 0 by chance. "
         f"The model's side is, of each word, the {listed(dict.fromkeys(p.measure for p in predictions))}."
     )

@@ -46,7 +46,7 @@ TABLE_3 = (
     "The rows are those of Table 3 of Zhou, Kaneko and Bollegala (2022). Its numbers do not stand beside ours: the "
     "published code of its sense column computes +2 or -2 whatever the vectors are. Effects of tests and of words are "
     "in standard deviations, positive for the stereotype; of nouns and verbs the number is a cosine with the direction "
-    "of gender, male-typed less female-typed occupations; WAT is a correlation."
+    "of gender, positive where occupations lie on the side of their stereotype; WAT is a correlation."
 )
 SENSES = (
     "At the level of senses a pair of words has the largest cosine over all pairs of their senses. Of two words with "
@@ -54,7 +54,8 @@ SENSES = (
 )
 GLOSSES = (
     "Vectors that were built from glosses hold what lexicographers wrote of a sense, not how people use it: they show "
-    "that the computation works, and are no finding about a language."
+    "that the computation works, and are no finding about a language. Each gloss has the word itself, so that "
+    "the senses of a word are near to one another, whatever they mean."
 )
 LIMITS = (
     GLOSSES,
@@ -235,7 +236,8 @@ def _build_difference_section(inputs: SenseInputs) -> Section:
     rows.sort(key=lambda row: row[0].text)
     text = (
         "A figure of one sense of the same words less that of another. Those of an embedding are in its own unit, "
-        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes."
+        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes. At word "
+        "level all senses of a word have one vector: a difference is 0, or due to other words of the two configs."
     )
     table = Table("One sense less another", ("contrast", "of", "figure", "difference"), tuple(rows))
     return table_section("Two senses of a word", (text,), (table,))

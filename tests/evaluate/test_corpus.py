@@ -63,6 +63,8 @@ def test_table_1_by_hand(text: Path) -> None:
     assert (ratio.value, ratio.low, ratio.documents) == (0.75, None, 3)  # an interval needs five documents
     words = {word.word: word.sentences for word in summary.words()}
     assert (words["nurse"], words["lawyer"], words["secretary"]) == ((1, 0, 1), (0, 0, 1), (1, 0, 1))
+    odds = {word.word for word in summary.words() if word.log_odds is not None}
+    assert odds == {"nurse", "construction worker", "CEO", "baker", "secretary"}  # lawyer: beside they alone
 
 
 def test_the_command_writes_what_it_prints(

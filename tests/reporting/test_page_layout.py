@@ -18,6 +18,7 @@ from tests.reporting.test_report import HOSTILE, INFERENCE, Page, loads, made, r
 from tests.reporting.test_sense_page import NATIONS, on_tests, placed
 
 import senseprobe
+import senseprobe.api
 from senseprobe import document as setting
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
@@ -27,6 +28,7 @@ from senseprobe.evaluate.result import Result
 
 pytestmark = pytest.mark.system
 
+RELEASE = "sssb@1.0.0"
 WIDTHS = (390, 768, 1280, 1600)
 SCHEMES = ("light", "dark")
 PACKAGES = Path(__file__).parents[1] / "browser"
@@ -76,7 +78,27 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     texts["senses"] = setting.render_html(build_sense_page(senses))
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in texts}
+    write_text_pages(folder, next((folder / "nations").rglob("ll.json")))
+    return {name: folder / f"{name}.html" for name in (*texts, "bias-score", "corpus")}
+
+
+def write_text_pages(folder: Path, result: Path) -> None:
+    """Write pages of a release's sentences: their Bias Scores on random vectors beside a result, and their mentions.
+
+    Some of what is counted has a hostile name.
+    """
+    sentences = senseprobe.load(RELEASE).table("nationality", spans=False)["stereo"]
+    words = sorted({word.strip(".").lower() for text in sentences for word in text.split()} | {"she", "he"})
+    rows = np.random.default_rng(3).normal(size=(len(words), 4)).round(3)
+    lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(words, rows, strict=True))
+    (folder / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "pairs.csv").write_text("female,male\nshe,he\n", encoding="utf-8")
+    vectors, pairs, page = folder / "vectors.txt", folder / "pairs.csv", folder / "bias-score.html"
+    senseprobe.api.bias_score(RELEASE, vectors, pairs=pairs, beside=result, page=page)
+    text, groups = folder / f"{'no-break-in-it-' * 6}.txt", folder / "groups.csv"
+    text.write_text("She is a nurse, and he is one, too.\n\n" * 9, encoding="utf-8")
+    pd.DataFrame({"word": ["she", "he"], "group": [HOSTILE, "male"]}).to_csv(groups, index=False)
+    senseprobe.api.corpus(text, groups=groups, out=[folder / "corpus.html"])
 
 
 def show(browser: Browser, page: Path, width: int, scheme: str = "light", *, opened: bool = False) -> None:
@@ -91,7 +113,7 @@ def show(browser: Browser, page: Path, width: int, scheme: str = "light", *, ope
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests", "senses"])
+@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests", "senses", "bias-score", "corpus"])
 def test_layout(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
     """Folded or not, no text overlaps another, is cut off, too small or outside the page, and nothing is asked for."""
     for opened in (False, True):
@@ -155,7 +177,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests"])
+@pytest.mark.parametrize("name", ["hostile", "whole", "releases", "tests", "senses", "bias-score", "corpus"])
 def test_accessibility(browser: Browser, pages: dict[str, Path], axe: str, name: str, scheme: str) -> None:
     """axe-core has nothing to object to, on a phone and on a desk, with all unfolded."""
     for width in (390, 1280):

@@ -166,8 +166,7 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     assert "X 2.0" in shown.text
     assert "computes +2 or -2 whatever the vectors are" in shown.text
     (prediction,) = predict_models(SenseInputs.of(sources))
-    many = "1" if prediction.correlation.excludes_zero else "none"
-    assert f"Of 1 correlation over words {many} is shown" in shown.text
+    assert "Of 1 correlation over words that have an interval none is shown" in shown.text
     assert describe_correlation(prediction.correlation) in shown.text
     assert "lexicographers" in shown.text
 

@@ -58,6 +58,13 @@ def test_a_perfect_correlation_has_no_interval() -> None:
     assert correlate(range(9), range(9))[1:] == (None, None, 9)
 
 
+def test_one_that_is_perfect_without_a_pair_has_no_interval() -> None:
+    """By hand: without the last pair r is 1; with it Σxy = 10, Σx² = 17.2, Σy² = 6. A warning would be an error."""
+    found = correlate([0, 0, 1, 1, 5], [0, 0, 1, 1, 3])
+    assert found[1:] == (None, None, 5)
+    assert found.value == pytest.approx(10 / math.sqrt(17.2 * 6))
+
+
 @pytest.mark.parametrize("shape", ["normal", "heavy tails", "skewed"])
 @pytest.mark.parametrize(("rho", "n"), [(0.0, 25), (0.5, 50), (0.8, 200)])
 def test_coverage(shape: str, rho: float, n: int) -> None:

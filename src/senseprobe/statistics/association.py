@@ -242,7 +242,7 @@ def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Cor
 
     The interval is z ± t · √V, back from z = atanh r, with n - 1 degrees of freedom; V is the jackknife's over pairs,
     (n - 1)/n · Σ (z without a pair - their mean)², which assumes no normal distribution. None below five pairs, where
-    a side does not vary, and where r is ±1.
+    a side does not vary, and where r is ±1, also without one of the pairs.
     """
     first, second = (np.asarray(side, dtype=np.float64).ravel() for side in (x, y))
     both = np.isfinite(first) & np.isfinite(second)
@@ -260,11 +260,12 @@ def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Cor
 
 
 def _without_each(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the correlation without each pair in turn, shape (n,); NaN or ±1 where the others leave none."""
+    """Return the correlation without each pair in turn, shape (n,); NaN where the others have none or ±1."""
     n = len(x)
     x, y = x - x.mean(), y - y.mean()
     with np.errstate(divide="ignore", invalid="ignore"):
         # Of the other pairs, the sums around their own means: x sums to 0 over all.
         shared = n / (n - 1)
         xy, xx, yy = (float((a * b).sum()) - shared * a * b for a, b in ((x, y), (x, x), (y, y)))
-        return np.asarray(np.clip(xy / np.sqrt(np.maximum(xx, 0) * np.maximum(yy, 0)), -1, 1))
+        values = xy / np.sqrt(np.maximum(xx, 0) * np.maximum(yy, 0))
+        return np.where(np.abs(values) < 1 - 1e-12, values, np.nan)

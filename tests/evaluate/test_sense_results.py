@@ -11,6 +11,7 @@ import pytest
 from senseprobe import api
 from senseprobe.api.results import compare, gate, load_result, report, slice_result
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
+from senseprobe.evaluate.reporting.summary import summarize_results
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.statistics import FloatArray
 
@@ -199,9 +200,17 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
     named = TEST.assign(test="n", word_class=np.where(TEST["role"] == "X", "name", "thing"))
     heard: list[str] = []
     levels = ["word", "sense"]
-    results = api.score(model, pd.concat([TEST, named]), "weat", level=levels, out=None, stored=False, say=heard.append)
+    results = api.score(
+        model, pd.concat([TEST, named]), "weat", level=levels, out=tmp_path, stored=False, say=heard.append
+    )
     assert [[figure.group for figure in result.figures] for result in results] == [["t"], ["t"]]
     assert [line for line in heard if "leaves out n: " in line and "john is a toilet" in line] == heard[-2:]
+    written = [read_result(path) for path in sorted(tmp_path.rglob("weat-*.json"))]
+    assert [[*result.refused.values()] for result in written] == [[["n"]], [["n"]]]
+    assert "left out: n (WordNet's entries of names" in "".join(map(str, summarize_results(written, tmp_path)))
+    report([*tmp_path.rglob("weat-*.json")], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("left out: n (WordNet") == 2
     with pytest.raises(SenseprobeError, match="can score none of these tests"):
         api.score(model, named, "weat", level="sense", out=None, stored=False)
 

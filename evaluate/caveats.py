@@ -60,7 +60,7 @@ def unscored_text(result: "Result") -> str:
 
 
 def refused_text(result: "Result") -> str:
-    """Return ``left out: weat3 (john is a toilet)``, the tests that the model cannot have; empty where there is none."""
+    """Return ``left out: weat3 (john is a toilet)``, the tests that a model cannot have; empty where there are none."""
     tests = (f"{printable(listed(names))} ({printable(reason)})" for reason, names in result.refused.items())
     return f"left out: {'; '.join(tests)}" if result.refused else ""
 

@@ -112,29 +112,42 @@ def single_category_interval(a: ArrayLike, b: ArrayLike, confidence: float = CON
     if not (abs(math.tanh(z)) < 1 - EQUAL and math.isfinite(variance) and variance > 0):
         return None
     reach = float(special.stdtrit(min(n_a, n_b) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
-    scale = count / math.sqrt(n_a * n_b) * math.sqrt((count - 1) / count)
+    scale = _largest_effect(n_a, n_b)
     return scale * math.tanh(z - reach), scale * math.tanh(z + reach)
 
 
 def mean_effect_interval(cosines: ArrayLike, n_a: int, confidence: float = CONFIDENCE) -> Ends | None:
     """Return the interval of the mean of `single_category_effect` over words, from cosines of shape (words, n_a + n_b).
 
-    The jackknife's over words, A and B, whose variances add up, as in `effect_interval`; not transformed, since a mean
-    of many effects is far from their ends. None where there are fewer than five of one of the three.
+    The jackknife's over words, A and B, whose variances add up, on the scale of `effect_interval`: of the mean of d/s,
+    where s is the largest d of as many attributes. None where there are fewer than five of one of the three, or A and
+    B are told apart completely.
     """
     table = np.asarray(cosines, dtype=np.float64)
     words, attributes = table.shape
     sizes = (words, n_a, attributes - n_a)
     if min(sizes) < FEWEST_LEVELS or not np.isfinite(table).all():
         return None
-    effects = _row_effects(table, n_a)
-    left = [_row_effects(np.delete(table, n, axis=1), n_a - (n < n_a)).mean() for n in range(attributes)]
-    parts = [(effects.sum() - effects) / (words - 1), *np.split(np.array(left), [n_a])]
-    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
-    if not (math.isfinite(variance) and variance > 0):
+    effects = _row_effects(table, n_a) / _largest_effect(n_a, sizes[2])
+    left = []
+    for n in range(attributes):
+        kept = n_a - (n < n_a), sizes[2] - (n >= n_a)
+        left.append(_row_effects(np.delete(table, n, axis=1), kept[0]).mean() / _largest_effect(*kept))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float(np.arctanh(effects.mean()))
+        parts = map(np.arctanh, ((effects.sum() - effects) / (words - 1), *np.split(np.array(left), [n_a])))
+        variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+    if not (abs(math.tanh(z)) < 1 - EQUAL and math.isfinite(variance) and variance > 0):
         return None
     reach = float(special.stdtrit(min(sizes) - 1, (1 + confidence) / 2)) * math.sqrt(variance)
-    return float(effects.mean()) - reach, float(effects.mean()) + reach
+    largest = _largest_effect(n_a, sizes[2])
+    return largest * math.tanh(z - reach), largest * math.tanh(z + reach)
+
+
+def _largest_effect(n_a: int, n_b: int) -> float:
+    """Return the largest d of sets of these sizes: that of A told apart from B completely."""
+    count = n_a + n_b
+    return math.sqrt(count * (count - 1) / (n_a * n_b))
 
 
 def _row_effects(cosines: FloatArray, n_a: int) -> FloatArray:

@@ -146,3 +146,8 @@ def test_a_difference_is_over_the_words_that_both_senses_have() -> None:
     ends = stats.t.interval(0.95, 4, 3, stats.sem([1, 2, 3, 4, 5]))
     assert (found.config, found.sense_type, found.value) == ("both", "a - b", 3)
     assert (found.low, found.high) == pytest.approx(ends)
+    assert "are held" not in found.note
+    words = pd.DataFrame({"config": ["a"], "attribute_role": ["B"]})
+    (of_values,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored, words)
+    assert (of_values.low, of_values.high) == pytest.approx(ends)
+    assert "those that either sense is compared with are held" in of_values.note

@@ -142,6 +142,8 @@ def _explained(path: Path) -> Iterator[None]:
 
 def _read_file(path: Path, column: str | None, progress: Progress, separator: re.Pattern[str]) -> Iterator[Document]:
     """Yield the documents of a file, of the format that the ends of its name say."""
+    if not path.is_file():
+        raise SenseprobeError(f"{printable(str(path))}: a pipe or a device is read once and has no end; name a file")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in {".gz", ".zst"} else ""
     kind = suffixes[-1] if suffixes else ""

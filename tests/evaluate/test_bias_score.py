@@ -350,6 +350,13 @@ def test_what_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert [path.name for path in folder.iterdir() if "out" in path.name] == []
 
 
+def test_scores_are_written_as_parquet_only(folder: Path) -> None:
+    """A table called .json would be overwritten by the JSON file beside it."""
+    with pytest.raises(SenseprobeError, match="are written as Parquet"):
+        _score(folder, out=folder / "out.json")
+    assert not (folder / "out.json").exists()
+
+
 def test_small_windows_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has the same bytes."""
     _score(folder, out=folder / "a.parquet")

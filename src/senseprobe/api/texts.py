@@ -88,6 +88,8 @@ def bias_score(
 
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
+    if out is not None and Path(out).suffix != ".parquet":
+        raise SenseprobeError(f"{out}: scores are written as Parquet, and a .json beside it: name it .parquet")
     if top < 1:
         raise SenseprobeError(f"--top {top}: rank one sentence or more")
     file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}")
@@ -315,6 +317,8 @@ def corpus(
             progress(min(done, size), size)
 
     tally = count_documents(read_documents(names, column, advance), terms, workers, splitter, state)
+    if not tally.counts.documents:
+        raise SenseprobeError(f"{listed(map(printable, names))}: no text is in it")
     summary = CorpusSummary(tally, terms, names, (groups_name, words_name), splitter, version)
     for path, write in files:
         write_whole(path, write(summary).encode())

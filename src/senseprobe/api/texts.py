@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from senseprobe import project
 from senseprobe.api.author import word_lists
 from senseprobe.api.releases import load
-from senseprobe.atomic_files import whole_file, write_whole
+from senseprobe.atomic_files import read_plain, whole_file, write_whole
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
 from senseprobe.progress import with_progress
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
 """Columns of releases that have sentences."""
 
+_MOST_BYTES = 2**20  # of a list of words
 CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
 """Short names of lists that `corpus` knows."""
 
@@ -175,8 +176,8 @@ def _read_gendered(path: str | Path | None, *, default: bool) -> list[str]:
 
 def _read_csv(path: str | Path) -> list[list[str]]:
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
+        text = io.StringIO(read_plain(Path(path).resolve(), _MOST_BYTES).decode("utf-8-sig"), newline="")
+        rows = [[cell.strip() for cell in row] for row in csv.reader(text, strict=True) if row]
     except OSError as error:
         raise SenseprobeError(f"{path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -332,7 +333,8 @@ def _read_corpus_list(source: str | Path) -> tuple[list[tuple[str, str]], str]:
     path = Path(CORPUS_LISTS.get(str(source), source))
     if path.suffix == ".csv":
         try:
-            rows = [*csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True)]
+            text = read_plain(path.resolve(), _MOST_BYTES).decode("utf-8-sig")
+            rows = [*csv.DictReader(io.StringIO(text), strict=True)]
         except (csv.Error, UnicodeDecodeError) as error:
             raise SenseprobeError(f"{printable(str(path))}: no CSV file in UTF-8 ({error}); write it anew") from None
     else:

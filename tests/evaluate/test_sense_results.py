@@ -235,7 +235,8 @@ def test_a_page_of_real_results(vectors: dict[str, FloatArray], tiny_models: dic
     report_senses(paths, tmp_path / "page.html")
     rows = api.load("sssb@1.1.0").table("language", spans=False)
     rows = rows.merge(pd.read_parquet(paths[1].with_suffix(".parquet")), on="id")
-    preferred = np.sign(rows["stereo_score"] - rows["anti_score"]).add(1).div(2)
+    difference = rows["stereo_score"] - rows["anti_score"]
+    preferred = (difference > 0) + 0.5 * (difference == 0)
     shares = preferred.groupby(rows["target"]).mean()
     own = {str(figure.group): figure.value for figure in placed.figures if figure.group}
     r = np.corrcoef([own[word] or 0.0 for word in shares.index], shares)[0, 1]

@@ -59,6 +59,12 @@ def unscored_text(result: "Result") -> str:
     return f"{counted(rows, 'row')} {'has' if rows == 1 else 'have'} no number: {'; '.join(parts)}"
 
 
+def refused_text(result: "Result") -> str:
+    """Return ``left out: weat3 (john is a toilet)``, the tests that a model cannot have; empty where there are none."""
+    tests = (f"{printable(listed(names))} ({printable(reason)})" for reason, names in result.refused.items())
+    return f"left out: {'; '.join(tests)}" if result.refused else ""
+
+
 # --- what a coarse number format turns around -----------------------------------------------------------------------
 
 COARSE_FORMATS = ("bfloat16", "float16")

@@ -251,7 +251,7 @@ def run(
 ) -> Result:
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
-    units = answered_units(job, model, declared, store, progress, warn)
+    units, refused = answered_units(job, model, declared, store, progress, warn)
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     designs = {name: job.release.design(name) for name in job.kinds}
@@ -260,7 +260,7 @@ def run(
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
     unscored = caveats.unscored_rows(units, declared, model)
     tokens = tokenize_rows(scored.tables, declared.kind, job.seed, model)
-    return replace(result, unscored=unscored, fitness=fitness, figures=figures, tokens=tokens)
+    return replace(result, unscored=unscored, refused=refused, fitness=fitness, figures=figures, tokens=tokens)
 
 
 def answered_units(
@@ -270,10 +270,11 @@ def answered_units(
     store: Store | None = None,
     progress: Progress | None = None,
     warn: Callable[[str], None] = lambda _: None,
-) -> UnitTable:
+) -> tuple[UnitTable, dict[str, list[str]]]:
     """Return the units of a job's rows with the numbers of a model. ModelError where that has another ability.
 
-    `warn` hears which tests are left out since their words cannot be looked up among senses.
+    Beside them stand, by reason, the tests that are left out since their words cannot be looked up among senses, of
+    which `warn` hears.
     """
     if scorer.ability != model.ability:
         raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
@@ -292,7 +293,7 @@ def answered_units(
             store.add(answers)
         done += len(answers)
         progress(done, len(units))
-    return units
+    return units, refused
 
 
 def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
@@ -390,7 +391,7 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
     # A row of an association test has a number among all words of its test only.
     limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
     with options.store(fine, scorer) as store:
-        units = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress)
+        units, _ = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress)
     tables = scorer.tabulate(units, fine).tables
     sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)

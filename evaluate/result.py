@@ -64,6 +64,7 @@ class Result:
       sign, or largest label, in float32 (evaluate/caveats.py); None: not counted.
     - `unscored`: by reason how many ``rows`` have no number, and the ids of the ``first``
       (evaluate/caveats.py); empty also in results that are older than this.
+    - `refused`: by reason the names of tests that the model cannot have, as those of names of vectors of senses.
     - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
       plug-ins, and in results that are older than this.
     - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
@@ -84,6 +85,7 @@ class Result:
     libraries: Mapping[str, str] = field(default_factory=dict)
     coarse: Mapping[str, int] | None = None
     unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    refused: Mapping[str, list[str]] = field(default_factory=dict)
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
     tokens: pa.Table | None = None
@@ -127,6 +129,7 @@ class Result:
         optional = {
             "coarse": dict(self.coarse or {}),
             "unscored": {reason: dict(rows) for reason, rows in self.unscored.items()},
+            "refused": dict(self.refused),
             "fitness": {config: counts.as_dict() for config, counts in self.fitness.items()},
         }
         return {
@@ -337,6 +340,7 @@ class _Form(_Part):
     date: Annotated[str | None, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = None
     coarse: _Coarse | None = None
     unscored: Annotated[dict[str, _Unscored], Field(max_length=MOST_REASONS)] = {}
+    refused: Annotated[dict[str, list[str]], Field(max_length=MOST_REASONS)] = {}
     fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}
     figures: tuple[Figure, ...]
 
@@ -406,10 +410,11 @@ def _unreadable(path: Path, error: OSError) -> str:
 def _check_size(path: Path, form: _Form) -> None:
     names = [name for f in form.figures for name in (f.config, f.estimand, f.group, f.sense_type)]
     unscored = [text for reason, rows in form.unscored.items() for text in (reason, *rows.first)]
+    refused = [text for reason, tests in form.refused.items() for text in (reason, *tests)]
     starts = [fitness.first_token.before for fitness in form.fitness.values() if fitness.first_token]
-    texts = [*names, *unscored, *form.fitness, *starts, form.scorer, *form.model.model_dump().values()]
+    texts = [*names, *unscored, *refused, *form.fitness, *starts, form.scorer, *form.model.model_dump().values()]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
-    if longest > MAX_NAME or len(form.figures) > MAX_FIGURES:
+    if longest > MAX_NAME or max(len(form.figures), len(refused)) > MAX_FIGURES:
         size = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
         raise ResultError(f"{path} has {size}: too many")
     for figure in form.figures:

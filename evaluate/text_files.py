@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,8 @@ BLOCK = 1 << 20
 MOST_LINE = 1 << 26
 """The most characters of a line of JSON or CSV, 64 Mi."""
 COLUMNS = ("text", "sentence")
+DECIDING = 100
+"""How many rows decide which column has the texts, at most."""
 
 _HUB = re.compile(r"(?:hf://datasets/)?([\w.-]+/[\w.-]+?)(?:@([\w.-]+))?(?::([\w.-]+)?(?:/([\w.-]+))?)?")
 _ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Jr", "Sr", "Gen", "Sen", "Rep", "vs", "etc", "e.g", "i.e")
@@ -140,6 +143,8 @@ def _explained(path: Path) -> Iterator[None]:
 
 def _read_file(path: Path, column: str | None, progress: Progress, separator: re.Pattern[str]) -> Iterator[Document]:
     """Yield the documents of a file, of the format that the ends of its name say."""
+    if not path.is_file():
+        raise SenseprobeError(f"{printable(str(path))}: a pipe or a device is read once and has no end; name a file")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in {".gz", ".zst"} else ""
     kind = suffixes[-1] if suffixes else ""
@@ -229,15 +234,21 @@ def _read_json(blocks: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
 
 
 def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: object) -> Iterator[str]:
-    """Yield the texts of rows; which column is decided by the first."""
-    for number, row in enumerate(rows, 1):
-        if number == 1:
-            column = _choose(column, [name for name, value in row.items() if isinstance(value, str)], source)
-        value = row.get(column or "")
+    """Yield the texts of rows; which column has them is decided by the first hundred, of which some may lack it."""
+    rest, first = iter(rows), []
+    texts: dict[str, None] = {}
+    for row in islice(rest, DECIDING):
+        first.append(row)
+        texts.update(dict.fromkeys(name for name, value in row.items() if isinstance(value, str)))
+        if (column or COLUMNS[0]) in texts:
+            break
+    if not first:
+        return
+    column = _choose(column, [*texts], source)
+    for number, row in enumerate(chain(first, rest), 1):
+        value = row.get(column)
         if not isinstance(value, str | None):
-            raise SenseprobeError(
-                f"{printable(str(source))}: row {number} has no text in column {printable(column or '')}"
-            )
+            raise SenseprobeError(f"{printable(str(source))}: row {number} has no text in column {printable(column)}")
         yield value or ""
 
 

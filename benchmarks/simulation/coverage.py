@@ -48,8 +48,8 @@ class Cell:
     estimable: int
     not_estimable: int
     half_width: float
-    bound: bool = False
-    """Whether the coverage is required at this truth, wherever that lies."""
+    bound: bool | None = None
+    """Whether the coverage is required at this truth; None: where it lies in the range."""
 
     @property
     def error(self) -> float:
@@ -59,7 +59,7 @@ class Cell:
     @property
     def required(self) -> bool:
         """Whether the truth lies where the coverage is required."""
-        return self.bound or REQUIRED_RANGE[0] <= self.truth <= REQUIRED_RANGE[1]
+        return REQUIRED_RANGE[0] <= self.truth <= REQUIRED_RANGE[1] if self.bound is None else self.bound
 
     @property
     def holds(self) -> bool:

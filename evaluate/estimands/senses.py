@@ -34,6 +34,7 @@ from senseprobe.statistics import (
     single_category_interval,
 )
 
+HELD = "over words: those that either sense is compared with are held, and could have been others"
 _UNREAD = "nobody knows how near an unbiased embedding has it: compare words, senses and embeddings on it"
 
 
@@ -259,8 +260,9 @@ class SenseDifference(Nearness):
             ]
         )
         value, ends = float(differences.mean()) if len(differences) else None, mean_interval(differences)
-        note, levels = "" if ends else NOT_ESTIMABLE, {"words": len(differences)}
-        if len(differences) == 1 and words is not None and _has_values(words[words["config"] == contrast.a]):
+        of_values = words is not None and _has_values(words[words["config"] == contrast.a])
+        note, levels = (HELD if of_values else "") if ends else NOT_ESTIMABLE, {"words": len(differences)}
+        if len(differences) == 1 and words is not None and of_values:
             value, ends, count = _shared_attributes(words, contrast)
             note, levels = (
                 "of one word: the interval is over the words that both senses are compared with",
@@ -365,8 +367,8 @@ SENSE_DIFFERENCE = SenseDifference(
     source="senseprobe, after figures 2 and 3 of Zhou, Kaneko & Bollegala 2022",
     says="The mean over words of their figure in one sense less that in the other: of sc-weat, or of gender-direction "
     "(turned to the side of a word's stereotype).",
-    cannot_say="Nearness of vectors is no behaviour. The two senses can be compared with other attributes, and what "
-    "people say of them differs in more than bias.",
+    cannot_say="Nearness of vectors is no behaviour. The two senses can be compared with other attributes, which the "
+    "interval over words holds, and what people say of them differs in more than bias.",
     presentation=Presentation(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),

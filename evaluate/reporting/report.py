@@ -130,7 +130,9 @@ def _build_test_part(inputs: Sequence[ReportInput], comparisons: Sequence[signif
     tested, rows = association_tables.tested_inputs(inputs), figure_tables.build_figure_rows(inputs)
     sections = (
         *test_comparison_sections(comparisons, tested),
-        association_tables.build_verdict_section(tested, [*_describe_caveats(inputs, caveats.flipped_text)]),
+        association_tables.build_verdict_section(
+            tested, [*_describe_caveats(inputs, caveats.refused_text, caveats.flipped_text)]
+        ),
         association_tables.build_proportion_section(tested),
         association_tables.build_level_section(tested),
         association_charts.build_intersection_section(tested),

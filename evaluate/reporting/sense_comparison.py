@@ -57,7 +57,8 @@ def column_of(source: ReportInput) -> str:
 class WordCorrelation:
     """The correlation of an embedding's figures of words with a model's, in a config.
 
-    `x`, `y`: the numbers of the `words`; the model's are shares from 0 to 1, and `measure` says of what.
+    `x`, `y`: the numbers of the `words`; the model's are shares from 0 to 1, and `measure` says of what. `releases` are
+    those of the embedding's words and of the model's rows.
     """
 
     embedding: str
@@ -68,6 +69,7 @@ class WordCorrelation:
     x: tuple[float, ...]
     y: tuple[float, ...]
     correlation: Correlation
+    releases: tuple[str, str]
 
 
 def describe_correlation(found: Correlation) -> str:
@@ -106,6 +108,7 @@ def predict_models(inputs: SenseInputs) -> Iterator[WordCorrelation]:
                         x=x,
                         y=y,
                         correlation=correlate(x, y),
+                        releases=(str(source.result.release["name"]), str(model.result.release["name"])),
                     )
 
 
@@ -140,6 +143,12 @@ def compute_word_shares(rows: pd.DataFrame, design: Design, scale: Scale) -> tup
 def is_difference(figure: Figure) -> bool:
     """Return whether a figure is of two senses: that of one config less that of another."""
     return lookup(figure.estimand).presentation.contrasts
+
+
+def describe_releases(predictions: Sequence[WordCorrelation]) -> Iterator[str]:
+    """Yield a warning for each two releases of which words and rows are held against each other."""
+    for first, second in dict.fromkeys(p.releases for p in predictions if p.releases[0] != p.releases[1]):
+        yield f"Not of one release: words of {first} stand against rows of {second}, which can differ."
 
 
 def summarize_predictions(predictions: Sequence[WordCorrelation]) -> str:

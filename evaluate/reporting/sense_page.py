@@ -22,6 +22,7 @@ from senseprobe.evaluate.reporting.sense_comparison import (
     WordCorrelation,
     column_of,
     describe_correlation,
+    describe_releases,
     is_difference,
     predict_models,
     summarize_predictions,
@@ -209,7 +210,8 @@ def _build_prediction_section(predictions: Sequence[WordCorrelation]) -> Section
     table = Table("Correlations over words", ("config", "embedding", "model", "r", "in words", "words"), rows)
     title = "Does the embedding foretell the model?"
     charts = tuple(_build_scatter(p) for p in predictions[:MOST_SCATTERS] if p.correlation.value is not None)
-    return Section(title, (summarize_predictions(predictions),), charts, (table,)) if rows else Section(title)
+    paragraphs = (summarize_predictions(predictions), *describe_releases(predictions))
+    return Section(title, paragraphs, charts, (table,)) if rows else Section(title)
 
 
 def _build_scatter(prediction: WordCorrelation) -> Scatter:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
+from senseprobe.evaluate.caveats import fitness_lines, flipped_text, refused_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed, key_of
@@ -138,7 +138,7 @@ def _summarize_tests(result: Result) -> Summary:
             yield f"{weat.id}: {weat.cannot_say}"
     yield result.signature
     why = "" if source.is_comparable else NOT_COMPARABLE
-    yield from filter(None, [why, flipped_text(result), *fitness_lines(result.fitness)])
+    yield from filter(None, [why, refused_text(result), flipped_text(result), *fitness_lines(result.fitness)])
     if reverse:
         named = name_tests(sorted(reverse), [key_of(figure) for _, figure in asked])
         yield f"the other way round, Y nearer to A, which p does not test (-e weat-two-sided does): {named}"

@@ -78,12 +78,20 @@ def test_one_female_typed_word_turns_the_figure_into_nearness_to_the_stereotype(
 
 
 def test_the_interval_of_a_mean_is_the_jackknife_over_words_and_both_sets() -> None:
-    """A loop of its own that leaves out a word, or an attribute, at a time."""
+    """A loop of its own that leaves out a word, or an attribute, at a time, of atanh of the mean over the largest d.
+
+    Of n_a and n_b attributes that are told apart completely, +√(n_b/n_a) and -√(n_a/n_b), n - 1 in the deviation.
+    """
     table = np.random.default_rng(2).normal(size=(6, 11))
     table[:, :5] += 0.4
 
+    def largest(n_a: int, n_b: int) -> float:
+        a, b = math.sqrt(n_b / n_a), -math.sqrt(n_a / n_b)
+        return (a - b) / float(np.std([a] * n_a + [b] * n_b, ddof=1))
+
     def mean_effect(cosines: list[list[float]], n_a: int) -> float:
-        return float(np.mean([effect_size(row[:n_a], row[n_a:]) or 0.0 for row in cosines]))
+        effects = [effect_size(row[:n_a], row[n_a:]) or 0.0 for row in cosines]
+        return math.atanh(float(np.mean(effects)) / largest(n_a, len(cosines[0]) - n_a))
 
     rows = table.tolist()
     variance = 0.0
@@ -95,7 +103,8 @@ def test_the_interval_of_a_mean_is_the_jackknife_over_words_and_both_sets() -> N
         variance += float((1 - 1 / len(part)) * sum((value - np.mean(part)) ** 2 for value in part))
     reach = stats.t.ppf(0.975, 4) * math.sqrt(variance)
     value = mean_effect(rows, 5)
-    assert mean_effect_interval(table, 5) == pytest.approx((value - reach, value + reach))
+    ends = [largest(5, 6) * math.tanh(value + sign * reach) for sign in (-1, 1)]
+    assert mean_effect_interval(table, 5) == pytest.approx(ends)
     assert mean_effect_interval(table[:4], 5) is None
 
 
@@ -137,3 +146,8 @@ def test_a_difference_is_over_the_words_that_both_senses_have() -> None:
     ends = stats.t.interval(0.95, 4, 3, stats.sem([1, 2, 3, 4, 5]))
     assert (found.config, found.sense_type, found.value) == ("both", "a - b", 3)
     assert (found.low, found.high) == pytest.approx(ends)
+    assert "are held" not in found.note
+    words = pd.DataFrame({"config": ["a"], "attribute_role": ["B"]})
+    (of_values,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored, words)
+    assert (of_values.low, of_values.high) == pytest.approx(ends)
+    assert "those that either sense is compared with are held" in of_values.note

@@ -14,7 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from senseprobe import SenseprobeError
+from senseprobe import SenseprobeError, api
 from senseprobe.api.texts import BiasScores, bias_score
 from senseprobe.cli import app
 from senseprobe.evaluate.bias_score import MEASURES, SentenceScorer, find_axis
@@ -249,6 +249,38 @@ def test_the_proxy_is_named_and_counts_token_states(folder: Path, tiny_models: d
 # --- what a model prefers -------------------------------------------------------------------------------------------
 
 
+def test_scores_beside_those_of_a_model(folder: Path, tiny_models: dict[str, Path]) -> None:
+    """A tiny model on sssb: r over pairs is numpy's, of the two files as they are written; the page has the answer."""
+    (scored,) = api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="noun", out=folder, stored=False)
+    (beside,) = folder.rglob("aul.noun.json")
+    words = {"engineer": [3, 4, 0], "carpenter": [-4, 3, 0], "judge": [-1, 3, 0], "mentor": [1, 5, 0]}
+    words |= {name: vector for name, vector in WORDS.items() if name not in ("he", "she")}
+    lines = [f"{word} {' '.join(map(str, vector))}" for word, vector in (words | {"she": [2, 1, 1]}).items()]
+    (folder / "vectors.txt").write_text("\n".join(lines) + "\n")
+    options = {"pairs": folder / "pairs.csv", "out": folder / "out.parquet", "page": folder / "page.html"}
+    found = bias_score("sssb@1.1.0", folder / "vectors.txt", beside=beside, **options)  # type: ignore[arg-type]
+
+    table = pq.read_table(folder / "out.parquet").to_pandas().set_index("text")["uniform_balance"]
+    rows = api.load("sssb@1.1.0").table("noun", spans=False).merge(pd.read_parquet(beside.with_suffix(".parquet")))
+    x = (rows["stereo"].map(table) - rows["anti"].map(table)).round(12)
+    r = np.corrcoef(x, rows["stereo_score"] - rows["anti_score"])[0, 1]
+    (balance, _) = found.predictions
+    assert (balance.config, balance.quantity, balance.pairs) == ("noun", "balance", len(rows))
+    assert balance.over_pairs == pytest.approx(r)
+    assert scored.scorer == "aul"
+    assert balance.verdict in (folder / "page.html").read_text()
+    command = [
+        "bias-score",
+        "sssb@1.1.0",
+        "--vectors",
+        str(folder / "vectors.txt"),
+        "--pairs",
+        str(folder / "pairs.csv"),
+    ]
+    shown = CliRunner().invoke(app, [*command, "--beside", str(beside)])
+    assert f"noun, balance: r = {r:+.2f} over {len(rows)} pairs; {balance.verdict}" in " ".join(shown.output.split())
+
+
 def test_a_planted_preference_is_predicted_over_words_and_not_over_rows() -> None:
     """Six words with x = cosine and y = 2x + noise by word: numpy's correlation over the means of words."""
     cosines = {f"w{k}": value for k, value in enumerate((0.1, 0.2, 0.35, 0.5, 0.7, 0.9))}
@@ -348,6 +380,13 @@ def test_what_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
         _score(folder, out=folder / "out.parquet")
 
     assert [path.name for path in folder.iterdir() if "out" in path.name] == []
+
+
+def test_scores_are_written_as_parquet_only(folder: Path) -> None:
+    """A table called .json would be overwritten by the JSON file beside it."""
+    with pytest.raises(SenseprobeError, match="are written as Parquet"):
+        _score(folder, out=folder / "out.json")
+    assert not (folder / "out.json").exists()
 
 
 def test_small_windows_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

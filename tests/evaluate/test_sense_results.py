@@ -10,7 +10,9 @@ import pytest
 
 from senseprobe import api
 from senseprobe.api.results import compare, gate, load_result, report, slice_result
+from senseprobe.api.senses import report_senses
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
+from senseprobe.evaluate.reporting.summary import summarize_results
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.statistics import FloatArray
 
@@ -199,9 +201,17 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
     named = TEST.assign(test="n", word_class=np.where(TEST["role"] == "X", "name", "thing"))
     heard: list[str] = []
     levels = ["word", "sense"]
-    results = api.score(model, pd.concat([TEST, named]), "weat", level=levels, out=None, stored=False, say=heard.append)
+    results = api.score(
+        model, pd.concat([TEST, named]), "weat", level=levels, out=tmp_path, stored=False, say=heard.append
+    )
     assert [[figure.group for figure in result.figures] for result in results] == [["t"], ["t"]]
     assert [line for line in heard if "leaves out n: " in line and "john is a toilet" in line] == heard[-2:]
+    written = [read_result(path) for path in sorted(tmp_path.rglob("weat-*.json"))]
+    assert [[*result.refused.values()] for result in written] == [[["n"]], [["n"]]]
+    assert "left out: n (WordNet's entries of names" in "".join(map(str, summarize_results(written, tmp_path)))
+    report([*tmp_path.rglob("weat-*.json")], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("left out: n (WordNet") == 2
     with pytest.raises(SenseprobeError, match="can score none of these tests"):
         api.score(model, named, "weat", level="sense", out=None, stored=False)
 
@@ -214,3 +224,22 @@ def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> 
     reasons = read_result(path).unscored
     assert len(reasons) == 20
     assert [*reasons][-1].startswith("other reasons")
+
+
+def test_a_page_of_real_results(vectors: dict[str, FloatArray], tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    """Senses and a tiny model scored on sssb, on one page; r is numpy's, of the figures and rows of the two files."""
+    model = write_senses(tmp_path / "s.txt", {key: [*own] for key, own in vectors.items()})
+    (placed,) = api.score(model, "sssb@1.1.0", "sc-weat-sense", config="language", out=tmp_path, stored=False)
+    api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="language", out=tmp_path, stored=False)
+    paths = [path for name in ("sc-weat-sense", "aul") for path in tmp_path.rglob(f"{name}.language.json")]
+    report_senses(paths, tmp_path / "page.html")
+    rows = api.load("sssb@1.1.0").table("language", spans=False)
+    rows = rows.merge(pd.read_parquet(paths[1].with_suffix(".parquet")), on="id")
+    difference = rows["stereo_score"] - rows["anti_score"]
+    preferred = (difference > 0) + 0.5 * (difference == 0)
+    shares = preferred.groupby(rows["target"]).mean()
+    own = {str(figure.group): figure.value for figure in placed.figures if figure.group}
+    r = np.corrcoef([own[word] or 0.0 for word in shares.index], shares)[0, 1]
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f">{r:+.2f}<" in page
+    assert "Not of one release" not in page

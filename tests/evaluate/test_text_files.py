@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -129,3 +130,18 @@ def test_damaged_files_are_messages(tmp_path: Path) -> None:
                 messages.append(str(error))
     assert len(messages) > 300
     assert all(message.startswith(str(tmp_path)) and message.isprintable() for message in messages)
+
+
+def test_rows_before_the_first_text_do_not_decide_its_column(tmp_path: Path) -> None:
+    """A first row without a text, or with a null, has another column of texts; the next has the one that is meant."""
+    (tmp_path / "a.jsonl").write_text('{"id": "1"}\n{"id": "2", "text": null}\n{"id": "3", "text": "She sat."}\n')
+    assert [document.text for document in read_documents([str(tmp_path / "a.jsonl")])] == ["", "", "She sat."]
+    assert [d.text for d in read_documents([str(tmp_path / "a.jsonl")], "text")] == ["", "", "She sat."]
+
+
+def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
+    """A pipe without a writer would be waited for, for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for source in (str(tmp_path / "pipe"), os.devnull):
+        with pytest.raises(SenseprobeError, match="a pipe or a device"):
+            next(read_documents([source]))

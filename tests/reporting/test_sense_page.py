@@ -171,6 +171,14 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     assert "lexicographers" in shown.text
 
 
+def test_words_and_rows_of_two_releases_are_told(model: ReportInput) -> None:
+    """A model on sssb 1.0.0 beside an embedding on 1.1.0; of one release there is nothing to say."""
+    newer = placed()
+    newer = replace(newer, result=replace(newer.result, release={**newer.result.release, "name": "sssb@1.1.0"}))
+    assert "words of sssb@1.1.0 stand against rows of sssb@1.0.0" in page(newer, model).text
+    assert "Not of one release" not in page(placed(), model).text
+
+
 def test_a_sweep_over_dimensions() -> None:
     """Two sizes of an embedding: a column for each, in order of size; one alone is no sweep."""
     large = on_tests("sense", shown_test("weat1", "", 1.2), name="big", dimensions=300)

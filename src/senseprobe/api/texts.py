@@ -16,7 +16,7 @@ from senseprobe import project
 from senseprobe.api.author import word_lists
 from senseprobe.api.releases import load
 from senseprobe.api.results import write_page, write_text
-from senseprobe.atomic_files import whole_file
+from senseprobe.atomic_files import read_plain, whole_file
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
 from senseprobe.progress import with_progress
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
 """Columns of releases that have sentences."""
 
+_MOST_BYTES = 2**20  # of a list of words
 CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
 """Short names of lists that `corpus` knows."""
 
@@ -93,6 +94,8 @@ def bias_score(
 
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
+    if out is not None and Path(out).suffix != ".parquet":
+        raise SenseprobeError(f"{out}: scores are written as Parquet, and a .json beside it: name it .parquet")
     if top < 1:
         raise SenseprobeError(f"--top {top}: rank one sentence or more")
     file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}")
@@ -186,8 +189,8 @@ def _read_csv(path: str | Path) -> list[list[str]]:
     """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
     named = printable(str(path))
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
+        text = io.StringIO(read_plain(Path(path).resolve(), _MOST_BYTES).decode("utf-8-sig"), newline="")
+        rows = [[cell.strip() for cell in row] for row in csv.reader(text, strict=True) if row]
     except OSError as error:
         raise SenseprobeError(f"{named} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -313,6 +316,8 @@ def corpus(
             progress(min(done, size), size)
 
     tally = count_documents(read_documents(names, column, advance), terms, workers, splitter, state)
+    if not tally.counts.documents:
+        raise SenseprobeError(f"{listed(map(printable, names))}: no text is in it")
     summary = CorpusSummary(tally, terms, names, (groups_name, words_name), splitter, version)
     for path in files:
         _write_corpus(summary, path)

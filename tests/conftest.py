@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from senseprobe.api.author import prepare_wordnet
 from senseprobe.lexicon.install import wordnet_in
 
 CORPUS = [
@@ -40,6 +41,12 @@ def folder_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
     shutil.rmtree(folder, ignore_errors=True)  # 35 MB, which pytest would keep for three runs
+
+
+@pytest.fixture(scope="session")
+def prepared_wordnet(folder_of_the_user: None) -> None:
+    """WordNet is prepared for these tests, of Debian's packages where the user has no copy."""
+    prepare_wordnet()
 
 
 @pytest.fixture(scope="session")

@@ -274,6 +274,7 @@ SENSES: dict[str, Sequence[float]] = {
 
 
 @pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_the_sense_level_takes_the_largest_cosine(tmp_path: Path) -> None:
     """By hand: nurse's largest cosines are 1/√10 with man and 1 with woman; judge's .6 and .8.
 
@@ -293,6 +294,7 @@ def test_the_sense_level_takes_the_largest_cosine(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_senses_have_no_pronouns_and_no_names(tmp_path: Path) -> None:
     """The pair he, she and the word he are left out, and the reason said."""
     model = model_of(SENSES, senses=True)

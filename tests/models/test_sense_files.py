@@ -127,6 +127,7 @@ def test_any_bytes_are_read_or_refused(
 
 
 @pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_a_word_is_the_mean_of_its_senses(tmp_path: Path) -> None:
     """By hand: judge is (1, 0) as a noun and (0, 1) as a verb; lengths of one do not change these."""
     (tmp_path / "s.txt").write_text(ROWS)

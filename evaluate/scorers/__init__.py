@@ -11,7 +11,7 @@ from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
-from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli, senses
+from senseprobe.evaluate.scorers import association, causal, causal_nli, chat, chat_nli, masked, nli, senses
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
@@ -96,7 +96,10 @@ def _checked_answer(
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
 
-_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS, *association.SCORERS, *senses.SCORERS)
+_OWN = (
+    *(*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *chat.SCORERS, chat_nli.NLI_CHAT),
+    *(*nli.SCORERS, *association.SCORERS, *senses.SCORERS),
+)
 SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 """All scorers by id: ours, then those of plug-ins."""
 

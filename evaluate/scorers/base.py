@@ -22,6 +22,7 @@ Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 KINDS: Mapping[str, str] = {
     "masked": "contrast",
     "causal": "contrast",
+    "chat": "contrast",
     "inference": "inference",
     "vectors": "association",
 }

@@ -107,20 +107,21 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
     Every model of texts has vectors: whether of what is requested, it says itself once it is loaded.
     """
     others = [scorer for scorer in requested if not scorer.level]
-    ability = models.ability_of_source(source) if others else ""
+    abilities = models.abilities_of_source(source) if others else ()
     for scorer in others:
-        if scorer.ability != ability:
-            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability == ability) or "none"
+        if scorer.ability not in abilities:
+            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability in abilities) or "none"
             raise ModelError(
                 f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
-                f" {models.title_of(ability)}: take one of {fitting}"
+                f" {models.title_of(abilities[0])}: take one of {fitting}"
             )
+    others.sort(key=lambda scorer: abilities.index(scorer.ability))
     return [*others, *(scorer for scorer in requested if scorer.level)]
 
 
 def ability_for(source: ModelSource, job: ScoringJob) -> str:
     """Return what a model is asked for without a scorer: for association tests alone vectors, which every one has."""
-    return "vectors" if {*job.kinds.values()} == {"association"} else models.ability_of_source(source)
+    return "vectors" if {*job.kinds.values()} == {"association"} else models.abilities_of_source(source)[0]
 
 
 def default_scorers(ability: str, kinds: Container[str] = ()) -> list[Scorer]:

@@ -81,7 +81,7 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
     first = replace(first, words=read_words(path, first))
     model = open_model(source, scorer.ability)
     identity = scorer.identity(model)
-    parts = ("weights", "config", "tokenizer", "dtype", "family", "encoding")
+    parts = ("weights", "config", "tokenizer", "template", "dtype", "family", "encoding")
     lengths = {"encoding": None}
     then, now = (
         {part: str(of.get(part, "ours"))[: lengths.get(part, 12)] for part in parts} for of in (first.model, identity)

@@ -115,6 +115,7 @@ class Result:
             "model": self.model["name"],
             **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
+            **{key: self.model[key][:12] for key in ("template",) if self.model.get(key)},
             **{key: self.model[key] for key in ("planted", "family", "encoding") if self.model.get(key)},
             **({"prompts": PROMPTS} if self.tasks else {}),
             "seed": self.seed,

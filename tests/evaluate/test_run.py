@@ -310,7 +310,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return KnownModel(uneven)
 
     monkeypatch.setattr(models, "load", load)
-    monkeypatch.setattr(models, "ability_of_source", lambda _: "masked")
+    monkeypatch.setattr(models, "abilities_of_source", lambda _: ("masked",))
     return names
 
 

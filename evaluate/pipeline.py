@@ -173,8 +173,15 @@ def _run_scorers(
         scorer.identity(model)
     for scorer in offered:
         with options.store(model, scorer) as store:
-            callbacks = {"progress": options.progress, "warn": options.warn, "show_failing": options.show_failing}
-            run_scorer = partial(run, model=model, scorer=scorer.id, store=store, **callbacks)
+            run_scorer = partial(
+                run,
+                model=model,
+                scorer=scorer.id,
+                store=store,
+                progress=options.progress,
+                warn=options.warn,
+                show_failing=options.show_failing,
+            )
             if "accuracy" in scorer.gates:
                 runs += _run_gated(job, run_scorer, options, control)
                 continue

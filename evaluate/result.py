@@ -22,7 +22,6 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.scorers.conversation import PROMPTS
 from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import MAX_LISTED, counted
@@ -54,7 +53,7 @@ class Result:
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of vectors `encoding`,
-      how they are made (models/encodings.py); of a planted truth
+      how they are made (models/encodings.py); of a chat model `prompts`, the version of what it is asked; of a planted truth
       `planted`, the share of stereotypes that the model was trained to prefer; of a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
@@ -116,8 +115,7 @@ class Result:
             **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
             **{key: self.model[key][:12] for key in ("template",) if self.model.get(key)},
-            **{key: self.model[key] for key in ("planted", "family", "encoding") if self.model.get(key)},
-            **({"prompts": PROMPTS} if self.tasks else {}),
+            **{key: self.model[key] for key in ("planted", "family", "encoding", "prompts") if self.model.get(key)},
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.models.vector_files import FileSummary
-    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.scoring_job import ScoringJob
     from senseprobe.evaluate.served.estimate import Estimate
     from senseprobe.importers.draft import Factors, RowTable
 
@@ -191,14 +191,14 @@ def score(
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, factors, say, level_named=are_vectors or bool(levels))
-    job = replace(_job(resolved, seed, limit, estimands, config, _libraries(source)), show_failing=show_failing)
+    job = _job(resolved, seed, limit, estimands, config, _libraries(source))
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
         keyed, own = _key_vectors(source.model, job)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     if source.is_served:
         names = served.prepare(job, source, names, say)
-    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
+    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
     job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
     return pipeline.score(job, source, names, run, _control_job(source, seed) if control else None)
 
@@ -232,11 +232,10 @@ def estimate(
 
 
 def _control_job(source: ModelSource, seed: int) -> Callable[[], ScoringJob]:
-    """Return what makes the job of the control of inference; of fewer rows where each is six requests."""
+    """Return what makes the job of the control of inference."""
     from senseprobe.evaluate.control import RELEASE, ROWS
 
-    rows = served.CONTROL_ROWS if source.is_served else ROWS
-    return partial(_job, RELEASE, seed, rows, libraries=_libraries(source))
+    return partial(_job, RELEASE, seed, ROWS, libraries=_libraries(source))
 
 
 def _source(
@@ -421,7 +420,7 @@ def _job(
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
     _require_libraries(libraries, "models")
-    from senseprobe.evaluate.pipeline import ScoringJob
+    from senseprobe.evaluate.scoring_job import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
     today = datetime.now(UTC).date().isoformat()

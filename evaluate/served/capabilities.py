@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
 from senseprobe.evaluate.served.fingerprint import Fingerprint
-from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED, Route
+from senseprobe.evaluate.served.likelihood import FAILED, Route
 from senseprobe.evaluate.served.server_facts import ServerFacts
 from senseprobe.evaluate.served.wire import Decision, Dialect
 
@@ -35,7 +35,7 @@ LIKELIHOODS = ("ll", "ll-mean", "ll-byte")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its id in `CHECKS`, how it ended (`PASSED`, `FAILED`, `NOT_ASKED`), and what was read."""
+    """One check: its id in `CHECKS`, how it ended (`likelihood.PASSED`, `FAILED`, `NOT_ASKED`), and what was read."""
 
     id: str
     state: str

@@ -63,7 +63,7 @@ class _Probe:
     def report(self) -> ProbeReport:
         """Ask all that is to be asked, in this order."""
         opening = self._opening()
-        alone = [opening] if opening else []
+        alone: list[ChatAnswer | None] = [opening] if opening else []
         if opening:
             alone += [self._ask(question.prompt, 1 if opening.tops else None) for question in self.questions[1:]]
         noise = self._noise([answer for answer in alone if answer]) if opening else Noise()
@@ -255,7 +255,7 @@ class _Probe:
             cached = [again(number, cache_prompt=True) - odds[number] for number in (0, 1)]
         most = [float(np.max(np.abs(own))) if own else None for own in (repeats, after, beside, cached)]
         rms = max(root_mean_square(own) for own in (repeats, after, beside, cached))
-        return self._noted(Noise(*most, rms=rms), has_numbers=bool(alone[0].tops))
+        return self._noted(Noise(most[0], most[1], most[2], most[3], rms), has_numbers=bool(alone[0].tops))
 
     def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
         """Note the check of repeats. Texts that are no numbers have no noise: they are the same, or not."""
@@ -306,7 +306,7 @@ class _Probe:
         self._note("decisions", FAILED, read)
         return None
 
-    def _check_limits(self, has_chat: bool) -> None:  # noqa: FBT001 - one of two states
+    def _check_limits(self, has_chat: bool) -> None:
         if not has_chat:
             return
         read: list[str] = []

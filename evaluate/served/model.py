@@ -1,9 +1,7 @@
 """A model behind a server, as scorers know models."""
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -31,7 +29,7 @@ T = TypeVar("T")
 Say = Callable[[str], None]
 
 REFUSED = "refused by the server"
-NO_LABEL = "an empty answer"
+NO_ANSWER = "an empty answer"
 
 # Requests after which the fingerprint is taken again.
 _OFTEN = 1000
@@ -55,8 +53,12 @@ class ServedModel:
         self._changed = ""
         self._shown: dict[str, Any] | None = None
         self._fingerprint = report.fingerprint
+        self._book: _Book | None = None
         if client.options.stored:
-            self._keep(store)
+            stated = hash_json(_stated(report))
+            self._book = _Book(store, stated, say)
+            number, self._fingerprint = self._book.find(report.fingerprint, self.tolerance)
+            client.store = AnswerStore(store, f"{stated} {number}", say)
         self._compared_at = client.requests
 
     @classmethod
@@ -92,8 +94,9 @@ class ServedModel:
     def close(self) -> None:
         """Close its connections, and the store of its answers."""
         self.client.close()
-        if self.client.store is not None:
-            self.client.store.close()
+        for store in (self._book, self.client.store):
+            if store is not None:
+                store.close()
 
     @property
     def tolerance(self) -> float:
@@ -112,6 +115,10 @@ class ServedModel:
         """Return what its server does not do that a scorer needs; empty where it can be used."""
         return self.report.lacking(scorer)
 
+    def _demand(self, scorer: str) -> None:
+        if lacking := self.lacking(scorer):
+            raise ModelError(f"{self.name} cannot be scored by {scorer}: {lacking}")
+
     def portions(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
         """Yield what is asked in one go: as many units as there are requests at a time."""
         size = max(1, self.client.concurrency)
@@ -124,19 +131,19 @@ class ServedModel:
         self._demand("choice-likely")
         if not self.report.tops:
             return self._decide(questions)
-        weights: list[LabelWeights | None] = []
-        for question, answer in zip(questions, self._chat(questions), strict=True):
-            if answer is not None and answer.reasoning:
-                raise ModelError(f"{self.name} thinks before it answers, which the probe did not see: score text-likely")
-            if answer is not None and answer.text.strip() and not answer.tops:
-                raise ModelError(f"{self.name} gave no log-probabilities, as it did in the probe")
-            if answer is not None and not answer.tops:
-                self._reasons[question.prompt] = REFUSED if answer.refused else NO_LABEL
-            usable = answer is not None and answer.tops and not answer.refused
-            if answer is not None and answer.refused:
-                self._reasons[question.prompt] = REFUSED
-            weights.append(weights_of(answer.tops, question.labels) if answer and usable else None)
-        return weights
+        answers = zip(questions, self._chat(questions), strict=True)
+        return [self._weights(question, answer) if answer else None for question, answer in answers]
+
+    def _weights(self, question: LabelQuestion, answer: ChatAnswer) -> LabelWeights | None:
+        """Return the weights of labels in an answer; ModelError where the server no longer does what it was seen to."""
+        if wire.thinks(answer):
+            raise ModelError(f"{self.name} thinks before it answers, as it did not in the probe: score text-likely")
+        if answer.tops and not answer.refused:
+            return weights_of(answer.tops, question.labels)
+        if not answer.refused and answer.text.strip():
+            raise ModelError(f"{self.name} gave an answer without log-probabilities, unlike in the probe")
+        self._reasons[question.prompt] = REFUSED if answer.refused else NO_ANSWER
+        return None
 
     def answer(self, prompts: Sequence[LabelQuestion]) -> list[Answer | None]:
         """Return greedy answers, without what is thought before; None where there is none (`why`)."""
@@ -184,8 +191,7 @@ class ServedModel:
         """Ask, show the first as it was sent, and look from time to time whether it is still the same model."""
         self._shown = self._shown or next(iter(bodies), None)
         responses = self.client.map(path, bodies)
-        if self.client.requests - self._compared_at >= _OFTEN:
-            self._compare()
+        self._compare_often()
         return responses
 
     def _declined(self, response: Response) -> Unanswered:
@@ -237,3 +243,110 @@ class ServedModel:
         if not self._changed and self.client.requests > self._compared_at:
             self._compare()
         return self._changed
+
+    def _compare_often(self) -> None:
+        if self.client.requests - self._compared_at >= _OFTEN:
+            self._compare()
+
+    def _compare(self) -> None:
+        """Take the fingerprint again; where it changed, nothing more is kept, and what was kept is not used again."""
+        try:
+            now = take_fingerprint(self.client, self.report).text
+            changed = change(self._fingerprint.text, now, self.tolerance)
+        except ModelError as error:
+            changed = f"its fixed prompts have no answer any more: {error}"
+        self._compared_at = self.client.requests
+        if changed:
+            self._note_change(changed)
+
+    def _recognise(self, answer: ChatAnswer) -> None:
+        """Look at who says that it answers: another name than in the probe is another model."""
+        for told, before in ((answer.model, self.report.answered), (answer.system, self.report.systems)):
+            # Several in the probe are a server's way, and no change.
+            if len(before) == 1 and told not in before:
+                self._note_change(f"{before[0] or 'no name'} answered first, and {told or 'no name'} later")
+
+    def _note_change(self, changed: str) -> None:
+        if self._changed:
+            return
+        self._changed = changed
+        self._say(f"the model behind {self.name} changed: {changed}")
+        if self._book is not None:
+            self._book.retire()
+        if self.client.store is not None:
+            self.client.store.close()
+            self.client.store = None
+
+
+class _Book:
+    """Fingerprints under which answers of a server were kept, by number; within a tolerance, one of them is used again.
+
+    Noise changes the digits of a fingerprint, so that it cannot be its own key.
+    """
+
+    def __init__(self, folder: Path | None, stated: str, say: Say) -> None:
+        self._store = AnswerStore(folder, f"fingerprints of {stated}", say)
+        self._number = 0
+
+    def find(self, own: Fingerprint, tolerance: float) -> tuple[int, Fingerprint]:
+        """Return number and digits of the fingerprint that is like one's own; that is added where there is none."""
+        while isinstance(text := self._get("seen"), str):
+            if self._get("retired") is None and not change(text, own.text, tolerance):
+                return self._number, Fingerprint.parse(text)
+            self._number += 1
+        self._add("seen", own.text)
+        return self._number, own
+
+    def retire(self) -> None:
+        """Use the found one never again: answers of another model were kept under it."""
+        self._add("retired", True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    def _key(self, what: str) -> bytes:
+        return self._store.key(what, str(self._number), b"")
+
+    def _get(self, what: str) -> object:
+        return self._store.get(self._key(what))
+
+    def _add(self, what: str, value: object) -> None:
+        self._store.add(self._key(what), value)
+
+
+def _stated(report: ProbeReport) -> dict[str, str]:
+    """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
+    facts = report.facts
+    asked, answered = wire.model_name(report.model), ", ".join(report.answered)
+    form = facts.quantisation or _NOT_TOLD
+    return {
+        "origin": report.origin,
+        "asked": asked,
+        "answered": answered,
+        "server": " ".join(filter(None, (facts.kind, facts.build))),
+        "weights": hash_json([report.origin, asked, answered, form]),
+        "config": hash_json([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
+        "tokenizer": facts.template_hash or _NOT_TOLD,
+        "dtype": form,
+    }
+
+
+def _require(report: ProbeReport, ability: str) -> None:
+    """Raise ModelError where a server can do no scorer of an ability."""
+    scorers = {"causal": ("ll",), "chat": ("choice-likely", "text-likely", "answer-likely")}[ability]
+    lacking = [report.lacking(scorer) for scorer in scorers]
+    if all(lacking):
+        raise ModelError(f"{report.origin} cannot be scored: {'; '.join(dict.fromkeys(lacking))}")
+
+
+def _limit(client: Client, report: ProbeReport, say: Say) -> None:
+    """Ask no more at a time than the server has slots, and one only where more change answers."""
+    if report.facts.slots:
+        client.limit_slots(report.facts.slots)
+    if client.concurrency > 1 and not report.concurrent and not client.options.accept_noise:
+        client.limit_slots(1)
+        say(
+            f"one request at a time: others beside it change answers by {report.noise.neighbours:.2g} nat"
+            " (--accept-noise asks several)"
+        )

@@ -28,31 +28,7 @@ OPTIONS = {
     "It may or may not be true.": "neutral",
     "It is false.": "contradiction",
 }
-OTHERS = tuple(
-    [
-        "the",
-        "of",
-        "and",
-        "to",
-        "in",
-        "is",
-        "was",
-        "for",
-        "on",
-        "with",
-        "as",
-        "by",
-        "at",
-        "from",
-        "it",
-        "this",
-        "that",
-        "an",
-        "be",
-        "are",
-        "or",
-    ]
-)
+OTHERS = tuple(re.findall(r"\w+", "the of and to in is was for on with as by at from it this that an be are or"))
 """Other first tokens, beside labels, and those of prompts of other kinds: 21, more than are told of."""
 
 VARIANTS = {"{}": 0.7, " {}": 0.2, "{}.": 0.1}
@@ -157,7 +133,7 @@ class PlantedModel:
     def refuses(self, prompt: str) -> bool:
         """Return whether it declines to answer."""
         match = CHOICE.fullmatch(prompt)
-        return bool(match) and self._manner(match) == "refuse"
+        return match is not None and self._manner(match) == "refuse"
 
     def steps(self, start: str, text: str) -> list[float]:
         """Return log P of each letter of `text` after `start`: each depends on what stands before it alone."""

@@ -25,6 +25,14 @@ def _models(server: PlantedServer, _: Body) -> Reply:
     return Reply({"object": "list", "data": [{"id": server.name, "object": "model", "owned_by": owner}]})
 
 
+def _health(_server: PlantedServer, _: Body) -> Reply:
+    return Reply({"status": "ok"})
+
+
+def _version(_server: PlantedServer, _: Body) -> Reply:
+    return Reply({"version": "0.11.0"})
+
+
 def _props(server: PlantedServer, _: Body) -> Reply:
     return Reply(
         {
@@ -138,8 +146,8 @@ ROUTES = {
     ("GET", "/v1/models"): Route(_models),
     ("POST", "/v1/chat/completions"): Route(PlantedServer.chat),
     ("GET", "/props"): Route(_props, ("llama.cpp",)),
-    ("GET", "/health"): Route(lambda *_: Reply({"status": "ok"}), ("llama.cpp", "vllm")),
-    ("GET", "/version"): Route(lambda *_: Reply({"version": "0.11.0"}), ("vllm",)),
+    ("GET", "/health"): Route(_health, ("llama.cpp", "vllm")),
+    ("GET", "/version"): Route(_version, ("vllm",)),
     ("POST", "/tokenize"): Route(_tokenize, ("llama.cpp", "vllm")),
     ("POST", "/detokenize"): Route(_detokenize, ("llama.cpp", "vllm")),
     ("POST", "/apply-template"): Route(_template, ("llama.cpp",)),

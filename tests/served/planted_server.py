@@ -23,23 +23,10 @@ KINDS = ("openai", "llama.cpp", "vllm", "transformers")
 
 MODEL = "planted"
 TEMPLATE = "{% for turn in messages %}…{% endfor %}"
-KNOWN_FIELDS = frozenset(
-    [
-        "model",
-        "messages",
-        "temperature",
-        "seed",
-        "logprobs",
-        "top_logprobs",
-        "max_tokens",
-        "max_completion_tokens",
-        "stop",
-        "n",
-        "stream",
-        "user",
-        "logit_bias",
-        "response_format",
-    ]
+KNOWN_FIELDS = re.findall(
+    r"\w+",
+    "model messages temperature seed logprobs top_logprobs max_tokens max_completion_tokens stop n stream user"
+    " logit_bias response_format",
 )
 
 

@@ -16,26 +16,26 @@ from senseprobe.evaluate.scorers.conversation import ReplyQuestion
 from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.forced_tokens import (
     BIAS,
+    CACHED_BIAS,
     COMPLETIONS,
     ECHO,
     GRAMMAR,
     NATIVE,
     PROMPT_LOGPROBS,
+    WAYS,
     Ids,
     Query,
     UnreadError,
     UnscoredError,
     Way,
-    WAYS,
-    CACHED_BIAS,
     at,
     body_of,
-    read_echo,
     ids_of,
     list_at,
     log_prob,
+    read_echo,
 )
-from senseprobe.evaluate.served.wire import CHAT, DIALECTS
+from senseprobe.evaluate.served.wire import CHAT, DIALECTS, chat_body
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE
 
 LLAMA = "llama.cpp"

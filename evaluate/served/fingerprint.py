@@ -40,6 +40,12 @@ def fixed_questions() -> tuple[LabelQuestion, ...]:
     )
 
 
+def exchanged_question() -> LabelQuestion:
+    """Return the first of the fixed prompts with its two sentences exchanged, and the labels where they were."""
+    first, second = _PAIRS[0]
+    return choice_question(CONSTRUCTS["likely"], second, first, ALPHABETS[0])
+
+
 def fixed_sentences() -> tuple[str, ...]:
     """Return eight sentences, for servers that have likelihoods and no chat."""
     return tuple(first for first, _ in _PAIRS)
@@ -94,7 +100,9 @@ class Fingerprint:
 def _apart(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     both = [abs(first[token] - second[token]) for token in first if token in second]
     alone = [
-        own[token] - min(other.values()) for own, other in ((first, second), (second, first)) for token in own.keys() - other
+        own[token] - min(other.values())
+        for own, other in ((first, second), (second, first))
+        for token in own.keys() - other
     ]
     return max(0.0, *both, *alone)
 
@@ -105,7 +113,11 @@ def change(first: str, second: str, tolerance: float) -> str:
         apart = Fingerprint.parse(first).distance(Fingerprint.parse(second))
     except (ValueError, TypeError):
         return "its fingerprint cannot be read"
-    return "" if apart <= tolerance else f"its answers to fixed prompts changed by {apart:.3g} nat ({tolerance:.3g} allowed)"
+    return (
+        ""
+        if apart <= tolerance
+        else f"its answers to fixed prompts changed by {apart:.3g} nat ({tolerance:.3g} allowed)"
+    )
 
 
 def root_mean_square(changes: Sequence[float]) -> float:

@@ -20,7 +20,7 @@ _OWNERS = {"vllm": "vLLM", "sglang": "SGLang", "llamacpp": "llama.cpp"}
 class ServerFacts:
     """What a server says of itself; empty, or None, where it does not tell.
 
-    - `kind`: as `wire.Dialect.kind`; `build`: its version; `models`: the names it lists, paths cut to the file's name.
+    - `kind`: as `wire.Dialect.kind`; `build`: its version; `models`: the names it lists, which may be paths.
     - `quantisation`: as the model's name spells it (``Q4_1``); `template`: the chat template.
     - `slots`: requests at a time; `context`: tokens that a prompt may have.
     """
@@ -43,7 +43,7 @@ def read_facts(client: Client) -> ServerFacts:
     """Ask a server what it is, in at most four requests."""
     listed = _get(client, "/v1/models").get("data")
     models = [own for own in listed if isinstance(own, dict)] if isinstance(listed, list) else []
-    names = tuple(filter(None, (model_name(own.get("id")) for own in models)))
+    names = tuple(own["id"] for own in models if isinstance(own.get("id"), str))
     props = _get(client, "/props")
     if isinstance(settings := props.get("default_generation_settings"), dict):
         file = model_name(props.get("model_path"))
@@ -61,7 +61,9 @@ def read_facts(client: Client) -> ServerFacts:
     version = _text(_get(client, "/version").get("version")) if kind in ("", "vLLM") else ""
     if not kind:
         paths = _get(client, "/openapi.json").get("paths")
-        kind = "transformers serve" if isinstance(paths, dict) and {"/load_model", "/reset"} <= paths.keys() else "other"
+        kind = (
+            "transformers serve" if isinstance(paths, dict) and {"/load_model", "/reset"} <= paths.keys() else "other"
+        )
     asked = [own for own in models if own.get("id") == client.address.model] or models[:1]
     return ServerFacts(
         kind=kind,
@@ -78,7 +80,9 @@ def _get(client: Client, path: str) -> Mapping[str, Any]:
 
 
 def _quantisation(names: Sequence[str]) -> str:
-    found = next((match for name in names if (match := _QUANTISATION.search(name.removesuffix(".gguf")))), None)
+    found = next(
+        (match for name in names if (match := _QUANTISATION.search(model_name(name).removesuffix(".gguf")))), None
+    )
     return found.group(1) if found else ""
 
 

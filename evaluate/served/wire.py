@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -30,12 +30,25 @@ class Dialect:
 
     - `kind`: ``llama.cpp``, ``vLLM``, ``SGLang``, ``transformers serve`` or ``other``.
     - `fields`: its own fields of a chat request: thinking off, the prompt cache off.
-    - `limit`: the field that says how many tokens are written.
+    - `limit`: the field that says how many tokens are written; `written`: how many.
+    - `without`: fields that are left out, since the server does not take them.
     """
 
     kind: str
     fields: Json = field(default_factory=dict)
     limit: str = "max_tokens"
+    written: int = REPLY_TOKENS
+    without: tuple[str, ...] = ()
+
+    def adapted(self, complaint: str) -> "Dialect | None":
+        """Return the dialect without the field that a server complains of; None where it is none that can be left."""
+        if self.limit == "max_tokens" and "max_completion_tokens" in complaint:
+            return replace(self, limit="max_completion_tokens")
+        # Log-probabilities go together.
+        if "logprobs" in complaint and "logprobs" not in self.without:
+            return replace(self, without=(*self.without, "logprobs", "top_logprobs"))
+        name = next((name for name in ("seed", *self.fields) if name in complaint and name not in self.without), "")
+        return replace(self, without=(*self.without, name)) if name else None
 
 
 _NO_THINKING: Json = MappingProxyType({"chat_template_kwargs": {"enable_thinking": False}})
@@ -57,17 +70,18 @@ def chat_body(prompt: str, model: str, dialect: Dialect, **more: Any) -> dict[st
 
     One request serves the label at its first place and the whole text.
     """
-    return {
-        "model": model,
+    body = {
+        **({"model": model} if model else {}),
         "messages": [{"role": "user", "content": prompt}],
         "temperature": 0,
         "seed": 0,
         "logprobs": True,
         "top_logprobs": TOP,
-        dialect.limit: REPLY_TOKENS,
+        dialect.limit: dialect.written,
         **dialect.fields,
         **more,
     }
+    return {name: value for name, value in body.items() if name not in dialect.without}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +253,8 @@ def decision_body(decision: Decision, prompt: str, labels: Sequence[str], model:
         label: prompt[start + len(label) + 3 : stop] for label, start, stop in zip(labels, starts, ends, strict=True)
     }
     asked, _, about = _ANSWER_WITH.sub("", prompt[: starts[0]], count=1).partition("\n")
-    return {"model": model, **decision.body(asked, about or "There are some options.", options)}
+    named = {"model": model} if model else {}
+    return {**named, **decision.body(asked, about or "There are some options.", options)}
 
 
 # A probability that is told as 0 is at most this: six digits are the fewest that servers give.

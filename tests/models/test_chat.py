@@ -337,7 +337,7 @@ def _edited(folder: Path, to: Path, template: str | None, **named: Foreign) -> P
         ("{{ messages[0].__class__.__mro__ }}", "its chat template fails with SecurityError"),
         ("Hello!", "its chat template leaves out what the user says"),
         ("{% for i in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}", "does not come to an end"),
-        ("{{ messages[0]['content'] }}{{ 'a' * 200000 }}", "makes 200,0"),
+        ("{{ messages[0]['content'] }}{{ 'a' * 200000 }}", "makes 200,118 characters of 86"),
     ],
 )
 def test_templates_that_cannot_be_used(
@@ -433,7 +433,7 @@ def _silenced(folder: Path, to: Path, template: str) -> Path:
 
 
 def test_models_that_think_have_no_choice(folders: dict[str, Path], tmp_path: Path) -> None:
-    """Where the turn begins in a thought, or the model begins one: labels and replies are refused, answers are empty."""
+    """Where the turn begins in a thought, or the model begins one, nothing is weighed, and answers are empty."""
     opened = CHATML.replace("assistant\n' }}{% endif", "assistant\n<think>\n' }}{% endif")
     by_template = ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
     by_model = ChatLM.load(str(_silenced(folders["qwen2"], tmp_path / "b", CHATML)), device="cpu")
@@ -464,7 +464,7 @@ def test_what_a_model_thinks_is_left_out(
     said = tokenizer("kind is A</think>\nB" + "." * 40, add_special_tokens=False)["input_ids"]
     unfinished = tokenizer("kind is A", add_special_tokens=False)["input_ids"]
     monkeypatch.setattr(model, "_greedy", lambda prompts, new, **_: [said, unfinished][: len(prompts)])
-    monkeypatch.setattr(model, "_continued", lambda prompts, most: model._generate(prompts, most))  # type: ignore[attr-defined]
+    monkeypatch.setattr(model, "_continued", model._generate)
     answers = model.answer([CHOICES[0], CHOICES[1]])
     assert [own.text for own in answers if own is not None] == ["B" + "." * 14, ""]
 
@@ -497,7 +497,9 @@ def test_a_template_is_an_ability(folders: dict[str, Path], tmp_path: Path) -> N
     asked = [get(name) for name in ("choice-likely", "ll", "text-likely")]
     both = fitting_scorers(ModelSource(str(folders["gpt2"])), asked)
     assert [scorer.id for scorer in both] == ["ll", "choice-likely", "text-likely"]
-    with pytest.raises(ModelError, match="choice-likely asks for a model with a chat template, and .* take one of ll,"):
+    with pytest.raises(
+        ModelError, match=r"choice-likely asks for a model with a chat template, and .* take one of ll,"
+    ):
         fitting_scorers(ModelSource(str(bare)), asked)
 
 

@@ -39,6 +39,7 @@ from senseprobe.evaluate.units import EMPTY, NOT_FINITE
 PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
 
 _SAME = 0.1  # nats that a token may move between repeats: a server in 16 bits moves that much, one that lies far more
+_COMPARED = 6  # tokens, each a request
 _FORCED_SAME = 0.01  # between the grammar and logit_bias, two ways to one number: .003 on llama.cpp, by its batches
 
 
@@ -186,7 +187,8 @@ class _TokenRoute:
         logs = _compare(self._proofs((first, second, first)), _alike(first.forced, second.forced))
         if self._way.name == GRAMMAR:
             # One token after the other with the prompt cache on: the same batches as the grammar's.
-            (biased,) = _TokenRoute(self._client, CACHED_BIAS, self._tokenizer, keep=False)._proofs((first,))
+            begun = Query(first.given, first.forced[:_COMPARED])
+            (biased,) = _TokenRoute(self._client, CACHED_BIAS, self._tokenizer, keep=False)._proofs((begun,))
             if (apart := _apart(logs, biased)) > _FORCED_SAME:
                 raise UnreadError(f"the token grammar and logit_bias are {apart:.3g} nats apart")
         return f"{len(logs)} tokens, {sum(logs):.4f} nats"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -74,6 +74,9 @@ class Answer:
     refused: bool = False
 
 
+T = TypeVar("T")
+
+
 class ChatModel(Protocol):
     """A model that answers a user's turn: of transformers with its template, or behind a server.
 
@@ -83,6 +86,7 @@ class ChatModel(Protocol):
 
     name: str
     noise: float
+    ability: str
 
     @property
     def identity(self) -> Mapping[str, str]:
@@ -96,6 +100,12 @@ class ChatModel(Protocol):
 
     def answer(self, prompts: Sequence[LabelQuestion]) -> list[Answer | None]:
         """Return greedy answers of at most `REPLY_TOKENS` tokens, without what it thinks before."""
+
+    def portions(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
+        """Yield the units that are asked in one go: some dozens in process, about the concurrency of a server."""
+
+    def why(self, prompt: str) -> str:
+        """Return the reason why a prompt has no answer; empty where it has one."""
 
 
 # --- questions ------------------------------------------------------------------------------------------------------

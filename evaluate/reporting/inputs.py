@@ -21,6 +21,7 @@ from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.task_gates import NOT_DONE
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
@@ -97,6 +98,11 @@ class ReportInput:
         """Whether the vectors of association tests can be compared: those of words alone of some models cannot."""
         return self.encoding.get("comparable") != "no"
 
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """The configs whose figures say nothing, each with the reason: unknown words, or gates that fail."""
+        return unreadable_configs(self.result.fitness) | failed_tasks(self.result)
+
     def why_unread(self, config: str) -> str:
         """Return why the association tests of a config say nothing; empty where they can be read."""
         return unreadable_configs(self.result.fitness).get(config, "") if self.is_comparable else NOT_COMPARABLE
@@ -130,6 +136,36 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str]
     controls = [result for _, result in read if control.is_control(result)]
     releases = _open_releases([result for _, result in read], [release] if isinstance(release, str) else release)
     return [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in read]
+
+
+def asks_chat_model(result: Result) -> bool:
+    """Return whether a result is of a scorer that asks a chat model, so that its figures depend on gates."""
+    scorer = SCORERS.get(result.scorer)
+    return scorer is not None and scorer.ability == "chat"
+
+
+def failed_tasks(result: Result) -> dict[str, str]:
+    """Return the configs in which a chat model does not do the task, each with the gates that fail; none of others.
+
+    A config of which no gate is on record has passed none.
+    """
+    if not asks_chat_model(result):
+        return {}
+    compared = (figure.config for figure in result.figures if not lookup(figure.estimand).presentation.contrasts)
+    reasons = {}
+    for config in dict.fromkeys([*result.tasks, *compared]):
+        record = result.tasks.get(config)
+        if record is None or not record.gates:
+            reasons[config] = f"{NOT_DONE}: no gate is on record"
+        elif record.failed:
+            reasons[config] = f"{NOT_DONE}: it fails {', '.join(reading.gate for reading in record.failed)}"
+    return reasons
+
+
+def withheld_configs(result: Result) -> list[str]:
+    """Return the configs in which the task is not done and no figure has a value, as without ``--show-failing``."""
+    shown = {figure.config for figure in result.figures if figure.value is not None}
+    return [config for config in failed_tasks(result) if config not in shown]
 
 
 def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:
@@ -246,6 +282,14 @@ def _read_input(
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     if words is None and KINDS[result.kind].tests:
         notes.append("No table of words lies beside the result, so that words and their associations are left out.")
+    if withheld := withheld_configs(result):
+        notes.append(
+            f"In {listed(withheld)} the model does not do the task: figures, rows and words of it are withheld "
+            "(`score --show-failing` has them)."
+        )
+        # What charts, slices and comparisons would make of these rows is no more about sentences than the figures.
+        kept = None if rows is None else rows[~rows["config"].isin(withheld)]
+        rows = None if kept is None or kept.empty else kept
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables, words)
     source = ReportInput(

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from senseprobe.document import Cell, Section, Table, name_cells
-from senseprobe.evaluate.reporting.inputs import ReportInput, asks_chat_model, failed_tasks, withheld_configs
+from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, withheld_configs
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import (
     format_interval,
     format_measure,
@@ -129,8 +130,10 @@ _BESIDE = (
 
 
 def _beside(record: TaskRecord) -> tuple[str, ...]:
-    numbers = (record.position, record.prior, record.consistent, record.reliability, record.mass, record.mass_least)
-    numbers = (*numbers, record.censored, record.spread, record.floor)
+    numbers = (
+        *(record.position, record.prior, record.consistent, record.reliability),
+        *(record.mass, record.mass_least, record.censored, record.spread, record.floor),
+    )
     counts = (record.refused, record.unparsed, record.contradictions)
     totals = (f"{sum(by_group.values()):,}" if any(by_group.values()) else "" for by_group in counts)
     return (*map(format_measure, numbers), *totals, _format_range(record))

@@ -15,13 +15,12 @@ import pyarrow as pa
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.caveats import unreadable_configs
+from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs, withheld_configs
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.task_gates import NOT_DONE
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
@@ -136,36 +135,6 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str]
     controls = [result for _, result in read if control.is_control(result)]
     releases = _open_releases([result for _, result in read], [release] if isinstance(release, str) else release)
     return [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in read]
-
-
-def asks_chat_model(result: Result) -> bool:
-    """Return whether a result is of a scorer that asks a chat model, so that its figures depend on gates."""
-    scorer = SCORERS.get(result.scorer)
-    return scorer is not None and scorer.ability == "chat"
-
-
-def failed_tasks(result: Result) -> dict[str, str]:
-    """Return the configs in which a chat model does not do the task, each with the gates that fail; none of others.
-
-    A config of which no gate is on record has passed none.
-    """
-    if not asks_chat_model(result):
-        return {}
-    compared = (figure.config for figure in result.figures if not lookup(figure.estimand).presentation.contrasts)
-    reasons = {}
-    for config in dict.fromkeys([*result.tasks, *compared]):
-        record = result.tasks.get(config)
-        if record is None or not record.gates:
-            reasons[config] = f"{NOT_DONE}: no gate is on record"
-        elif record.failed:
-            reasons[config] = f"{NOT_DONE}: it fails {', '.join(reading.gate for reading in record.failed)}"
-    return reasons
-
-
-def withheld_configs(result: Result) -> list[str]:
-    """Return the configs in which the task is not done and no figure has a value, as without ``--show-failing``."""
-    shown = {figure.config for figure in result.figures if figure.value is not None}
-    return [config for config in failed_tasks(result) if config not in shown]
 
 
 def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:

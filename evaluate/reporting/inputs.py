@@ -328,5 +328,6 @@ def _update_figures(
             estimands=additional(figure.estimand for figure in figures),
             drawn=result.limit is not None,
             words=None if words is None else words.to_pandas(),
+            scorer=declared,
         )
     return replace(result, figures=tuple(figures)), notes

@@ -56,7 +56,7 @@ def tabulate_numbers(units: UnitTable, model: object = None) -> ScoredRows:
 class Scorer:
     """A named way from a model to numbers per sentence (or pair).
 
-    - `ability`: what it asks of a model: ``masked``, ``causal``, ``inference`` or ``vectors``.
+    - `ability`: what it asks of a model: ``masked``, ``causal``, ``chat``, ``inference`` or ``vectors``.
     - `rows`: the kind of rows that it takes, where that is not the usual one of its ability (see `kind`).
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
       or ``order`` (which of the two is sentence 1).
@@ -68,7 +68,10 @@ class Scorer:
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
       of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
-    - `estimands`: the figures of its numbers, where these are not those that a release lists.
+    - `estimands`: the figures of its numbers, where these are not those that a release lists; or `keeps`: those of a
+      release's that its numbers can make, none: all; and `adds`: those besides.
+    - `optional`: those of its columns that may be NaN in a unit that is scored.
+    - `gates`: what answers have to pass before figures are read of them (evaluate/task_gates.py); none but of chat.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
@@ -99,6 +102,10 @@ class Scorer:
     level: str = ""
     roles: Mapping[str, str] | None = None
     estimands: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     without_start: str = ""

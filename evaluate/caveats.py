@@ -74,7 +74,7 @@ def refused_text(result: "Result") -> str:
 def asks_chat_model(result: "Result") -> bool:
     """Return whether a result is of a scorer that asks a chat model, so that its figures depend on gates."""
     scorer = SCORERS.get(result.scorer)
-    return scorer is not None and scorer.ability == "chat"
+    return scorer is not None and bool(scorer.gates)
 
 
 def failed_tasks(result: "Result") -> dict[str, str]:

@@ -28,9 +28,6 @@ from senseprobe.statistics import BoolArray, FloatArray, clopper_pearson
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
-NOT_DONE = "this model does not do the task"
-"""What is said of a config in which a gate fails, and how the note of each of its figures begins."""
-
 
 @dataclass(frozen=True, slots=True)
 class Gate:

@@ -111,6 +111,13 @@ class ReportInput:
         release = self.release
         return release.design(config) if release is not None and config in release.configs else None
 
+    def scored_design(self, config: str, release: Release) -> Design:
+        """Return the design of a config with those of its figures that the scorer's numbers can make."""
+        design, scorer = release.design(config), SCORERS.get(self.result.scorer)
+        if scorer is None or not scorer.keeps:
+            return design
+        return replace(design, estimands=tuple(name for name in design.estimands if name in scorer.keeps))
+
     def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
         if self.release is None or self.result.limit is None:

@@ -69,8 +69,9 @@ NOT = replace(
 
 def figure(config: str, estimand: str, value: float | None, **fields: object) -> Figure:
     """A figure over 100 rows, with an interval of ten points either way where it has a value."""
-    ends = {"low": None, "high": None} if value is None else {"low": value - 10, "high": value + 10}
-    stated = {"sense_type": "", "neutral": 0.0, "unscored": 0, "ties": 0, "rows": 100, "scored": 100, **ends, **fields}
+    ends = (None, None) if value is None else (value - 10, value + 10)
+    stated = {"sense_type": "", "neutral": 0.0, "unscored": 0, "ties": 0, "rows": 100, "scored": 100}
+    stated |= {"low": ends[0], "high": ends[1], **fields}
     return Figure(config=config, estimand=estimand, value=value, **stated)  # type: ignore[arg-type]
 
 
@@ -206,17 +207,13 @@ def test_readings_as_text(gate: str, read: float | None, bound: float | None, ex
 
 def test_a_page_shows_what_stands_beside_the_figures() -> None:
     """Each number of the record, and the mean content beside the preference."""
-    mean = figure("verb", "content-mean", 0.52) if "content-mean" in senseprobe_figures() else None
-    text = page(replace(PASSING, figures=(*PASSING.figures, *([mean] if mean else []))))
+    mean = figure("verb", "content-mean", 0.5216, low=0.25, high=0.75)
+    text = page(replace(PASSING, figures=(*PASSING.figures, mean)))
+    assert "+0.522 [+0.250, +0.750]" in text
     for number in ("0.43", "-0.21", "0.92", "0.81", "0.97", "0.88", "0.0016", "1.25"):
         assert f">{number}<" in text, number
     assert "Does the model do the task?" in text
     assert "All gates passed in verb." in text
-
-
-def senseprobe_figures() -> set[str]:
-    """The names of all figures."""
-    return {entry["id"] for entry in senseprobe.metrics() if "kind" in entry}
 
 
 def test_a_failing_page_has_reasons_and_no_value() -> None:
@@ -310,6 +307,21 @@ def test_withheld_configs_are_not_compared() -> None:
     none = [with_rows(replace(FAILING, model={**MODEL, "name": name}), ["verb"]) for name in "ab"]
     with pytest.raises(ResultError, match="does not do the task"):
         compare_results(gather_inputs(none))
+
+
+def test_only_figures_of_its_own_pairs_are_compared() -> None:
+    """`relative` holds a sentence of one pair against one of another, which no choice between two is about."""
+    own = [
+        with_rows(
+            result(figure("nationality", "preference-half", 5.0), tasks={"nationality": DONE}, name=name),
+            ["nationality"],
+            seed,
+        )
+        for seed, name in enumerate(["org/a", "org/b"])
+    ]
+    (pair,) = compare_results(gather_inputs(own))
+    assert {row.estimand for row in pair.comparisons} == {"preference-half"}
+    assert "relative" in senseprobe.load(RELEASE).design("nationality").estimands
 
 
 def test_values_of_a_failing_model_are_not_exported() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, withheld_configs
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import (
     format_interval,
@@ -199,10 +200,13 @@ def _build_gate_table(source: ReportInput, *, several: bool) -> Table:
 
 
 def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
-    """Return preference and mean content side by side, and what else there is to read them with."""
+    """Return the main figure of pairs beside the mean content, and what else there is to read them with."""
     figures = {(f.config, f.estimand): f for f in source.result.figures if f.group is None}
     lines = beside_table(source.result)
-    leads = [name for name in ("preference-half", "content-mean") if any(key[1] == name for key in figures)]
+    used = dict.fromkeys(name for _, name in figures)
+    leads = [name for name in used if lookup(name).presentation.by_word] + [
+        name for name in SCORERS[source.result.scorer].adds if name in used
+    ]
     rows = tuple(
         (
             *name_cells(config),

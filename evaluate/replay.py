@@ -15,10 +15,11 @@ from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource, opens
 from senseprobe.evaluate.models.vector_files import path_of
-from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
+from senseprobe.evaluate.pipeline import Progress, open_model, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.messages import counted, printable
 
 TOLERANCE = 1e-5
@@ -80,7 +81,7 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
     first = replace(first, words=read_words(path, first))
     model = open_model(source, scorer.ability)
     identity = scorer.identity(model)
-    parts = ("weights", "config", "tokenizer", "dtype", "family", "encoding")
+    parts = ("weights", "config", "tokenizer", "template", "dtype", "family", "encoding")
     lengths = {"encoding": None}
     then, now = (
         {part: str(of.get(part, "ours"))[: lengths.get(part, 12)] for part in parts} for of in (first.model, identity)

@@ -140,6 +140,7 @@ def admit(family: Family) -> Family:
 OWN = (
     Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
     Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
+    Family(id="chat", ability="chat", title="a model with a chat template", path="chat:ChatLM"),
     Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
     Family(id="vectors", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
 )
@@ -254,11 +255,26 @@ def _stated_way(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOp
     return {"options": encoding} if ability == VectorFile.ability else {}
 
 
-def ability_of_source(source: ModelSource) -> str:
-    """Return the ability of the model of a source, loaded or in memory. Raises ModelError."""
-    if source.model is None:
-        return ability_of(source.spec)
-    return ability_in_memory(source) if source.reads_texts else VectorFile.ability
+def abilities_of_source(source: ModelSource) -> tuple[str, ...]:
+    """Return the abilities of the model of a source, loaded or in memory, the first of which is the default.
+
+    A causal language model has that of chat, too, where its tokenizer has a template. Raises ModelError.
+    """
+    if source.model is not None:
+        ability = ability_in_memory(source) if source.reads_texts else VectorFile.ability
+        has_template = bool(getattr(source.tokenizer, "chat_template", None))
+    else:
+        spec = source.spec
+        ability = ability_of(spec)
+        has_template = ability == "causal" and not claiming(spec, FAMILIES.values()) and _has_chat_template(spec)
+    return (ability, "chat") if ability == "causal" and has_template else (ability,)
+
+
+def _has_chat_template(spec: str) -> bool:
+    """Return whether the tokenizer at `spec`, a folder or a name on the Hub, has a chat template."""
+    from senseprobe.evaluate.models.checkpoint import names_chat_template
+
+    return names_chat_template(spec)
 
 
 def ability_in_memory(source: ModelSource) -> str:

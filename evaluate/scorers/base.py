@@ -130,9 +130,9 @@ class Scorer:
         return int(model.width(self.level)) if self.level else None
 
     def identity(self, model: Any) -> dict[str, str]:  # noqa: ANN401 - of any family
-        """Return what a model's numbers depend on, with the ``encoding`` where they are of vectors."""
+        """Return what a model's numbers depend on, with the ``encoding`` of vectors, or ``prompts``: what is asked."""
         encoding = {"encoding": model.encoding(self.level).text} if self.level else {}
-        return {**model.identity, **encoding}
+        return {**model.identity, **encoding, **({"prompts": str(self.version)} if self.gates else {})}
 
     def words_at_start(self, model: Any, table: pd.DataFrame) -> int:  # noqa: ANN401 - of any family
         """Return how many words whose vectors are taken stand at the first position of what the model reads."""

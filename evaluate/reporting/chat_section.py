@@ -22,7 +22,7 @@ from senseprobe.evaluate.reporting.notation import (
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, chat
 from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
-from senseprobe.evaluate.task_gates import GATES, NOT_DONE, TaskRecord
+from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed, printable
 
@@ -106,28 +106,33 @@ def gate_table(result: Result) -> TaskLines:
     rows = []
     for config, record in result.tasks.items():
         readings = {reading.gate: reading for reading in record.gates}
-        cells = (
-            "" if reading is None else format_reading(reading) + ("" if reading.passed else f" (not {asked})")
-            for reading, asked in (
-                (reading, "" if reading is None else format_threshold(reading)) for reading in map(readings.get, ids)
-            )
-        )
-        rows.append((config, *cells))
+        rows.append((config, *("" if gate not in readings else _gate_text(readings[gate]) for gate in ids)))
     return TaskLines(("config", *ids), rows)
 
 
+def _gate_text(reading: GateReading) -> str:
+    """Return what a gate read, and where it fails what it asks for: ``0.31, not at least 0.60``."""
+    text = format_reading(reading)
+    return text if reading.passed else f"{text} (asked: {format_threshold(reading)})"
+
+
 def beside_table(result: Result) -> TaskLines:
-    """Return what stands beside the figures of each config, without the columns that are empty in all of them."""
-    rows = [(config, *_beside(record)) for config, record in result.tasks.items()]
-    kept = [0, *(i for i in range(1, len(_BESIDE) + 1) if any(row[i] for row in rows))]
-    headings = ("config", *_BESIDE)
-    return TaskLines(tuple(headings[i] for i in kept), [tuple(row[i] for i in kept) for row in rows])
+    """Return what stands beside the figures of each config, but what gates show and columns that are empty in all."""
+    shown = {gate: index for index, (gate, _) in enumerate(_BESIDE)}
+    hidden = {shown[gate] for gate in _gate_ids([result]) if gate in shown}
+    headings, rows = [name for _, name in _BESIDE], [(config, _beside(own)) for config, own in result.tasks.items()]
+    kept = [i for i in range(len(headings)) if i not in hidden and any(cells[i] for _, cells in rows)]
+    return TaskLines(
+        ("config", *(headings[i] for i in kept)), [(config, *(cells[i] for i in kept)) for config, cells in rows]
+    )
 
 
 _BESIDE = (
-    *("position", "label prior", "consistent", "reliability", "mass, median", "least", "censored"),
-    *("spread", "noise floor", "refused", "unparsed", "contradictions", "range"),
+    *(("", "position"), ("", "label prior"), ("consistent", "consistent"), ("reliability", "reliability")),
+    *(("mass", "mass, median"), ("", "mass, least"), ("censored", "censored"), ("size", "spread"), ("", "noise floor")),
+    *(("", "refused"), ("", "unparsed"), ("", "contradictions"), ("", "range")),
 )
+"""What stands beside figures, each with the gate that reads it, if one does."""
 
 
 def _beside(record: TaskRecord) -> tuple[str, ...]:
@@ -202,7 +207,8 @@ def _build_gate_table(source: ReportInput, *, several: bool) -> Table:
 def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
     """Return the main figure of pairs beside the mean content, and what else there is to read them with."""
     figures = {(f.config, f.estimand): f for f in source.result.figures if f.group is None}
-    lines = beside_table(source.result)
+    beside = {config: _beside(record) for config, record in source.result.tasks.items()}
+    kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
     used = dict.fromkeys(name for _, name in figures)
     leads = [name for name in used if lookup(name).presentation.by_word] + [
         name for name in SCORERS[source.result.scorer].adds if name in used
@@ -214,11 +220,11 @@ def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
                 Cell.number(format_interval(figure) if (figure := figures.get((config, name))) else "")
                 for name in leads
             ),
-            *map(Cell.number, rest),
+            *(Cell.number(cells[i]) for i in kept),
         )
-        for config, *rest in lines.rows
+        for config, cells in beside.items()
     )
-    headings = ("config", *leads, *lines.headings[1:])
+    headings = ("config", *leads, *(_BESIDE[i][1] for i in kept))
     return Table(_caption("beside the figures", source, several), headings, rows, note=BESIDE)
 
 

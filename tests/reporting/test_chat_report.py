@@ -168,7 +168,7 @@ def test_the_terminal_shows_gates_and_what_they_read(tmp_path: Path) -> None:
     """What fails with what was asked for, beside what passes alone: 0.95 from 0.83, -2.60 where 0.60 was asked."""
     text = printed(FAILING, tmp_path=tmp_path)
     assert f"{NOT_DONE} in verb: it fails control, reliability; figures are withheld (--show-failing" in text
-    assert "verb 0.00, from 0.00 (not at least 0.50) -2.60 (not at least 0.60)" in text
+    assert "verb 0.00, from 0.00 (asked: at least 0.50) -2.60 (asked: at least 0.60)" in text
     assert "verb preference-half withheld" in text
     assert "-31.2 to +4.5" in text
     passing = printed(PASSING, tmp_path=tmp_path)

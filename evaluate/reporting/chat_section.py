@@ -111,7 +111,7 @@ def gate_table(result: Result) -> TaskLines:
 
 
 def _gate_text(reading: GateReading) -> str:
-    """Return what a gate read, and where it fails what it asks for: ``0.31, not at least 0.60``."""
+    """Return what a gate read, and where it fails what it asks for: ``0.31 (asked: at least 0.60)``."""
     text = format_reading(reading)
     return text if reading.passed else f"{text} (asked: {format_threshold(reading)})"
 

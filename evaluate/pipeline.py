@@ -147,6 +147,8 @@ def open_model(source: ModelSource, ability: str) -> "Model":
         batch_tokens=source.batch_tokens,
         labels=source.labels,
         encoding=source.encoding,
+        serving=source.serving,
+        say=source.say,
     )
     model.name = source.name
     return model

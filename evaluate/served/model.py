@@ -216,7 +216,7 @@ class ServedModel:
         return logs
 
     def likelihoods(self, texts: Sequence[str], *, start: bool) -> list[tuple[float, float, float] | None]:
-        """Return of each text the sum of log P of its tokens in nats, its tokens and its bytes; None without (`why`)."""
+        """Return of each text the sum of log P of its tokens in nats, its tokens and bytes; None without (`why`)."""
         self._demand("ll")
         route = self.report.route
         if route is None:

@@ -197,6 +197,13 @@ class Client:
             lambda request: self._answer(request, ok if store else (), cancelled), requests, self.concurrency, cancelled
         )
 
+    def is_stored(self, path: str, body: Mapping[str, Any]) -> bool:
+        """Return whether the answer to a body is stored, so that `post` would ask nothing."""
+        content = json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        if self.store is None:
+            return False
+        return self.store.get(self.store.key(self.url(path), self.address.model, content)) is not None
+
     def reason(self, response: Response) -> str:
         """Return what a server says of a failure, in one short line that is safe to print: ``HTTP 400: too long``."""
         return self._reason(response.status, response.body)

@@ -6,15 +6,17 @@ release -> rows -> questions -> distinct requests, less those whose answer is st
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, floor, sqrt
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import Scorer, chat
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
+from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
 from senseprobe.evaluate.served.client import Client
-from senseprobe.evaluate.served.wire import CHAT, DIALECTS, Dialect, chat_body, read_chat
+from senseprobe.evaluate.served.model import ServedModel
+from senseprobe.evaluate.served.wire import CHAT, DIALECTS, Dialect, chat_body, decision_body, read_chat
 from senseprobe.evaluate.units import Unit
 
 SAMPLE = 50
@@ -44,10 +46,11 @@ class Plan(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is read: a user's turn, and the text that is forced, either of which may be empty."""
+    """A user's turn, or a text that is forced, or both; and the labels where a decision between them is asked for."""
 
     prompt: str
     forced: str = ""
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,8 @@ class Estimate:
         rows += [["tokens read", _between(*self.read)], ["tokens written", _between(*self.written)]]
         if self.money is not None:
             rows.append(["money, by --price", _between(*self.money, digits=2)])
-        yield {"": "left", "number": "right"}, rows, f"{self.release} by {self.model}"
+        yield f"{self.release} by {self.model}"
+        yield {"": "left", "number": "right"}, rows, ""
         yield f"tokens are counted by {self.basis}; no row was scored"
 
 
@@ -107,49 +111,56 @@ def _between(low: float, high: float, digits: int = 0) -> str:
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-def requests_of(plans: Sequence[Plan]) -> dict[str, list[Request]]:
+def requests_of(report: ProbeReport, plans: Sequence[Plan]) -> dict[str, list[Request]]:
     """Return the distinct requests by scorer; one that two of them share is the first one's."""
     seen: set[Request] = set()
     requests: dict[str, list[Request]] = {}
     for plan in plans:
-        own = dict.fromkeys(_requests_of(plan))
+        own = dict.fromkeys(_requests_of(report, plan))
         requests[plan.scorer.id] = [request for request in own if request not in seen]
         seen.update(own)
     return requests
 
 
-def _requests_of(plan: Plan) -> Iterator[Request]:
+def _requests_of(report: ProbeReport, plan: Plan) -> Iterator[Request]:
     if plan.scorer.ability != "chat":
         yield from (Request("", unit.text) for unit in plan.units)
         return
     of_rows = (question for unit in plan.units for question in chat.questions_of(plan.scorer.id, unit))
+    decision = report.decision if plan.scorer.id in CHOICES and not report.tops else None
     for question in (*of_rows, *chat.control_questions(plan.scorer.id, plan.items)):
-        yield Request(question.prompt, question.reply if isinstance(question, ReplyQuestion) else "")
+        if isinstance(question, ReplyQuestion):
+            yield Request(question.prompt, question.reply)
+        elif decision is None:
+            yield Request(question.prompt)
+        else:
+            yield Request(question.prompt, labels=question.labels)
 
 
-class EstimatedModel(Protocol):
-    """What of a served model is needed to estimate a run."""
-
-    name: str
-    client: Client
-
-    def is_stored(self, prompt: str) -> bool:
-        """Return whether the answer to a user's turn is stored."""
+def _is_stored(model: ServedModel, request: Request) -> bool:
+    """Return whether the answer to a request is stored; of a forced text that is not looked up."""
+    report = model.report
+    if request.forced:
+        return False
+    if request.labels and report.decision:
+        body = decision_body(report.decision, request.prompt, request.labels, report.model)
+        return model.client.is_stored(report.decision.path, body)
+    return model.client.is_stored(CHAT, chat_body(request.prompt, report.model, report.dialect))
 
 
 def estimate(
-    model: EstimatedModel,
-    release: str,
-    plans: Sequence[Plan],
-    counter: "TokenCounter",
-    price: tuple[float, float] | None = None,
+    model: ServedModel, release: str, plans: Sequence[Plan], *, may_send: bool, price: tuple[float, float] | None = None
 ) -> Estimate:
-    """Return what a run with an opened model would ask by `plans`; the answers to forced texts are not looked up."""
-    requests = requests_of(plans)
-    asked = [r for own in requests.values() for r in own if r.forced or not model.is_stored(r.prompt)]
+    """Return what a run with an opened model would ask by `plans`.
+
+    `may_send`: whether up to `SAMPLE` prompts of the release may go to the server's tokenizer, to be counted.
+    """
+    requests = requests_of(model.report, plans)
+    asked = [request for own in requests.values() for request in own if not _is_stored(model, request)]
+    counter = TokenCounter(model.client, model.report.model, model.report.dialect, may_send=may_send)
     read = counter.count([request.prompt + request.forced for request in asked])
-    forced = counter.count([request.forced for request in asked if request.forced], template=False)
-    answered = sum(not request.forced for request in asked)
+    forced = [request.forced for request in asked if request.forced]
+    written = counter.count(forced, template=False)[1] + (len(asked) - len(forced)) * REPLY_TOKENS
     numbers = {name: len(own) for name, own in requests.items()}
     return Estimate(
         model=model.name,
@@ -157,8 +168,8 @@ def estimate(
         requests=numbers,
         stored=sum(numbers.values()) - len(asked),
         read=(floor(read[0]), ceil(read[1])),
-        # A label is one token at least; a forced text may be written, or only read.
-        written=(len(asked), answered * REPLY_TOKENS + ceil(forced[1])),
+        # A label is one token; of forced texts, some servers count what they are made to write.
+        written=(len(asked), ceil(written)),
         basis=counter.basis,
         sent=counter.sent,
         price=price,

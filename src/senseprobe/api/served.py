@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
@@ -12,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from senseprobe import project
 from senseprobe.api.releases import why_unpublishable
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.served.address import DEFAULT, KEY_VARIABLE, PREFIX, ServingOptions, is_served, key_of, parse
+from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, key_of, parse
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.scorers import Scorer
-    from senseprobe.evaluate.served.probe import ProbeReport
+    from senseprobe.evaluate.scoring_job import ScoringJob
+    from senseprobe.evaluate.served.capabilities import ProbeReport
+    from senseprobe.evaluate.served.estimate import Estimate, Plan
 
 FIRST = {"contrast": "choice-likely", "inference": "nli-chat"}
 """The scorer of a served model where none is named, by the kind of rows."""
@@ -52,7 +51,6 @@ _SERVING: Mapping[str, str] = {
     "price": "price",
     "budget": "budget",
 }
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def probe(
@@ -93,11 +91,6 @@ def checked_serving(spec: str, serving: ServingOptions) -> ServingOptions:
             raise ModelError("a budget is an amount of money above 0")
         if serving.price is None:
             raise ModelError("a budget needs the price of tokens: --price IN,OUT, for a million of them")
-    # A name that is none is not repeated: somebody may have typed the key itself.
-    if not _VARIABLE.fullmatch(serving.key_variable):
-        raise ModelError("what names the API key is no name of an environment variable: the key itself stands in that")
-    if serving.key_variable != KEY_VARIABLE and not os.environ.get(serving.key_variable, "").strip():
-        raise ModelError("the environment variable that is to hold the API key is not set")
     key_of(address, serving)
     return serving
 
@@ -170,7 +163,7 @@ def _why_private(job: ScoringJob) -> str | None:
 
 def announce(job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], say: Callable[[str], None]) -> None:
     """Say what is about to be sent where, and where answers are kept, before anything is sent."""
-    from senseprobe.evaluate.pipeline import rows_of
+    from senseprobe.evaluate.scoring_job import rows_of
 
     address = parse(source.name)
     sentences: set[str] = set()
@@ -186,3 +179,47 @@ def announce(job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], sa
         return
     how = "; delete that folder to delete them" if source.serving.stored else ""
     say(f"{sent} leave this machine, for {address.origin}; {kept}{how}")
+
+
+def prepare(job: ScoringJob, source: ModelSource, names: Sequence[str], say: Callable[[str], None]) -> list[str]:
+    """Return the ids of scorers of a served model, once it was said what leaves this machine, and that may leave it."""
+    scorers = chosen_scorers(job, source, names)
+    check_consent(job, source)
+    announce(job, source, scorers, say)
+    return [scorer.id for scorer in scorers]
+
+
+def estimated(
+    job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], control: Callable[[], ScoringJob] | None
+) -> Estimate:
+    """Return what scoring a job would ask; `control` makes the job of what inference is held against.
+
+    Raises ModelError where the server does not do what a scorer needs.
+    """
+    from senseprobe.evaluate.served.estimate import estimate
+    from senseprobe.evaluate.served.model import ServedModel
+
+    may_send = parse(source.name).is_loopback or source.serving.send or _why_private(job) is None
+    plans = [_plan(job, scorer, control) for scorer in scorers]
+    opened = ServedModel.open(source.name, ability=scorers[0].ability, options=source.serving, say=source.say)
+    with opened as model:
+        if lacking := {scorer.id: model.lacking(scorer.id) for scorer in scorers if model.lacking(scorer.id)}:
+            name, why = next(iter(lacking.items()))
+            raise ModelError(f"{model.name} cannot be scored by {name}: {why}")
+        return estimate(model, job.release.manifest.name, plans, may_send=may_send, price=source.serving.price)
+
+
+def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:
+    """Return what a scorer asks about: the rows of a job, and its control."""
+    from senseprobe.evaluate.control import CHAT_ROWS
+    from senseprobe.evaluate.scorers.chat import control_of
+    from senseprobe.evaluate.scoring_job import rows_of, units_of_rows
+    from senseprobe.evaluate.served.estimate import Plan
+
+    rows = rows_of(job, scorer)
+    units = [*units_of_rows(job, scorer, rows).units]
+    if control is not None and "accuracy" in scorer.gates:
+        control_job = replace(control(), limit=CHAT_ROWS)
+        units += units_of_rows(control_job, scorer, rows_of(control_job, scorer)).units
+    items = control_of(scorer.id, rows, job.seed) if "control" in scorer.gates else []
+    return Plan(scorer, units, items)

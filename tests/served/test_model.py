@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.served.planted_model import PlantedModel, content_of
+from tests.served.planted_server import PlantedServer, Reply, Request, error
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.conversation import (
@@ -25,8 +27,6 @@ from senseprobe.evaluate.scorers.conversation import (
 )
 from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.evaluate.served.model import REFUSED, ServedModel
-from tests.served.planted_model import PlantedModel, content_of
-from tests.served.planted_server import PlantedServer, Reply, Request, error
 
 FIRST, SECOND = "The nurse said he was tired.", "The nurse said she was tired."
 QUESTIONS = choice_questions(CONSTRUCTS["likely"], FIRST, SECOND)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.served.planted_model import PlantedModel
+from tests.served.planted_server import TEMPLATE, PlantedServer, Reply, Request, error
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.served.address import ServingOptions, parse
@@ -15,8 +17,6 @@ from senseprobe.evaluate.served.capabilities import CHECKS, CHOICES, LIKELIHOODS
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.fingerprint import Fingerprint, change, fixed_questions
 from senseprobe.evaluate.served.probe import probe
-from tests.served.planted_model import PlantedModel
-from tests.served.planted_server import TEMPLATE, PlantedServer, Reply, Request, error
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -128,7 +128,7 @@ def _improbable(body: dict[str, Any]) -> None:
 
 
 def _absent(body: dict[str, Any]) -> None:
-    body["choices"][0]["logprobs"]["content"][0]["token"] = "elsewhere"
+    body["choices"][0]["logprobs"]["content"][0]["token"] = "elsewhere"  # noqa: S105 - a word
 
 
 def _unlikely(body: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def _improbable(body: dict[str, Any]) -> None:
 
 
 def _absent(body: dict[str, Any]) -> None:
-    body["choices"][0]["logprobs"]["content"][0]["token"] = "elsewhere"  # noqa: S105 - a word
+    body["choices"][0]["logprobs"]["content"][0]["token"] = "elsewhere"  # noqa: S105
 
 
 def _unlikely(body: dict[str, Any]) -> None:

@@ -233,10 +233,10 @@ def test_what_the_probe_says_of_llama_cpp(chat: ServedModel) -> None:
     assert (
         {"nonsense", "echo", "prompt-logprobs"} <= failed <= {"model", "nonsense", "echo", "prompt-logprobs", "limits"}
     )
-    assert {lacking for lacking in report.scorers().values()} == {""}
+    assert set(report.scorers().values()) == {""}
     assert chat.noise < 0.01
     assert chat.drift() == ""
-    assert str(Path.home()) not in str(chat.identity) and "/" not in chat.identity["answered"]
+    assert "/" not in chat.identity["answered"]
 
 
 # --- servers that start, end and queue ------------------------------------------------------------------------------

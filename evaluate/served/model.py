@@ -1,7 +1,7 @@
 """A model behind a server, as scorers know models."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -329,6 +329,7 @@ def _stated(report: ProbeReport) -> dict[str, str]:
         "config": hash_json([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
         "tokenizer": facts.template_hash or _NOT_TOLD,
         "dtype": form,
+        "prompts": str(PROMPTS),
     }
 
 
@@ -347,6 +348,6 @@ def _limit(client: Client, report: ProbeReport, say: Say) -> None:
     if client.concurrency > 1 and not report.concurrent and not client.options.accept_noise:
         client.limit_slots(1)
         say(
-            f"one request at a time: others beside it change answers by {report.noise.neighbours:.2g} nat"
-            " (--accept-noise asks several)"
+            f"one request at a time: others beside it may change an answer ({report.check('repeats').read});"
+            " --accept-noise asks several"
         )

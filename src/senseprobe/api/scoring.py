@@ -363,14 +363,21 @@ def replay(
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))
-    loading = {"device": device, "batch_tokens": batch_tokens, "allow_pickle": allow_pickle}
-    source = replays.source_of(first, model, serving=serving or DEFAULT, **loading)
+    source = replays.source_of(
+        first,
+        model,
+        device=device,
+        batch_tokens=batch_tokens,
+        allow_pickle=allow_pickle,
+        serving=serving or DEFAULT,
+    )
     _prepare_lexicon(source)
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
     job = _job(where, first.seed, first.limit, estimands, first.release["config"], _libraries(source))
     if source.is_served:
         served.require_client()
+        served.checked_serving(source.name, source.serving)
         served.check_consent(job, source)
     return replays.replay(job, source, first, Path(result), progress)
 

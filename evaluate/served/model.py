@@ -329,6 +329,7 @@ def _stated(report: ProbeReport) -> dict[str, str]:
         "config": hash_json([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
         "tokenizer": facts.template_hash or _NOT_TOLD,
         "dtype": form,
+        "prompts": str(PROMPTS),
     }
 
 

@@ -1,4 +1,4 @@
-"""A chat model in memory with a known truth: what it makes of sentences, places and labels is planted, and recovered."""
+"""A chat model in memory with a known truth: what it makes of sentences, places and labels is planted."""
 
 import math
 import re

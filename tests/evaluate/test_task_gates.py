@@ -263,7 +263,7 @@ def test_a_hidden_mass_is_let_pass_and_that_is_said(sssb: Release) -> None:
 
     class Half(PlantedChat):
         @property
-        def mass(self) -> float:  # type: ignore[override]
+        def mass(self) -> float:
             return math.nan if len(self.asked) % 200 < 100 else 0.9
 
         @mass.setter

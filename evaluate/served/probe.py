@@ -40,7 +40,7 @@ _THOUGHT = 2048
 
 
 def probe(client: Client) -> ProbeReport:
-    """Ask a server what shows what it does, in some forty requests at most.
+    """Ask a server what shows what it does, in some thirty requests and those of `likelihood.find_route`.
 
     ModelError where it does not answer at all, or does not say which of its models is meant.
     """
@@ -66,11 +66,12 @@ class _Probe:
         opening = self._opening()
         alone: list[ChatAnswer | None] = [opening] if opening else []
         noise, concurrent = Noise(), False
-        if opening:
-            limit = 1 if opening.tops else None
-            alone += [self._ask(question.prompt, limit) for question in self.questions[1:]]
         decision = self._decision()
         if opening:
+            limit = 1 if opening.tops else None
+            # Where decisions stand in for chat, few chat answers are enough to see that there are some.
+            asked = self.questions[1:] if opening.tops or not decision else self.questions[1:_NEIGHBOURS]
+            alone += [self._ask(question.prompt, limit) for question in asked]
             noise, concurrent = self._noise(alone, decision)
             self._check_raw(opening, noise)
             self._check_others(opening)
@@ -96,6 +97,8 @@ class _Probe:
         )
         if report.has_numbers and all(alone):
             fingerprint = Fingerprint.of_tops([answer.tops for answer in alone if answer])
+        elif report.chats and not decision and all(alone):
+            fingerprint = Fingerprint.of_texts([answer.text for answer in alone if answer])
         else:
             fingerprint = take_fingerprint(self.client, report)
         return replace(report, fingerprint=fingerprint, requests=self.client.requests - self.before)

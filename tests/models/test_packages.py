@@ -24,7 +24,9 @@ from tests.commands import Typed, typing
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models.chat import ChatLM
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
+from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, choice_questions, read_choice
 
 HEADS, WIDTH, WORDS = 2, 32, ("<s>", "</s>", "<|endoftext|>")
 # The printable characters that byte-level BPE writes for bytes: GPT-2's table.
@@ -397,6 +399,33 @@ def test_the_real_model_is_scored(downloaded: Path, typed: Typed) -> None:
             logits = model(ids).logits[0, :-1].double().log_softmax(dim=-1)
         expected = logits.gather(1, ids[0, 1:, None]).sum().item()
         assert rows[f"{side}_score"][0] == pytest.approx(expected, rel=0, abs=1e-3)
+
+
+@pytest.mark.system
+def test_labels_of_the_real_model(downloaded: Path, typed: Typed) -> None:
+    """SmolLM2's log P of labels is that of transformers alone, prompt by prompt; whatever the order, it says A."""
+    assert typed("fetch", "smollm2").code == 0
+    folder = Path("cache/senseprobe/models/smollm2-0.1.2")
+    questions = choice_questions(
+        CONSTRUCTS["likely"], "The engineer was proud of him.", "The engineer was proud of her."
+    )
+    weights = ChatLM.load(str(folder), device="cpu").weigh_labels(questions)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    for question, own in zip(questions, weights, strict=True):
+        chat = [{"role": "user", "content": question.prompt}]
+        inputs = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+        with torch.inference_mode():
+            logits = model(**inputs).logits[0, -1].double().log_softmax(dim=-1)
+        # In its vocabulary, of bytes, "A" and " A" are tokens, and "A." is none.
+        expected = [
+            logits[tokenizer.convert_tokens_to_ids([label, f"Ġ{label}"])].logsumexp(0).item()
+            for label in question.labels
+        ]
+        assert own is not None
+        assert own.log_probs == pytest.approx(expected, rel=0, abs=1e-4)
+    content, position, *_ = read_choice([own for own in weights if own is not None])
+    assert abs(content) < 0.1 < position
 
 
 @pytest.mark.system

@@ -27,7 +27,9 @@ from senseprobe.evaluate.reporting.summary import TextTable, summarize_compariso
 from senseprobe.evaluate.reporting.verdict_table import build_brief, build_verdicts
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.result_exports import ExportSource, find_distances
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS
+from senseprobe.evaluate.served.capabilities import CHECKS
 from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
 from senseprobe.records import Figure
 
@@ -329,3 +331,35 @@ def test_values_of_a_failing_model_are_not_exported() -> None:
     found, lines = find_distances(ExportSource(result=SHOWN))
     assert found == []
     assert any(NOT_DONE in line for line in lines)
+
+
+# --- the page of the documentation ------------------------------------------------------------------------------------
+
+DOCS = Path(__file__).parents[2] / "docs" / "chat-models.md"
+
+
+def _table(heading: str) -> list[list[str]]:
+    """The rows of the table of the page whose first heading this is."""
+    _, _, below = DOCS.read_text(encoding="utf-8").partition(f"| {heading} |")
+    lines = below.split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_page_has_the_gates() -> None:
+    """Each with what it reads, its threshold and the reason, in their order."""
+    gates = [(f"`{gate.id}`", gate.title, gate.reason) for gate in GATES.values()]
+    assert [(row[0], row[1], row[3]) for row in _table("gate")] == gates
+    thresholds = [format_threshold(reading(gate, None, passed=False)) for gate in GATES]
+    assert [row[2] for row in _table("gate")] == thresholds
+
+
+def test_the_page_has_the_checks() -> None:
+    """What is checked of a server, in the words of the probe."""
+    assert [row[0] for row in _table("what is checked")] == [*CHECKS.values()]
+
+
+def test_the_page_has_the_scorers() -> None:
+    """Each that asks a chat model."""
+    named = {name.strip("` ") for row in _table("scorer") for name in row[0].split(",")}
+    asking = {scorer.id for scorer in SCORERS.values() if scorer.gates}
+    assert named == asking | {"ll", "ll-mean", "ll-byte"}

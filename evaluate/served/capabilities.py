@@ -69,7 +69,7 @@ class ProbeReport:
     - `model`: the model asked for; `answered`, `systems`: the names and ``system_fingerprint`` it answered with.
     - `tops`: whether the log-probabilities of first tokens can be used; `decision`: the way to ask for decisions, None
       without one; `route`: that of exact log-likelihoods, None without one.
-    - `concurrent`: whether requests at the same time change nothing beyond `SAME`.
+    - `concurrent`: whether requests at the same time were seen to change nothing beyond `SAME`.
     - `tokens`: mean tokens read and written by a request with a label question; None where the server does not tell.
     - `requests`: how many were asked.
     """
@@ -86,6 +86,7 @@ class ProbeReport:
     tops: bool
     decision: Decision | None
     route: Route | None
+    concurrent: bool
     tokens: tuple[float, float] | None
     requests: int
 
@@ -93,11 +94,6 @@ class ProbeReport:
     def chats(self) -> bool:
         """Whether it answered chat requests at all."""
         return bool(self.answered)
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether requests at the same time change nothing beyond `SAME`, as far as that was asked."""
-        return self.noise.neighbours is None or self.noise.neighbours <= SAME
 
     def check(self, id_: str) -> Check:
         """Return the check of an id."""
@@ -114,7 +110,7 @@ class ProbeReport:
     def lacking(self, scorer: str) -> str:
         """Return what the server does not do that a scorer needs; empty where it can be used."""
         if scorer in LIKELIHOODS:
-            return "" if self.route else self.failed("echo", "prompt-logprobs", "forced")
+            return "" if self.route else self.failed("echo", "prompt-logprobs", "forced") or "it has no likelihoods"
         if scorer == "answer-likely":
             return (self.route.replies if self.route else "") or self.lacking("ll")
         chat = self.failed("answers", "limits")

@@ -213,7 +213,7 @@ class Client:
         store = self.store if kept and request.content is not None else None
         key = store.key(self.url(request.path), self.address.model, request.content or b"") if store else b""
         if store and (stored := store.get(key)) is not None:
-            return Response(*stored, stored=True)
+            return Response(stored[0], stored[1], stored[2], stored=True)
         response = self._ask(request, cancelled)
         if store and response.status in kept:
             store.add(key, [response.status, response.body, response.request_id])
@@ -237,7 +237,7 @@ class Client:
                 if not request.retry or not (unread or response.status in AGAIN):
                     return response
             failures += 1
-            if failures == TRIES or not request.retry or cancelled.is_set():
+            if failures == TRIES or not request.retry:
                 raise ModelError(
                     f"{self.address.origin} did not answer {request.path} in {failures} {_tries(failures)}:"
                     f" {reason}{self._kept()}"
@@ -296,10 +296,13 @@ class Client:
         self._pause(seconds, cancelled)
 
     def _pause(self, seconds: float, cancelled: threading.Event) -> None:
+        """Wait; ModelError, which nobody sees, where another request of the same `map` has failed."""
         if self._sleep:
             self._sleep(seconds)
         else:
             cancelled.wait(seconds)
+        if cancelled.is_set():
+            raise ModelError("another request has failed")
 
     def _reason(self, status: int, body: Any) -> str:  # noqa: ANN401 - JSON
         error = _error_of(body)

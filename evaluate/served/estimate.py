@@ -98,7 +98,8 @@ class Estimate:
         rows += [["tokens read", _between(*self.read)], ["tokens written", _between(*self.written)]]
         if self.money is not None:
             rows.append(["money, by --price", _between(*self.money, digits=2)])
-        yield {"": "left", "number": "right"}, rows, f"{self.release} by {self.model}"
+        yield f"{self.release} by {self.model}"
+        yield {"": "left", "number": "right"}, rows, ""
         yield f"tokens are counted by {self.basis}; no row was scored"
 
 

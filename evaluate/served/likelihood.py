@@ -5,7 +5,7 @@ forced one by one with ``logit_bias``. A server that answers 200 may have ignore
 believed only once two sentences that begin alike have shown that it is what it should be (`_compare`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -23,26 +23,23 @@ from senseprobe.evaluate.served.forced_tokens import (
     NATIVE,
     PROMPT_LOGPROBS,
     WAYS,
-    Ids,
     Query,
     UnreadError,
     UnscoredError,
     Way,
     at,
     body_of,
-    ids_of,
-    list_at,
     log_prob,
     read_echo,
 )
-from senseprobe.evaluate.served.wire import CHAT, DIALECTS, chat_body
+from senseprobe.evaluate.served.server_tokenizer import LLAMA, PROOF, ServerTokenizer, find_tokenizer
+from senseprobe.evaluate.served.wire import CHAT, chat_body
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE
 
-LLAMA = "llama.cpp"
 PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
 
-_PROOF = ("The cat sat on the mat.", "The cat sat on the moon.")  # they begin alike, and end differently
 _SAME = 0.1  # nats that a token may move between repeats: a server in 16 bits moves that much, one that lies far more
+_COMPARED = 6  # tokens, each a request
 _FORCED_SAME = 0.01  # between the grammar and logit_bias, two ways to one number: .003 on llama.cpp, by its batches
 
 
@@ -102,8 +99,8 @@ def find_route(client: Client, kind: str) -> Search:
 
     Nothing that is asked here is kept. Raise ModelError where the server does not answer at all.
     """
-    vocabulary = _vocabulary(client, kind)
-    if vocabulary is None:
+    tokenizer = find_tokenizer(client, kind)
+    if tokenizer is None:
         return _search_texts(client)
     trials: list[Trial] = []
     found: _TokenRoute | None = None
@@ -113,10 +110,10 @@ def find_route(client: Client, kind: str) -> Search:
         elif way.path == NATIVE and kind != LLAMA:
             trials.append(Trial(way.name, NOT_ASKED, "for llama.cpp only"))
         else:
-            route = _TokenRoute(client, way, vocabulary, keep=False)
+            route = _TokenRoute(client, way, tokenizer, keep=False)
             trials.append(_trial(way.name, route.prove))
             if trials[-1].state == PASSED:
-                found = _TokenRoute(client, way, vocabulary, replies=route.cannot_reply())
+                found = _TokenRoute(client, way, tokenizer, replies=route.cannot_reply())
     return Search(found, tuple(trials))
 
 
@@ -137,84 +134,6 @@ def _trial(way: str, prove: Callable[[], str]) -> Trial:
         return Trial(way, FAILED, str(error))
 
 
-# --- tokens of a server ---------------------------------------------------------------------------------------------
-
-
-class _Vocabulary:
-    """The tokens of a server's model, by its ``/tokenize``.
-
-    `start`: what stands before a text: what the tokenizer puts there; else the token that begins a sequence, else the
-    one that ends it, where the server tells; else nothing.
-    """
-
-    start: Ids = ()
-
-    def __init__(self, client: Client, kind: str) -> None:
-        self.client, self.kind = client, kind
-        self.dialect = DIALECTS[kind]
-        self._thinking = {name: own for name, own in self.dialect.fields.items() if name == "chat_template_kwargs"}
-        self._first: dict[int, str] = {}
-
-    def encode(self, texts: Sequence[str], *, special: bool = False, keep: bool = True) -> list[Ids]:
-        """Return the tokens of texts; `special`: with what the tokenizer puts around them."""
-        if self.kind == LLAMA:
-            bodies = [{"content": text, "add_special": special, "parse_special": True} for text in texts]
-        else:
-            bodies = [{"model": self._model, "prompt": text, "add_special_tokens": special} for text in texts]
-        return self._tokens(bodies, keep=keep)
-
-    def prompts(self, prompts: Sequence[str], *, keep: bool = True) -> list[Ids]:
-        """Return the tokens of users' turns in the chat template, up to where the answer begins."""
-        turns = [{"messages": [{"role": "user", "content": prompt}], **self._thinking} for prompt in prompts]
-        if self.kind == LLAMA:
-            answers = self.client.map("/apply-template", turns, store=keep)
-            texts = [at(body_of(self.client, answer), "prompt") for answer in answers]
-            return self.encode(texts, special=True, keep=keep)
-        more = {"model": self._model, "add_generation_prompt": True, "add_special_tokens": False}
-        return self._tokens([{**more, **turn} for turn in turns], keep=keep)
-
-    def rest(self, text: str, token: int) -> str:
-        """Return a text without the characters that its first token stands for."""
-        if token not in self._first:
-            name = "content" if self.kind == LLAMA else "prompt"
-            answer = self.client.post("/detokenize", {"model": self._model, "tokens": [token]})
-            self._first[token] = str(at(body_of(self.client, answer), name))
-        # A tokenizer may put a space before a text; a token of half a character stands for the whole.
-        own = self._first[token]
-        return next((text[len(start) :] for start in (own, own[1:]) if start and text.startswith(start)), text[1:])
-
-    def find_start(self) -> None:
-        """Find out what stands before a text."""
-        (bare,), (whole,) = (self.encode(["a"], special=special, keep=False) for special in (False, True))
-        ends = range(len(whole) - len(bare) + 1)
-        self.start = next((whole[:end] for end in ends if whole[end : end + len(bare)] == bare), ())
-        if not self.start and self.kind == LLAMA:
-            props = self.client.get("/props").body
-            names = [props.get(key) for key in ("bos_token", "eos_token")] if isinstance(props, dict) else []
-            spelt = next((name for name in names if isinstance(name, str) and name), "")
-            tokens = self.encode([spelt], keep=False)[0] if spelt else ()
-            self.start = tokens if len(tokens) == 1 else ()
-
-    @property
-    def _model(self) -> str:
-        return self.client.address.model
-
-    def _tokens(self, bodies: Sequence[Mapping[str, Any]], *, keep: bool) -> list[Ids]:
-        answers = self.client.map("/tokenize", bodies, store=keep)
-        return [ids_of(list_at(body_of(self.client, answer), "tokens")) for answer in answers]
-
-
-def _vocabulary(client: Client, kind: str) -> _Vocabulary | None:
-    """Return the tokens of a server; None where it does not tell them."""
-    vocabulary = _Vocabulary(client, kind)
-    try:
-        vocabulary.find_start()
-        first, second = vocabulary.encode(_PROOF, keep=False)
-    except (UnreadError, UnscoredError):
-        return None
-    return vocabulary if first[0] == second[0] and first != second and len(first) > 2 else None
-
-
 # --- routes ---------------------------------------------------------------------------------------------------------
 
 
@@ -222,24 +141,24 @@ class _TokenRoute:
     """A way by tokens, with the tokens of the server. `keep`: whether answers are stored."""
 
     def __init__(
-        self, client: Client, way: Way, vocabulary: _Vocabulary, *, replies: str = "", keep: bool = True
+        self, client: Client, way: Way, tokenizer: ServerTokenizer, *, replies: str = "", keep: bool = True
     ) -> None:
-        self.name, self.replies, self.start = way.name, replies, bool(vocabulary.start)
-        self._client, self._way, self._vocabulary, self._keep = client, way, vocabulary, keep
+        self.name, self.replies, self.start = way.name, replies, bool(tokenizer.start)
+        self._client, self._way, self._tokenizer, self._keep = client, way, tokenizer, keep
         self._reasons: dict[str, str] = {}
 
     def of_texts(self, texts: Sequence[str], *, start: bool = True) -> list[Likelihood | None]:
         """Return the likelihoods of texts; None where one has none."""
         if start and not self.start:
             raise ModelError(_no_start(self._client))
-        vocabulary = self._vocabulary
+        tokenizer = self._tokenizer
         with _believed(self._client):
-            before = vocabulary.start if start else ()
-            tokens = vocabulary.encode(texts, keep=self._keep)
+            before = tokenizer.start if start else ()
+            tokens = tokenizer.encode(texts, keep=self._keep)
             queries = [Query(before or ids[:1], ids if before else ids[1:]) for ids in tokens]
             logs = self._logs(texts, queries)
             scored = [
-                "" if own is None else text if start else vocabulary.rest(text, ids[0])
+                "" if own is None else text if start else tokenizer.rest(text, ids[0])
                 for text, ids, own in zip(texts, tokens, logs, strict=True)
             ]
         return [_likelihood(own, text) for own, text in zip(logs, scored, strict=True)]
@@ -250,8 +169,8 @@ class _TokenRoute:
             raise ModelError(f"{self._client.address.origin} cannot be made to give a reply: {self.replies}")
         distinct = list(dict.fromkeys(question.prompt for question in questions))
         with _believed(self._client):
-            prompts = dict(zip(distinct, self._vocabulary.prompts(distinct, keep=self._keep), strict=True))
-            forced = self._vocabulary.encode([question.reply for question in questions], keep=self._keep)
+            prompts = dict(zip(distinct, self._tokenizer.prompts(distinct, keep=self._keep), strict=True))
+            forced = self._tokenizer.encode([question.reply for question in questions], keep=self._keep)
             queries = [Query(prompts[own.prompt], ids) for own, ids in zip(questions, forced, strict=True)]
             logs = self._logs([question.prompt for question in questions], queries)
         return [None if own is None else float(sum(own)) for own in logs]
@@ -262,13 +181,14 @@ class _TokenRoute:
 
     def prove(self) -> str:
         """Return what shows that the way is to be believed. `UnreadError` where it is not."""
-        tokens = self._vocabulary.encode(_PROOF, keep=False)
-        before = self._vocabulary.start
+        tokens = self._tokenizer.encode(PROOF, keep=False)
+        before = self._tokenizer.start
         first, second = (Query(before or ids[:1], ids if before else ids[1:]) for ids in tokens)
         logs = _compare(self._proofs((first, second, first)), _alike(first.forced, second.forced))
         if self._way.name == GRAMMAR:
             # One token after the other with the prompt cache on: the same batches as the grammar's.
-            (biased,) = _TokenRoute(self._client, CACHED_BIAS, self._vocabulary, keep=False)._proofs((first,))
+            begun = Query(first.given, first.forced[:_COMPARED])
+            (biased,) = _TokenRoute(self._client, CACHED_BIAS, self._tokenizer, keep=False)._proofs((begun,))
             if (apart := _apart(logs, biased)) > _FORCED_SAME:
                 raise UnreadError(f"the token grammar and logit_bias are {apart:.3g} nats apart")
         return f"{len(logs)} tokens, {sum(logs):.4f} nats"
@@ -276,11 +196,13 @@ class _TokenRoute:
     def cannot_reply(self) -> str:
         """Return why replies cannot be forced: where the chat route reads another number of tokens than we would."""
         prompt = "Say hello."
-        dialect = self._vocabulary.dialect
+        dialect = self._tokenizer.dialect
         body = chat_body(prompt, self._client.address.model, dialect, **{dialect.limit: 1})
         try:
-            (ids,) = self._vocabulary.prompts([prompt], keep=False)
-            read = at(body_of(self._client, self._client.post(CHAT, body, store=False)), "usage", "prompt_tokens")
+            (ids,) = self._tokenizer.prompts([prompt], keep=False)
+            read = at(
+                body_of(self._client, self._client.post(CHAT, body, store=False, retry=False)), "usage", "prompt_tokens"
+            )
         except (UnreadError, UnscoredError) as error:
             return str(error)
         return "" if read == len(ids) else f"a turn of {len(ids)} tokens in the template is {read} tokens to the server"
@@ -288,10 +210,10 @@ class _TokenRoute:
     def _logs(self, texts: Sequence[str], queries: Sequence[Query]) -> list[list[float] | None]:
         """Return log P of each forced token of queries; None, with a reason for its text, where there is none."""
         values: list[list[float] | None] = []
-        whole = [query for query in queries if query.forced]
-        answers = self._answers(whole)
-        for text, query in zip(texts, queries, strict=True):
-            own = next(answers) if query.forced else EMPTY
+        obstacles = [self._tokenizer.obstacle(query) for query in queries]
+        answers = self._answers([query for query, why in zip(queries, obstacles, strict=True) if not why])
+        for text, why in zip(texts, obstacles, strict=True):
+            own = why or next(answers)
             if isinstance(own, str):
                 self._reasons[text] = own
             values.append(None if isinstance(own, str) else own)
@@ -303,7 +225,7 @@ class _TokenRoute:
         # llama.cpp's own route takes no model: it has one.
         name = {} if self._way.path == NATIVE else {"model": self._client.address.model}
         bodies = [{**name, **body} for own in asked for body in own]
-        answers = iter(self._client.map(self._way.path, bodies, store=self._keep))
+        answers = iter(self._client.map(self._way.path, bodies, store=self._keep, retry=self._keep))
         for query, own in zip(queries, asked, strict=True):
             responses = list(islice(answers, len(own)))
             try:
@@ -360,20 +282,22 @@ class _EchoRoute:
 
     def prove(self) -> str:
         """Return what shows that the way is to be believed. `UnreadError` where it is not."""
-        texts = (*_PROOF, _PROOF[0])
+        texts = (*PROOF, PROOF[0])
         try:
             read = [self._read(text, own) for text, own in zip(texts, self._asked(texts), strict=True)]
             logs = [[log_prob(value) for value in own[1:]] for _, own in read]
         except UnscoredError as error:
             raise UnreadError(str(error)) from None
         (first, _), (second, _), _ = read
-        self.start = "".join(first) != _PROOF[0]
+        self.start = "".join(first) != PROOF[0]
         own = _compare(logs, _alike(first[1:], second[1:]))
         return f"{len(own)} tokens, {sum(own):.4f} nats"
 
     def _asked(self, texts: Sequence[str]) -> list[Response]:
         more = {"model": self._client.address.model, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
-        return self._client.map(COMPLETIONS, [{**more, "prompt": text} for text in texts], store=self._keep)
+        return self._client.map(
+            COMPLETIONS, [{**more, "prompt": text} for text in texts], store=self._keep, retry=self._keep
+        )
 
     def _read(self, text: str, response: Response) -> tuple[list[str], list[Any]]:
         """Return the tokens of an echo and their log-probabilities, the start token's among them."""

@@ -1,7 +1,7 @@
 """A model behind a server, as scorers know models."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -216,7 +216,7 @@ class ServedModel:
         return logs
 
     def likelihoods(self, texts: Sequence[str], *, start: bool) -> list[tuple[float, float, float] | None]:
-        """Return of each text the sum of log P of its tokens in nats, its tokens and its bytes; None without (`why`)."""
+        """Return of each text the sum of log P of its tokens in nats, its tokens and bytes; None without (`why`)."""
         self._demand("ll")
         route = self.report.route
         if route is None:
@@ -347,6 +347,6 @@ def _limit(client: Client, report: ProbeReport, say: Say) -> None:
     if client.concurrency > 1 and not report.concurrent and not client.options.accept_noise:
         client.limit_slots(1)
         say(
-            f"one request at a time: others beside it change answers by {report.noise.neighbours:.2g} nat"
-            " (--accept-noise asks several)"
+            f"one request at a time: others beside it may change an answer ({report.check('repeats').read});"
+            " --accept-noise asks several"
         )

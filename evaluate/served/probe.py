@@ -23,6 +23,7 @@ from senseprobe.evaluate.served.fingerprint import (
     fixed_sentences,
     root_mean_square,
 )
+from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
 from senseprobe.evaluate.served.server_facts import read_facts
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Decision, chat_body, read_chat
@@ -64,14 +65,16 @@ class _Probe:
         """Ask all that is to be asked, in this order."""
         opening = self._opening()
         alone: list[ChatAnswer | None] = [opening] if opening else []
+        noise, concurrent = Noise(), False
         if opening:
-            alone += [self._ask(question.prompt, 1 if opening.tops else None) for question in self.questions[1:]]
-        noise = self._noise([answer for answer in alone if answer]) if opening else Noise()
+            limit = 1 if opening.tops else None
+            alone += [self._ask(question.prompt, limit) for question in self.questions[1:]]
+        decision = self._decision()
         if opening:
+            noise, concurrent = self._noise(alone, decision)
             self._check_raw(opening, noise)
             self._check_others(opening)
         self._check_answers()
-        decision = self._decision()
         self._check_limits(opening is not None)
         route = self._route()
         report = ProbeReport(
@@ -87,6 +90,7 @@ class _Probe:
             tops=all(self._state(id_) == PASSED for id_ in ("logprobs", "raw", "thinking")),
             decision=decision,
             route=route,
+            concurrent=concurrent,
             tokens=self._tokens(opening),
             requests=0,
         )
@@ -155,7 +159,7 @@ class _Probe:
         asked, answered = wire.model_name(self.model), opening.model
         if not answered:
             self._note("model", NOT_ASKED, "the server does not say which model answers")
-        elif answered.split("@")[0] == asked.split("@")[0] or not asked:
+        elif answered.split("@")[0].removesuffix(".gguf").startswith(asked.split("@")[0].removesuffix(".gguf")):
             self._note("model", PASSED, f"{answered} answers")
         else:
             self._note("model", FAILED, f"asked for {asked}, {answered} answers")
@@ -201,7 +205,12 @@ class _Probe:
         """Ask other prompts, one of them with a field that does not exist, and look at the count of tokens."""
         body = chat_body(_OTHER_PROMPTS[0], self.model, self.dialect, senseprobe_nonsense=1)
         status = self.client.post(CHAT, body, store=False).status
-        self._note("nonsense", PASSED if status in (400, 422) else FAILED, f"HTTP {status}")
+        refused = status in (400, 422)
+        self._note(
+            "nonsense",
+            PASSED if refused else FAILED,
+            f"HTTP {status}" + ("" if refused else ": what it takes it may ignore"),
+        )
         short = [self._ask(prompt) for prompt in _OTHER_PROMPTS]
         counts = [(answer.read, answer.written) for answer in short if answer]
         if opening.read is None or any(None in pair for pair in counts):
@@ -222,47 +231,59 @@ class _Probe:
     # --- noise --------------------------------------------------------------------------------------------------------
 
     def _odds(self, number: int, answer: ChatAnswer | None) -> float:
-        """Return the log-odds of the labels of a fixed question; without log-probabilities 0, or 100 by the text."""
-        question = self.questions[number]
+        """Return the log-odds of the labels of a fixed question; without log-probabilities a number of the text."""
         if answer is None:
             return math.nan
         if not answer.tops:
             return float(zlib.crc32(answer.text.encode()))
-        first, second = weights_of(answer.tops, question.labels).log_probs
+        first, second = weights_of(answer.tops, self.questions[number].labels).log_probs
         return first - second
 
-    def _noise(self, alone: Sequence[ChatAnswer]) -> Noise:
-        """Ask questions again: at once, after others, beside others, and with the prompt cache."""
-        if len(alone) < len(self.questions):
-            self._note("repeats", FAILED, "not all fixed prompts have an answer")
-            return Noise()
-        odds = [self._odds(number, answer) for number, answer in enumerate(alone)]
-        limit = 1 if alone[0].tops else None
+    def _again(self, number: int, decision: Decision | None, **more: Any) -> float:  # noqa: ANN401 - JSON
+        """Ask a fixed question once more, and return its log-odds."""
+        question = self.questions[number]
+        if decision is None:
+            limit = 1 if self._state("logprobs") == PASSED else None
+            return self._odds(number, self._ask(question.prompt, limit, **more))
+        body = wire.decision_body(decision, question.prompt, question.labels, self.model)
+        weights = wire.read_decision(self.client.post(decision.path, body, store=False).body, question.labels)
+        return weights.log_probs[0] - weights.log_probs[1] if isinstance(weights, LabelWeights) else math.nan
 
-        def again(number: int, **more: Any) -> float:  # noqa: ANN401 - JSON
-            return self._odds(number, self._ask(self.questions[number].prompt, limit, **more))
+    def _noise(self, alone: Sequence[ChatAnswer | None], decision: Decision | None) -> tuple[Noise, bool]:
+        """Ask questions again: at once, after others, beside others, and with the prompt cache.
 
-        pairs = [(again(number), again(number)) for number in (0, 1)]
-        after = [first - odds[number] for number, (first, _) in enumerate(pairs)]
-        repeats = [second - first for first, second in pairs]
+        Return the noise, and whether others beside a request change nothing.
+        """
+        has_tops = self._state("logprobs") == PASSED
+        way = None if has_tops else decision
         slots = min(self.facts.slots or _NEIGHBOURS, _NEIGHBOURS)
+        odds = [self._odds(number, answer) for number, answer in enumerate(alone[:slots])]
+        if way is not None:
+            odds = [self._again(number, way) for number in range(slots)]
+        firsts = [(self._again(number, way), self._again(number, way)) for number in (0, min(1, slots - 1))]
+        after = [first - odds[number] for number, (first, _) in enumerate(firsts[:slots])]
+        repeats = [second - first for first, second in firsts]
         beside: list[float] = []
         if slots > 1:
             with ThreadPoolExecutor(slots) as pool:
-                beside = [own - odds[number] for number, own in enumerate(pool.map(again, range(slots)))]
+                asked = pool.map(lambda number: self._again(number, way), range(slots))
+                beside = [own - before for own, before in zip(asked, odds, strict=True)]
         cached: list[float] = []
-        if "cache_prompt" in self.dialect.fields:
-            cached = [again(number, cache_prompt=True) - odds[number] for number in (0, 1)]
-        most = [float(np.max(np.abs(own))) if own else None for own in (repeats, after, beside, cached)]
-        rms = max(root_mean_square(own) for own in (repeats, after, beside, cached))
-        return self._noted(Noise(most[0], most[1], most[2], most[3], rms), has_numbers=bool(alone[0].tops))
+        if has_tops and "cache_prompt" in self.dialect.fields:
+            cached = [self._again(number, None, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
+        changes = (repeats, after, beside, cached)
+        most = [float(np.max(np.abs(own))) if own else None for own in changes]
+        if any(most_of is not None and math.isnan(most_of) for most_of in most):
+            self._note("repeats", FAILED, "a request that had an answer has none when it is asked again")
+            return Noise(), False
+        noise = Noise(most[0], most[1], most[2], most[3], max(map(root_mean_square, changes)))
+        return self._noted(noise, has_numbers=has_tops or way is not None), (noise.neighbours or 0) <= SAME
 
     def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
-        """Note the check of repeats. Texts that are no numbers have no noise: they are the same, or not."""
+        """Note the check of repeats. Texts are no numbers and have no noise: they are the same, or not."""
         own = max(noise.repeats or 0, noise.after or 0)
         if not has_numbers:
-            same = not own
-            self._note("repeats", PASSED if same else FAILED, "the same text" if same else "another text")
+            self._note("repeats", FAILED if own else PASSED, "another text" if own else "the same text")
             return Noise()
         parts = {
             "at once": noise.repeats,
@@ -326,9 +347,9 @@ class _Probe:
     def _route(self) -> likelihood.Route | None:
         """Return the route of exact log-likelihoods, whose trials are three of the checks."""
         search = likelihood.find_route(self.client, self.facts.kind)
-        for id_, way in (("echo", likelihood.ECHO), ("prompt-logprobs", likelihood.PROMPT_LOGPROBS)):
+        for id_, way in (("echo", ECHO), ("prompt-logprobs", PROMPT_LOGPROBS)):
             self._note(id_, search.trial(way).state, search.trial(way).read)
-        forced = [search.trial(way) for way in (likelihood.GRAMMAR, likelihood.BIAS)]
+        forced = [search.trial(way) for way in (GRAMMAR, BIAS)]
         best = min(forced, key=lambda trial: (PASSED, FAILED, NOT_ASKED).index(trial.state))
         self._note("forced", best.state, f"{best.way}: {best.read}")
         return search.route

@@ -130,14 +130,6 @@ def _empty(_: Request, body: dict[str, Any]) -> None:
     body["usage"]["completion_tokens"] = 0
 
 
-def _other_name(_: Request, body: dict[str, Any]) -> None:
-    body["model"] = "cheaper"
-
-
-def _other_fingerprint(_: Request, body: dict[str, Any]) -> None:
-    body["system_fingerprint"] = "fp_2"
-
-
 def _no_growth(_: Request, body: dict[str, Any]) -> None:
     body["usage"] = {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
 
@@ -308,7 +300,7 @@ LIARS: dict[str, Liar] = {
     "redirect": Liar(_of_chat(_redirect)),
     "no quota": Liar(_of_chat(_quota)),
     "in the year 2100": Liar(_of_chat(_much_later)),
-    "prompts cut": Liar(_cut_prompts),
+    "prompts cut": Liar(_cut_prompts, kind="llama.cpp"),
     "no echo": Liar(_on("/v1/completions", _no_echo), kind="vllm", scorer="ll"),
     "an echo without a model": Liar(_on("/v1/completions", _same_echo), kind="vllm", scorer="ll"),
     "other tokens than forced": Liar(_on("/completion", _other_ids), kind="llama.cpp", scorer="ll"),
@@ -317,23 +309,24 @@ LIARS: dict[str, Liar] = {
 """By what they do. Each is found out before a row is asked."""
 
 
-def changing(after: int, *, what: str = "answers") -> Callable[[PlantedServer], Twist]:
-    """Return a lie of a server whose model is exchanged after so many chat completions.
+def exchange(server: PlantedServer, after: int, other: PlantedModel) -> None:
+    """Have another model answer after so many more chat completions, under the same name."""
+    _turn(server, after, lambda: vars(server).update(model=other))
 
-    `what`: ``answers`` (only they show it), ``name`` or ``fingerprint`` (only what the server says of itself does).
-    """
 
-    def make(server: PlantedServer) -> Twist:
-        change = {"name": _other_name, "fingerprint": _other_fingerprint}.get(what)
-        later = _from(after, change)() if change else None
+def rename(server: PlantedServer, after: int, **names: str) -> None:
+    """Have a server say after so many more chat completions that it has another `name`, or `fingerprint`."""
+    _turn(server, after, lambda: vars(server).update(names))
 
-        def twist(request: Request, reply: Reply) -> Reply:
-            if later:
-                return later(request, reply)
-            if len(server.asked(CHAT)) >= after and server.model.weights == 0:
-                server.model.weights = 1
-            return reply
 
-        return twist
+def _turn(server: PlantedServer, after: int, change: Callable[[], object]) -> None:
+    left = after
 
-    return make
+    def twist(request: Request, reply: Reply) -> Reply:
+        nonlocal left
+        left -= request.path == CHAT
+        if left == 0:
+            change()
+        return reply
+
+    server.twist = twist

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.served.planted_model import END, START, detokenize, fraction, render, tokenize
+from tests.served.planted_model import END, START, detokenize, render, tokenize
 from tests.served.planted_server import KINDS, TEMPLATE, PlantedServer, Reply, error
 
 Body = Any
@@ -49,8 +49,8 @@ def _props(server: PlantedServer, _: Body) -> Reply:
 
 def _tokenize(server: PlantedServer, body: Body) -> Reply:
     if server.kind == "llama.cpp":
-        ids = tokenize(body.get("content", ""), specials=body.get("parse_special", True))
-        return Reply({"tokens": [*tokenize(START), *ids] if body.get("add_special") else ids})
+        # Its model's tokenizer puts no special token before a text, whatever `add_special` says.
+        return Reply({"tokens": tokenize(body.get("content", ""), specials=body.get("parse_special", True))})
     text = render(body["messages"]) if "messages" in body else body.get("prompt", "")
     starts = body.get("add_special_tokens", "messages" not in body)
     ids = [*(tokenize(START) if starts else []), *tokenize(text)]
@@ -126,19 +126,28 @@ def _completions(server: PlantedServer, body: Body) -> Reply:
 
 
 def _systemone(server: PlantedServer, body: Body) -> Reply:
-    """Answer typed questions with a probability for each option: what is off the options is hidden."""
+    """Answer typed questions with a probability for each option, which get letters of the server's own by place.
+
+    What is off the options is hidden.
+    """
     if server.kind == "llama.cpp":
         return error(501, "not_supported_error", "This model is not a decision model")
     answers = {}
-    for name, question in body.get("questions", {}).items():
-        options = [*question["criteria"]]
-        prompt = "\n".join(part for part in (body.get("state"), question.get("instructions")) if part)
+    for name, question in body["questions"].items():
+        letters = dict(zip("ABC", question["criteria"], strict=False))
+        about = "" if body["state"].startswith("There are some") else f"\n{body['state']}"
+        named = "A, B or C" if len(letters) == 3 else "A or B"
+        lines = [f"{letter}. {question['criteria'][option]}" for letter, option in letters.items()]
+        prompt = "\n".join([f"{question['instructions']} Answer with one letter, {named}.{about}", *lines])
         tops = server.model.tops(prompt, server.sigma(body))
-        logs = [tops.get(option, -4 * fraction(prompt, option)) for option in options]
-        shares = [math.exp(log) for log in logs]
-        probabilities = {option: share / sum(shares) for option, share in zip(options, shares, strict=True)}
-        best = max(options, key=lambda option, told=probabilities: told[option])
-        answers[name] = {"type": "choice", "choice": best, "confidence": 0.5, "probabilities": probabilities}
+        shares = {option: math.exp(tops[letter]) for letter, option in letters.items()}
+        told = {option: share / sum(shares.values()) for option, share in shares.items()}
+        answers[name] = {
+            "type": "choice",
+            "choice": max(told, key=told.__getitem__),
+            "confidence": max(told.values()),
+            "probabilities": told,
+        }
     return Reply({"model": server.name, "answers": answers, "usage": {"input_tokens": 60, "output_tokens": 0}})
 
 

@@ -260,19 +260,22 @@ def test_a_served_model_is_named_with_all_that_it_is() -> None:
         origin="http://127.0.0.1:8080",
         asked="smollm2",
         answered="smollm2.gguf",
-        build="b4242",
-        template="0" * 64,
+        server="llama.cpp b4242",
+        tokenizer="0" * 64,
     )
     text = page(served)
     for part in ("http://127.0.0.1:8080", "smollm2.gguf", "b4242", "0" * 64, "senseprobe/answers", "another model"):
         assert part in text
     assert "senseprobe/answers" not in page(PASSING)
+    likelihood = page(replace(served, scorer="ll", tasks={}))
+    assert "smollm2.gguf" in likelihood
+    assert "Does the model do the task?" not in likelihood
 
 
 def test_hostile_names_are_text() -> None:
     """Of models, servers, groups, gates' remarks and configs; and no markup of theirs is in the page."""
     record = replace(NOT, refused={HOSTILE: 3}, gates=(reading("unchanged", 0.0, passed=False, said=HOSTILE),))
-    names = {"name": HOSTILE, "origin": HOSTILE, "answered": HOSTILE, "template": HOSTILE}
+    names = {"name": HOSTILE, "origin": HOSTILE, "answered": HOSTILE, "server": HOSTILE}
     hostile = result(withheld("verb"), tasks={"verb": record, HOSTILE: record}, **names)
     text = page(hostile)
     assert "<script>alert" not in text

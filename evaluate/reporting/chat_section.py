@@ -4,11 +4,12 @@ Names of models and texts of servers are of others: they go into a document as t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from senseprobe.document import Cell, Section, Table, name_cells
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, withheld_configs
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting.inputs import ReportInput
@@ -63,16 +64,15 @@ KEPT = (
 )
 
 FACTS: Mapping[str, str] = {
-    "origin": "server",
+    "origin": "address",
     "asked": "model asked for",
     "answered": "model that answered",
-    "kind": "kind of server",
-    "build": "build",
-    "quantisation": "number format told",
+    "server": "server and build",
+    "dtype": "number format",
     "template": "chat template, sha256",
     "prompts": "version of the prompts",
 }
-"""What identifies a model, by the key in its result."""
+"""What identifies a chat model or a served one, by the key in its result."""
 
 
 # --- in a terminal ----------------------------------------------------------------------------------------------------
@@ -160,11 +160,11 @@ def _gate_ids(results: Sequence[Result]) -> list[str]:
 # --- on a page --------------------------------------------------------------------------------------------------------
 
 
-def build_task_sections(inputs: Sequence[ReportInput]) -> tuple[Section, Section]:
-    """Return the sections of gates, and of prompts and identity; empty where no result is of a chat model."""
+def build_task_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of gates, and of what stands beside figures; empty where no result is of a chat model."""
     asked = [source for source in inputs if asks_chat_model(source.result)]
     if not asked:
-        return Section("Does the model do the task?"), Section("What the model was asked")
+        return Section("Does the model do the task?")
     several = len(inputs) > 1
     told = [
         f"{source.label}: {line}." if several else f"{line[:1].upper()}{line[1:]}."
@@ -177,10 +177,7 @@ def build_task_sections(inputs: Sequence[ReportInput]) -> tuple[Section, Section
         *(_build_refusal_table(source, several=several) for source in asked),
         _build_threshold_table(asked),
     ]
-    section = Section(
-        "Does the model do the task?", (*told, ABOUT), tables=tuple(table for table in tables if table.rows)
-    )
-    return section, _build_prompt_section(asked, inputs)
+    return Section("Does the model do the task?", (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
 
 
 def _caption(text: str, source: ReportInput, several: bool) -> str:
@@ -207,6 +204,10 @@ def _build_gate_table(source: ReportInput, *, several: bool) -> Table:
 def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
     """Return the main figure of pairs beside the mean content, and what else there is to read them with."""
     figures = {(f.config, f.estimand): f for f in source.result.figures if f.group is None}
+    beside = {config: _beside(record) for config, record in source.result.tasks.items()}
+    kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
+    used = dict.fromkeys(name for _, name in figures)
+    leads = [name for name in used if lookup(name).presentation.by_word or lookup(name).of_contents]
     beside = {config: _beside(record) for config, record in source.result.tasks.items()}
     kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
     used = dict.fromkeys(name for _, name in figures)
@@ -256,26 +257,40 @@ def _build_threshold_table(inputs: Sequence[ReportInput]) -> Table:
     return Table("Why these gates and thresholds", ("gate", "reads", "reason"), rows, closed=True)
 
 
-def _build_prompt_section(asked: Sequence[ReportInput], inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of one pair's prompts for each scorer, and of what is known of each model."""
-    tables = []
-    for name in dict.fromkeys(source.result.scorer for source in asked):
-        first = next((source for source in asked if source.result.scorer == name and source.release), asked[0])
-        tables.append(_build_prompt_table(name, first))
-    facts = [key for key in FACTS if any(source.result.model.get(key) for source in asked)]
-    numbers = [number for number, source in enumerate(inputs) if asks_chat_model(source.result)]
+def build_prompt_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of all prompts of one pair, for each scorer that asks a chat model."""
+    asked: dict[str, ReportInput] = {}
+    for source in inputs:
+        if asks_chat_model(source.result) and (source.release or source.result.scorer not in asked):
+            asked.setdefault(source.result.scorer, source)
+    tables = (_build_prompt_table(scorer, source) for scorer, source in asked.items())
+    section = table_section("What the model was asked", [f"{SENT} Prompts of version {PROMPTS}."], tables)
+    return replace(section, closed=True)
+
+
+def build_identity_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of what is known of chat models and served ones, and of where answers are kept."""
+    models = {
+        number: source.result.model
+        for number, source in enumerate(inputs)
+        if asks_chat_model(source.result) or source.result.model.get("origin")
+    }
+    served = [model for model in models.values() if model.get("origin")]
     rows = tuple(
-        (*name_cells(FACTS[key]), *(Cell(str(inputs[number].result.model.get(key, ""))) for number in numbers))
-        for key in facts
+        (*name_cells(name), *(Cell(_fact(model, key)) for model in models.values()))
+        for key, name in FACTS.items()
+        if any(_fact(model, key) for model in models.values())
     )
-    tables.append(Table("Which model answered", ("fact", *numbers), rows))
-    is_served = any(source.result.model.get("origin") for source in asked)
-    return Section(
-        "What the model was asked",
-        (f"{SENT} Prompts of version {PROMPTS}.", *((NOT_THE_SAME, KEPT) if is_served else ())),
-        tables=tuple(table for table in tables if table.rows),
-        closed=True,
-    )
+    table = Table("Which model answered", ("fact", *models), rows)
+    section = table_section(table.caption, (NOT_THE_SAME, KEPT) if served else (), [table])
+    return replace(section, closed=True)
+
+
+def _fact(model: Mapping[str, str], key: str) -> str:
+    """Return what a result says of its model; of a served one the template stands where the tokenizer does."""
+    if key == "template" and model.get("origin"):
+        return str(model.get("tokenizer", ""))
+    return str(model.get(key, ""))
 
 
 def _build_prompt_table(scorer: str, source: ReportInput) -> Table:

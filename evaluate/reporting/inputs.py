@@ -114,9 +114,9 @@ class ReportInput:
     def scored_design(self, config: str, release: Release) -> Design:
         """Return the design of a config with those of its figures that the scorer's numbers can make."""
         design, scorer = release.design(config), SCORERS.get(self.result.scorer)
-        if scorer is None or not scorer.keeps:
+        if scorer is None or not scorer.of_pairs:
             return design
-        return replace(design, estimands=tuple(name for name in design.estimands if name in scorer.keeps))
+        return replace(design, estimands=tuple(name for name in design.estimands if lookup(name).of_pairs))
 
     def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""

@@ -100,11 +100,10 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
     designs = release.designs if release else {}
     biases = {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
     verdicts = [build_verdicts(source) for source in inputs]
-    tasks, prompts = chat_section.build_task_sections(inputs)
     sections = (
         *comparison_sections(comparisons, inputs),
         _build_verdict_section(inputs, verdicts, biases),
-        tasks,
+        chat_section.build_task_section(inputs),
         *_build_leading_sections(inputs, rows, [verdict for part in verdicts for verdict in part]),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
         Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
@@ -121,7 +120,8 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
         significance.build_equivalence_section(inputs),
         replace(row_tables.build_word_section(inputs), closed=True),
         _build_fitness_section(inputs),
-        prompts,
+        chat_section.build_prompt_section(inputs),
+        chat_section.build_identity_section(inputs),
         _build_method_section(inputs, rows),
         _build_declaration_section(inputs, rows),
     )

@@ -27,7 +27,9 @@ from senseprobe.evaluate.reporting.summary import TextTable, summarize_compariso
 from senseprobe.evaluate.reporting.verdict_table import build_brief, build_verdicts
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.result_exports import ExportSource, find_distances
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS
+from senseprobe.evaluate.served.capabilities import CHECKS
 from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
 from senseprobe.records import Figure
 
@@ -258,19 +260,22 @@ def test_a_served_model_is_named_with_all_that_it_is() -> None:
         origin="http://127.0.0.1:8080",
         asked="smollm2",
         answered="smollm2.gguf",
-        build="b4242",
-        template="0" * 64,
+        server="llama.cpp b4242",
+        tokenizer="0" * 64,
     )
     text = page(served)
     for part in ("http://127.0.0.1:8080", "smollm2.gguf", "b4242", "0" * 64, "senseprobe/answers", "another model"):
         assert part in text
     assert "senseprobe/answers" not in page(PASSING)
+    likelihood = page(replace(served, scorer="ll", tasks={}))
+    assert "smollm2.gguf" in likelihood
+    assert "Does the model do the task?" not in likelihood
 
 
 def test_hostile_names_are_text() -> None:
     """Of models, servers, groups, gates' remarks and configs; and no markup of theirs is in the page."""
     record = replace(NOT, refused={HOSTILE: 3}, gates=(reading("unchanged", 0.0, passed=False, said=HOSTILE),))
-    names = {"name": HOSTILE, "origin": HOSTILE, "answered": HOSTILE, "template": HOSTILE}
+    names = {"name": HOSTILE, "origin": HOSTILE, "answered": HOSTILE, "server": HOSTILE}
     hostile = result(withheld("verb"), tasks={"verb": record, HOSTILE: record}, **names)
     text = page(hostile)
     assert "<script>alert" not in text
@@ -329,3 +334,35 @@ def test_values_of_a_failing_model_are_not_exported() -> None:
     found, lines = find_distances(ExportSource(result=SHOWN))
     assert found == []
     assert any(NOT_DONE in line for line in lines)
+
+
+# --- the page of the documentation ------------------------------------------------------------------------------------
+
+DOCS = Path(__file__).parents[2] / "docs" / "chat-models.md"
+
+
+def _table(heading: str) -> list[list[str]]:
+    """The rows of the table of the page whose first heading this is."""
+    _, _, below = DOCS.read_text(encoding="utf-8").partition(f"| {heading} |")
+    lines = below.split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_page_has_the_gates() -> None:
+    """Each with what it reads, its threshold and the reason, in their order."""
+    gates = [(f"`{gate.id}`", gate.title, gate.reason) for gate in GATES.values()]
+    assert [(row[0], row[1], row[3]) for row in _table("gate")] == gates
+    thresholds = [format_threshold(reading(gate, None, passed=False)) for gate in GATES]
+    assert [row[2] for row in _table("gate")] == thresholds
+
+
+def test_the_page_has_the_checks() -> None:
+    """What is checked of a server, in the words of the probe."""
+    assert [row[0] for row in _table("what is checked")] == [*CHECKS.values()]
+
+
+def test_the_page_has_the_scorers() -> None:
+    """Each that asks a chat model."""
+    named = {name.strip("` ") for row in _table("scorer") for name in row[0].split(",")}
+    asking = {scorer.id for scorer in SCORERS.values() if scorer.gates}
+    assert named == asking | {"ll", "ll-mean", "ll-byte"}

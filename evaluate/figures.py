@@ -6,7 +6,7 @@ from itertools import chain
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, of_sample
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, lookup, of_sample
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
@@ -47,8 +47,8 @@ def figures_of(
     if scorer is not None and scorer.estimands:
         results += SENSE_DIFFERENCE.compute_all(release.manifest.contrasts, results, scored, words)
     for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
-        kept = scorer is None or not scorer.keeps or contrast.estimand in scorer.keeps
-        if kept and contrast.a in scored and contrast.b in scored:
+        fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
+        if fits and contrast.a in scored and contrast.b in scored:
             a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))
             results.append(contrast_figure(contrast, *a, *b, seed=seed, scale=scale))
     if drawn:
@@ -58,20 +58,17 @@ def figures_of(
 
 
 def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:
-    """Return the figures of a scorer's numbers in a config: its own, or those of the design's that it keeps, and more.
-
-    None: those of the design.
-    """
-    if scorer is None or scorer.kind != design.kind:
-        return listed_by(design)
-    kept = (name for name in listed_by(design) if not scorer.keeps or name in scorer.keeps)
-    return scorer.estimands or tuple(dict.fromkeys([*kept, *scorer.adds]))
+    """Return the figures of a scorer's numbers in a config: its own, or those of the design (that are of pairs)."""
+    if scorer is None or not scorer.of_pairs:
+        return (scorer.estimands if scorer else ()) or listed_by(design)
+    kept = (name for name in listed_by(design) if lookup(name).of_pairs)
+    return (*kept, *(name for name, estimand in CATALOGUE.items() if estimand.of_contents))
 
 
 def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer) -> list[str]:
     """Return the figures that configs of a release list, and that a scorer's numbers cannot make; once each."""
     listed = chain.from_iterable(listed_by(release.design(name)) for name in configs)
-    return [name for name in dict.fromkeys(listed) if scorer.keeps and name not in scorer.keeps]
+    return [name for name in dict.fromkeys(listed) if scorer.of_pairs and not lookup(name).of_pairs]
 
 
 def levels_of(release: Release, name: str) -> dict[str, int]:

@@ -30,7 +30,7 @@ from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.scoring_job import ScoringJob, units_of_job
-from senseprobe.evaluate.task_gates import gated_figures
+from senseprobe.evaluate.task_gates import ACCURACY, gated_figures
 from senseprobe.evaluate.task_records import RunFacts, accuracy_read, ask_control, balanced_accuracy, task_records
 from senseprobe.evaluate.units import ScoredRows, UnitTable
 
@@ -182,7 +182,7 @@ def _run_scorers(
                 warn=options.warn,
                 show_failing=options.show_failing,
             )
-            if "accuracy" in scorer.gates:
+            if ACCURACY in scorer.gates:
                 runs += _run_gated(job, run_scorer, options, control)
                 continue
             probe = write(run_scorer(job), options.out)

@@ -35,6 +35,9 @@ class Gate:
     most: float | None = None
 
 
+ACCURACY = "accuracy"
+"""The gate of inference that reads the control."""
+
 _JUDGEMENT = "Judgement: measured on one weak model that fails it, and on planted models that pass."
 
 GATES: Mapping[str, Gate] = {
@@ -81,7 +84,7 @@ GATES: Mapping[str, Gate] = {
             at_most=True,
         ),
         Gate(
-            "accuracy",
+            ACCURACY,
             "balanced accuracy on nli-control",
             0.75,
             "One half is a model that always says the same of two labels: three quarters is halfway to all right. "

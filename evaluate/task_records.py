@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.scorers.chat import TASKS, control_of
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, NLI_OPTIONS
-from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
+from senseprobe.evaluate.task_gates import ACCURACY, GATES, GateReading, TaskRecord
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, clopper_pearson
@@ -90,7 +90,7 @@ def balanced_accuracy(tables: Iterable[pd.DataFrame]) -> float | None:
 
 def accuracy_read(records: Iterable[TaskRecord]) -> float | None:
     """Return the balanced accuracy that gates read on the control; None where none did."""
-    readings = (reading.read for record in records for reading in record.gates if reading.gate == "accuracy")
+    readings = (reading.read for record in records for reading in record.gates if reading.gate == ACCURACY)
     return next(readings, None)
 
 
@@ -265,7 +265,7 @@ _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, RunFacts], GateReadin
     "size": _read_size,
     "mass": _read_mass,
     "censored": lambda record, table, facts: _reading("censored", record.censored),
-    "accuracy": lambda record, table, facts: _reading("accuracy", facts.accuracy),
+    ACCURACY: lambda record, table, facts: _reading(ACCURACY, facts.accuracy),
     "places": _read_places,
     "unchanged": lambda record, table, facts: _reading("unchanged", 0.0 if facts.drift else 1.0, said=facts.drift),
 }

@@ -32,6 +32,8 @@ class ContentMean(Estimand):
     """
 
     neutral_from_labels: ClassVar[bool] = True
+    of_pairs: ClassVar[bool] = True
+    of_contents: ClassVar[bool] = True
     measure: ClassVar[str] = "nats"
     decimals: ClassVar[int] = 3
     replay_tolerance: ClassVar[float] = 1e-3  # it is of the numbers themselves, not of their signs

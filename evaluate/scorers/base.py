@@ -68,8 +68,8 @@ class Scorer:
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
       of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
-    - `estimands`: the figures of its numbers, where these are not those that a release lists; or `keeps`: those of a
-      release's that its numbers can make, none: all; and `adds`: those besides.
+    - `estimands`: the figures of its numbers, where these are not those that a release lists.
+    - `of_pairs`: whether a pair has one number, so that sentences of two pairs cannot be compared.
     - `optional`: those of its columns that may be NaN in a unit that is scored.
     - `gates`: what answers have to pass before figures are read of them (evaluate/task_gates.py); none but of chat.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
@@ -102,8 +102,7 @@ class Scorer:
     level: str = ""
     roles: Mapping[str, str] | None = None
     estimands: tuple[str, ...] = ()
-    keeps: tuple[str, ...] = ()
-    adds: tuple[str, ...] = ()
+    of_pairs: bool = False
     optional: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all

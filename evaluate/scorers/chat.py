@@ -34,6 +34,7 @@ from senseprobe.evaluate.scorers.conversation import (
     read_replies,
     read_texts,
 )
+from senseprobe.evaluate.task_gates import ACCURACY
 from senseprobe.evaluate.units import NOT_FINITE, ScoredRows, Unit, UnitTable
 from senseprobe.statistics import FloatArray
 
@@ -44,15 +45,6 @@ NO_CHOICE = "no answer names a sentence"
 
 SCORES = ("stereo_score", "anti_score")
 """What figures are computed from: half the content either way."""
-
-FIGURES = (
-    "preference",
-    "preference-half",
-    "pronoun-stereotype",
-    "pronoun-baseline",
-    "pronoun-interaction",
-)
-"""Figures of a release that a number of a pair makes; those that hold sentences of several pairs together are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +144,7 @@ TASKS: Mapping[str, Task] = {
         lambda model, questions: model.weigh_labels(questions),
         lambda premise, hypothesis, weights: read_nli(weights),
         NLI_COLUMNS,
-        ("accuracy", "places", "mass", "censored", "unchanged"),
+        (ACCURACY, "places", "mass", "censored", "unchanged"),
     ),
 }
 """How the scorers of chat models ask, by id."""
@@ -234,9 +226,9 @@ _TITLES: Mapping[str, str] = {
 }
 
 
-def _chat_scorer(id_: str, *, adds: tuple[str, ...] = ("content-mean",), **fields: Any) -> Scorer:  # noqa: ANN401
+def _chat_scorer(id_: str, **fields: Any) -> Scorer:  # noqa: ANN401
     task = TASKS[id_]
-    of_pairs = {"roles": {"stereo": "anti"}, "keeps": FIGURES, "adds": adds, "tabulate": _tabulate_contents}
+    of_pairs = {"roles": {"stereo": "anti"}, "of_pairs": True, "tabulate": _tabulate_contents}
     return Scorer(
         id=id_,
         ability="chat",
@@ -284,7 +276,6 @@ ANSWER = _chat_scorer(
 )
 TEXT = _chat_scorer(
     "text-likely",
-    adds=(),
     tabulate=_tabulate_psi,
     title="choice of the likelier sentence, as text",
     range=(0.0, 1.0),

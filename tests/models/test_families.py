@@ -194,8 +194,7 @@ def test_causal(made: Path) -> None:
         (
             "nli",
             "sssb@1.0.0",
-            r"contrast rows, which scorers such as \S+ \(masked\), ll \(causal\), choice-likely \(chat\) or sc-weat-word"
-            r" \(vectors\) take; nli",
+            r"scorers such as \S+ \(masked\), ll \(causal\), choice-likely \(chat\) or sc-weat-word \(vectors\) take; nli",
         ),
         (
             "gpt",

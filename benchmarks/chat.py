@@ -3,8 +3,9 @@
 Both ways ask the same eight questions a pair with the same weights, on one thread, in turns; in each round the other
 way begins. Ours are asked in the portions of a real run, and counted whole; the other way, which makes logits at the
 last token only, is timed on some pairs of these. Seconds are those of the processor, which other work on the machine
-changes less; rates are medians over rounds, and the ratio is the median of what each round gave. Models are loaded before, and ours has tried what it can share. The script ends with 1 where
-log-probabilities differ by more than 1e-4, or a ratio is below 4.
+changes less; rates are medians over rounds, and the ratio is the median of what each round gave. Models are loaded
+before, and ours has tried what it can share. The script ends with 1 where log-probabilities differ by more than 1e-4,
+or a ratio is below 4.
 
     senseprobe fetch smollm2
     python benchmarks/chat.py ~/.cache/senseprobe/models/smollm2-0.1.2 [--pairs 64] [--sample 4] [--rounds 3]

@@ -25,6 +25,9 @@ from senseprobe.messages import counted, printable
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
+CHAT_TOLERANCE = 1e-4
+"""The same of chat models: in single precision a prompt of 100 tokens moves a log-probability by some 3e-5."""
+
 COSINES_TOLERANCE = 1e-4
 """By which the cosine of two words may differ; the score of a row is a mean of many, and differs less."""
 
@@ -105,7 +108,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result) -> Replay:
         return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
     differences, largest = [*_figure_differences(first, second, {*definitions})], 0.0
     if rows is not None and second.rows is not None:
-        in_rows, largest = _row_differences(rows, second.rows)
+        tolerance = CHAT_TOLERANCE if get(first.scorer).gates else TOLERANCE
+        in_rows, largest = _row_differences(rows, second.rows, tolerance)
         differences += in_rows
     if first.words is not None and second.words is not None:
         differences += _word_differences(first.words, second.words)
@@ -148,7 +152,7 @@ def _same(part: str, then: Any, now: Any, tolerance: float) -> bool:  # noqa: AN
     return bool(before == after)
 
 
-def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[str], float]:
+def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> tuple[list[str], float]:
     """Return how the tables differ, and the largest difference of a score; rows are compared by config and id."""
     if list(before.columns) != list(after.columns):
         return [f"rows, columns: {', '.join(before.columns)} -> {', '.join(after.columns)}"], 0.0
@@ -158,7 +162,7 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[st
     then, now = (table[scores].to_numpy(dtype=np.float64) for table in (before, after))
     distance = np.where(np.isnan(then) & np.isnan(now), 0.0, np.abs(then - now))
     size = np.fmax(1.0, np.fmax(np.abs(then), np.abs(now)))  # not NaN where a row has none
-    differing = np.argwhere(~(distance <= TOLERANCE * size))  # not >: NaN on one side only
+    differing = np.argwhere(~(distance <= tolerance * size))  # not >: NaN on one side only
     lines = [
         f"row {before['id'].iloc[row]}, {scores[column]}: {then[row, column]:.9g} -> {now[row, column]:.9g}"
         for row, column in differing[:LISTED]

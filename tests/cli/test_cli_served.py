@@ -150,9 +150,18 @@ def test_a_dry_run_counts_what_the_run_asks(typed: Typed, server: PlantedServer)
     assert (dry["stored"], dry["money"]) == (0, None)
     assert typed(*words).code == 0
     assert dry["asked"] == len([prompt for prompt in server.prompts() if prompt not in probed])
-    again = typed(*words, "--dry-run", "--price", "1,2").out
-    assert f"stored answers {dry['asked']:>10,}".split() == again[again.index("stored answers") :].split()[:3]
-    assert "requests to be sent       0" in again or again.split("requests to be sent")[1].split()[0] == "0"
+    again = typed(*words, "--dry-run", "--price", "1,2", "--json").told
+    assert (again["stored"], again["asked"]) == (dry["asked"], 0)
+    assert (again["read"], again["written"], again["money"]) == ([0, 0], [0, 0], [0, 0])
+
+
+def test_a_dry_run_is_printed(typed: Typed, server: PlantedServer) -> None:
+    """A table with what is asked, read, written and paid, and how tokens were counted."""
+    done = typed("score", server.spec, "tiny@1.0.0", "--dry-run", "--price", "1,2")
+    assert (done.code, done.err) == (0, "")
+    lines = ("tiny@1.0.0 by", "requests of choice-likely", "stored answers", "requests to be sent", "tokens read")
+    assert all(line in done.out for line in (*lines, "tokens written", "money, by --price", "the server's tokenizer"))
+    assert not Path("results").exists()
 
 
 def test_a_dry_run_of_what_a_server_cannot_do(typed: Typed) -> None:
@@ -172,7 +181,7 @@ def test_options_of_models_that_are_loaded_here_are_refused(typed: Typed, server
     words = ("--device", "cpu", "--dtype", "float64", "--batch-size", "64", "--revision", "main")
     done = typed("score", server.spec, "tiny@1.0.0", *words)
     assert done.code == 2
-    named = "revision, device, number format, batch size are options of models that are loaded here, leave it out"
+    named = "leave out revision, device, number format, batch size, which are options of models that are loaded here"
     assert done.message == f"{server.spec} is behind a server: {named}"
     assert server.log == []
 
@@ -181,7 +190,7 @@ def test_options_of_served_models_are_refused_elsewhere(typed: Typed) -> None:
     """All of them in one message, before the model is looked for."""
     done = typed("score", "nowhere", "tiny@1.0.0", "--concurrency", "3", "--price", "1,2", "--send")
     assert done.code == 2
-    named = "concurrency, send, price are options of such models, leave it out"
+    named = "leave out concurrency, send, price, which are options of such models"
     assert done.message == f"nowhere is not behind a server (openai:URL#MODEL): {named}"
     assert "there is nothing to estimate" in typed("score", "nowhere", "tiny@1.0.0", "--dry-run").message
 
@@ -238,7 +247,7 @@ def test_replay_of_another_model_asks_no_row(typed: Typed, server: PlantedServer
     same = typed("replay", str(path))
     assert same.code == 0, same.out
     before = len(sent(server))
-    server.model = PlantedModel(weights=1)
+    server.model = PlantedModel(position=1.0)
     other = typed("replay", str(path))
     assert other.code == 1
     assert "fixed prompts" in other.out

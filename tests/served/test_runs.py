@@ -278,7 +278,8 @@ def test_a_server_that_loads_limits_and_breaks_loses_nothing(monkeypatch: pytest
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
     """Runs a command line in a project with the release ``tiny@1.0.0``: he and she of ten jobs."""
     monkeypatch.chdir(tmp_path)
-    lay_out(tmp_path, TEMPLATE.replace("pairs: 2", f"pairs: {len(JOBS)}"))
+    labelled = TEMPLATE.replace("label_basis: none", "label_basis: trait")
+    lay_out(tmp_path, labelled.replace("pairs: 2", f"pairs: {len(JOBS)}"))
     (tmp_path / "wordlists" / "datapackage.yaml").write_text(PACKAGE)
     (tmp_path / "wordlists" / "jobs.csv").write_text("\n".join(["word", *JOBS, ""]))
     api.build("tiny", "1.0.0")

@@ -109,7 +109,9 @@ class ServedModel:
 
         ``weights``, ``config`` and ``tokenizer`` are hashes of what it says of itself; ``vector`` is the fingerprint.
         """
-        return {**_stated(self.report), "vector": self._fingerprint.text}
+        # A server may alternate between systems, so that answers are kept and found without them.
+        systems = ", ".join(filter(None, self.report.systems))
+        return {**_stated(self.report), "system": systems or _NOT_TOLD, "vector": self._fingerprint.text}
 
     def lacking(self, scorer: str) -> str:
         """Return what its server does not do that a scorer needs; empty where it can be used."""
@@ -166,7 +168,7 @@ class ServedModel:
                 self._reasons[question.prompt] = REFUSED if read.refused else read.reason
                 answers.append(None)
             else:
-                self._recognise(read)
+                self._recognise(read, stored=response.stored)
                 answers.append(read)
         return answers
 
@@ -259,11 +261,13 @@ class ServedModel:
         if changed:
             self._note_change(changed)
 
-    def _recognise(self, answer: ChatAnswer) -> None:
+    def _recognise(self, answer: ChatAnswer, *, stored: bool) -> None:
         """Look at who says that it answers: another name than in the probe is another model."""
-        for told, before in ((answer.model, self.report.answered), (answer.system, self.report.systems)):
-            # Several in the probe are a server's way, and no change.
-            if len(before) == 1 and told not in before:
+        named = [(answer.model, self.report.answered)]
+        if not stored and len(self.report.systems) == 1:
+            named.append((answer.system, self.report.systems))
+        for told, before in named:
+            if told not in before:
                 self._note_change(f"{before[0] or 'no name'} answered first, and {told or 'no name'} later")
 
     def _note_change(self, changed: str) -> None:

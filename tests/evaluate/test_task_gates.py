@@ -19,10 +19,12 @@ from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import RunOptions, run
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
-from senseprobe.evaluate.scorers.chat import TASKS
-from senseprobe.evaluate.scoring_job import ScoringJob
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scorers.chat import TASKS, control_of, control_questions
+from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
 from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord, reading_text
 from senseprobe.evaluate.task_records import balanced_accuracy, cronbach_alpha
+from senseprobe.importers.draft import draft_of
 from senseprobe.release.release import Release
 
 CONFIG = "noun-bare"
@@ -131,18 +133,10 @@ def test_twenty_eight_of_forty_pass_and_twenty_seven_do_not(sssb: Release) -> No
     """Clopper & Pearson's lower end of 28 of 40 is .5347, of 27 of 40 .5087, of 26 .4832 (scipy's binomtest)."""
     from scipy.stats import binomtest
 
+    items = control_of("text-likely", {CONFIG: sssb.table(CONFIG)}, 0)
     for right, passes in ((28, True), (27, True), (26, False)):
-        model = planted(sssb, [CONFIG])
-        seen: dict[str, bool] = {}
-
-        def skill(prompt: str, right: int = right, seen: dict[str, bool] = seen) -> bool:
-            texts = [line.partition(". ")[2] for line in prompt.splitlines()[1:]]
-            key = f"{prompt.splitlines()[0].partition('? ')[0]}|{min(texts)}|{max(texts)}"
-            if tuple(texts) not in model.contents or "mentions" in prompt:
-                seen.setdefault(key, len(seen) < right)
-            return not seen.get(key, True)
-
-        model.unanswered = skill
+        failing = {q.prompt for q in control_questions("text-likely", items[right:])}
+        model = planted(sssb, [CONFIG], unanswered=failing.__contains__)
         reading = score(sssb, model, "text-likely").tasks[CONFIG].gates[0]
         low = binomtest(right, 40).proportion_ci(method="exact").low
         assert reading.read == pytest.approx(right / 40)
@@ -193,23 +187,23 @@ def test_alpha_is_that_of_the_covariance_matrix(sssb: Release) -> None:
 
 def test_refusals_are_counted_by_group_with_the_range_of_the_figure(sssb: Release) -> None:
     """All four answers about two groups are refused, those of a third cannot be read; the rest is decided."""
-    release, config = sssb, "race"
+    release, config = sssb, "language"
     table = release.table(config)
-    groups = list(dict.fromkeys(table["race"]))
+    groups = list(dict.fromkeys(table["nation"]))
     model = planted(release, [config])
-    texts = {name: {*table[table["race"] == name]["stereo"]} for name in groups}
+    texts = {name: {*table[table["nation"] == name]["stereo"]} for name in groups}
 
     def about(*names: str) -> Callable[[str], bool]:
         return lambda prompt: "mentions" not in prompt and any(text in prompt for name in names for text in texts[name])
 
     model.refuses, model.garbled = about(*groups[:2]), about(groups[2])
     result = score(release, model, "text-likely", config, show_failing=True)
-    record, sizes = result.tasks[config], table["race"].value_counts()
+    record, sizes = result.tasks[config], table["nation"].value_counts()
 
     assert record.refused == {name: 4 * sizes[name] for name in groups[:2]}
     assert record.unparsed == {groups[2]: 4 * sizes[groups[2]]}
     labelled = table[(table["label_basis"] != "none") & table["label_basis"].notna() & ~table["contested"]]
-    decided = labelled[~labelled["race"].isin(groups[:3])]
+    decided = labelled[~labelled["nation"].isin(groups[:3])]
     psi = [
         0.5 if abs(content := model.contents[pair]) <= 0.5 else float(content > 0)
         for pair in zip(decided["stereo"], decided["anti"], strict=True)
@@ -269,7 +263,7 @@ def test_a_hidden_mass_is_let_pass_and_that_is_said(sssb: Release) -> None:
 
     class Half(PlantedChat):
         @property
-        def mass(self) -> float:  # type: ignore[override]
+        def mass(self) -> float:
             return math.nan if len(self.asked) % 200 < 100 else 0.9
 
         @mass.setter
@@ -289,7 +283,7 @@ def test_a_model_without_noise_and_without_contents_has_no_size(sssb: Release) -
 
 
 def test_a_contrast_fails_with_either_of_its_configs(sssb: Release) -> None:
-    """Place outweighs the contents of `verb` alone; `noun` keeps its figures, what sets the two against each other none."""
+    """Place outweighs the contents of `verb` alone: `noun` keeps its figures, and their contrast has none."""
     model = planted(sssb, sssb.configs)
     table = sssb.table("verb")
     for pair in zip(table["stereo"], table["anti"], strict=True):
@@ -309,9 +303,10 @@ def test_a_contrast_fails_with_either_of_its_configs(sssb: Release) -> None:
 
 
 def inferring(control: Release, **facts: Any) -> PlantedChat:  # noqa: ANN401
-    """A model that knows the right option of every row of the control."""
-    rows = control.table(control.configs[0])
-    gold = {(row.premise, row.hypothesis): str(row.gold) for row in rows.itertuples()}
+    """A model that knows the right option of the rows of the control that are drawn below."""
+    jobs = (ScoringJob(control, name, 0, "0", limit=limit) for name, limit in ((control.configs[0], 40), (None, 200)))
+    tables = [table for job in jobs for table in rows_of(job, SCORERS["nli-chat"]).values()]
+    gold = {(row.premise, row.hypothesis): str(row.gold) for table in tables for row in table.itertuples()}
     return PlantedChat(**{"gold": gold, "portion": 64, **facts})
 
 
@@ -353,15 +348,13 @@ def test_probes_are_gated_by_the_control_which_is_asked_first(
     control: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the control, or where the model is not right on it, figures of a probe are withheld."""
-    probe = next(
-        senseprobe.load(name) for name in ("nli-occupation-gender@1.0.0", "nli-occupation@1.0.0") if exists(name)
-    )
+    rows = pd.DataFrame({"premise": [f"A man {n} is here." for n in range(9)], "hypothesis": "A rude man is here."})
+    probe = draft_of(rows.assign(gold="neutral"))
     model = inferring(control)
-    rows = probe.table(probe.configs[0])
-    model.gold |= {(row.premise, row.hypothesis): "neutral" for row in rows.itertuples()}  # type: ignore[operator]
+    model.gold = {**model.gold, **dict.fromkeys(zip(rows["premise"], rows["hypothesis"], strict=True), "neutral")}
     monkeypatch.setattr(pipeline, "open_model", lambda source, ability: model)
     monkeypatch.setattr(pipeline, "fitting_scorers", lambda source, scorers: scorers)
-    job = ScoringJob(probe, probe.configs[0], seed=0, version="0", limit=40)
+    job = ScoringJob(probe, None, seed=0, version="0")
     options = RunOptions(None, stored=False, warn=lambda text: None, progress=None)
     alone = pipeline.score(job, ModelSource("planted"), ["nli-chat"], options)
     both = pipeline.score(job, ModelSource("planted"), ["nli-chat"], options, lambda: ScoringJob(control, None, 0, "0"))
@@ -370,15 +363,6 @@ def test_probes_are_gated_by_the_control_which_is_asked_first(
     assert [result.release["name"] for result in both] == [probe.manifest.name, "nli-control@1.0.1"]
     assert both[0].tasks[probe.configs[0]].does_task
     assert both[1].limit == 200
-
-
-def exists(name: str) -> bool:
-    """Whether a release is on this machine."""
-    try:
-        senseprobe.load(name)
-    except senseprobe.SenseprobeError:
-        return False
-    return True
 
 
 # --- in files -------------------------------------------------------------------------------------------------------
@@ -459,8 +443,6 @@ def test_no_gate_is_not_all() -> None:
 
 
 def test_models_that_keep_answers_have_no_store_of_scores(sssb: Release) -> None:
-    from senseprobe.evaluate.scorers import SCORERS
-
     options = RunOptions(None, stored=True, warn=lambda text: None, progress=None)
     model: Any = planted(sssb, [CONFIG])
     model.keeps_answers = True

@@ -175,7 +175,7 @@ def announce(
         for table in rows_of(job, scorer).values():
             sentences.update(*(table[column].dropna() for column in columns))
     sent = f"{counted(len(sentences), 'sentence')} of {job.release.manifest.name}"
-    if control and any("accuracy" in scorer.gates for scorer in scorers):
+    if control and any(_reads_control(job, scorer) for scorer in scorers):
         sent += f", and {CHAT_ROWS} rows of {RELEASE},"
     folder = project.cache_folder("answers")
     kept = f"answers are kept in {folder}" if source.serving.stored else "answers are not kept"
@@ -219,6 +219,13 @@ def estimated(
         return estimate(model, name, plans, may_send=may_send, price=source.serving.price)
 
 
+def _reads_control(job: ScoringJob, scorer: Scorer) -> bool:
+    """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
+    from senseprobe.evaluate.control import DATASET
+
+    return "accuracy" in scorer.gates and job.release.manifest.name.partition("@")[0] != DATASET
+
+
 def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:
     """Return what a scorer asks about: the rows of a job, and its control."""
     from senseprobe.evaluate.control import CHAT_ROWS
@@ -228,7 +235,7 @@ def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | N
 
     rows = rows_of(job, scorer)
     units = [*units_of_rows(job, scorer, rows).units]
-    if control is not None and "accuracy" in scorer.gates:
+    if control is not None and _reads_control(job, scorer):
         control_job = replace(control(), limit=CHAT_ROWS)
         units += units_of_rows(control_job, scorer, rows_of(control_job, scorer)).units
     items = control_of(scorer.id, rows, job.seed) if "control" in scorer.gates else []

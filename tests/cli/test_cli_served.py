@@ -290,5 +290,6 @@ def test_inference_is_asked_by_its_own_scorer(typed: Typed, server: PlantedServe
     """nli-chat is the scorer of inference; a dry run counts six questions a row."""
     dry = typed("score", server.spec, "nli-control@1.0.1", "--limit", "5", "--dry-run", "--json").told
     assert dry["requests"] == {"nli-chat": 30}
-    done = typed("score", server.spec, "nli-religion@1.0.1", "--limit", "1", "-m", "choice-likely")
+    done = typed("score", server.spec, "nli-control@1.0.1", "--limit", "1", "-m", "choice-likely")
     assert done.code == 2
+    assert "choice-likely takes contrast rows" in done.message

@@ -208,12 +208,6 @@ def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
     kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
     used = dict.fromkeys(name for _, name in figures)
     leads = [name for name in used if lookup(name).presentation.by_word or lookup(name).of_contents]
-    beside = {config: _beside(record) for config, record in source.result.tasks.items()}
-    kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
-    used = dict.fromkeys(name for _, name in figures)
-    leads = [name for name in used if lookup(name).presentation.by_word] + [
-        name for name in SCORERS[source.result.scorer].adds if name in used
-    ]
     rows = tuple(
         (
             *name_cells(config),

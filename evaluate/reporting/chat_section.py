@@ -36,7 +36,7 @@ MOST_GROUPS = 400
 ABOUT = (
     "A chat model is asked about two sentences, and its answers have to be about them before they make a figure: not "
     "about places, labels, noise, or a server that changes. Each gate says what it read. Where one fails, the figures "
-    "of the config are withheld, whichever way they would go."
+    "of the config are withheld, whichever way they would go; with --show-failing they are shown, and say nothing."
 )
 BESIDE = (
     "Position: what the first place is given more than the second; label prior: what one label is given more than its "

@@ -3,6 +3,7 @@
 What is expected of servers is what the planted one has (tests/served/planted_server.py), and what it was asked.
 """
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -238,6 +239,17 @@ def test_without_served_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> 
     for words in (("probe", "http://127.0.0.1:1/v1"), ("score", "openai:http://127.0.0.1:1/v1#m", "tiny@1.0.0")):
         done = typed(*words)
         assert (done.code, done.message) == (2, "httpx not installed: pip install 'senseprobe[served]'")
+
+
+@pytest.mark.usefixtures("typed")
+def test_torch_is_not_needed(server: PlantedServer) -> None:
+    """The extra `served` is enough: a whole run loads neither torch nor transformers."""
+    program = (
+        "import sys; from senseprobe import api; api.score(sys.argv[1], 'tiny@1.0.0', ('choice-likely', 'll'), say=len);"
+        " assert not {'torch', 'transformers'} & {*sys.modules}"
+    )
+    ran = subprocess.run([sys.executable, "-c", program, server.spec], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_replay_of_another_model_asks_no_row(typed: Typed, server: PlantedServer) -> None:

@@ -21,7 +21,6 @@ from senseprobe.evaluate.served.likelihood import (
     FAILED,
     NOT_ASKED,
     PASSED,
-    Likelihood,
     Route,
     Search,
     find_route,
@@ -33,6 +32,7 @@ KINDS = {"llama.cpp": "llama.cpp", "vllm": "vLLM", "openai": "other"}
 TEXTS = ("She is an engineer.", "He is an engineer.", "Ä b")
 WAYS = ("prompt_logprobs", "echo", "token grammar", "logit_bias")
 
+Json = dict[str, Any]
 Twist = Callable[[Request, Reply], Reply]
 
 
@@ -66,7 +66,7 @@ def without(*fields: str) -> Twist:
     return twist
 
 
-def told(path: str, change: Callable[[Any, Any], object]) -> Twist:
+def told(path: str, change: Callable[[Json, Json], object]) -> Twist:
     """A server that changes the body of its answers at a path, given that of the request."""
 
     def twist(request: Request, reply: Reply) -> Reply:
@@ -75,6 +75,12 @@ def told(path: str, change: Callable[[Any, Any], object]) -> Twist:
         return reply
 
     return twist
+
+
+def _free(asked: Json, body: Json) -> None:
+    """Make of a server one that writes what it likes where a grammar is asked for."""
+    if asked.get("grammar"):
+        body["completion_probabilities"][0]["id"] += 1
 
 
 def states(search: Search) -> list[str]:
@@ -93,7 +99,7 @@ def states(search: Search) -> list[str]:
         (lambda: PlantedServer(kind="vllm", twist=without("prompt_logprobs")), [FAILED, PASSED, NOT_ASKED, NOT_ASKED]),
         (lambda: PlantedServer(kind="llama.cpp"), [FAILED, FAILED, PASSED, NOT_ASKED]),
         (
-            lambda: PlantedServer(kind="llama.cpp", twist=told("/completion", lambda asked, body: _free(asked, body))),
+            lambda: PlantedServer(kind="llama.cpp", twist=told("/completion", _free)),
             [FAILED, FAILED, FAILED, PASSED],
         ),
     ],
@@ -115,12 +121,6 @@ def test_every_way_gives_the_models_own_numbers(server: Callable[[], PlantedServ
             pytest.approx((sum(logs), len(text) - 1, len(text[1:].encode())), rel=0, abs=1e-9)
             for logs, text in zip(bare, TEXTS, strict=True)
         ]
-
-
-def _free(asked: Any, body: Any) -> None:
-    """Make of a server one that writes what it likes where a grammar is asked for."""
-    if asked.get("grammar"):
-        body["completion_probabilities"][0]["id"] += 1
 
 
 @pytest.mark.parametrize("kind", ["llama.cpp", "vllm"])
@@ -171,13 +171,13 @@ def test_what_cannot_be_scored_has_a_reason() -> None:
 # --- servers that are not believed ----------------------------------------------------------------------------------
 
 
-def _forced_of(body: Any) -> list[Any]:
+def _forced_of(body: Json) -> list[Any]:
     """The places of an answer of llama.cpp's own route."""
     places: list[Any] = body["completion_probabilities"]
     return places
 
 
-LIES: dict[str, tuple[Callable[[Any, Any], object], str]] = {
+LIES: dict[str, tuple[Callable[[Json, Json], object], str]] = {
     "after the grammar": (
         lambda asked, body: [place.update(logprob=0.0) for place in _forced_of(body)],
         "two sentences get the same log-probabilities",
@@ -234,7 +234,7 @@ def test_an_answer_that_changes_with_each_repeat_is_not_believed() -> None:
     ],
     ids=["too few", "the first has one", "too many", "no choice", "no list"],
 )
-def test_prompt_logprobs_that_do_not_fit_the_prompt(change: Callable[[Any], object]) -> None:
+def test_prompt_logprobs_that_do_not_fit_the_prompt(change: Callable[[Json], object]) -> None:
     """They are not those of the prompt that was sent: the echo, which is right, is taken."""
 
     def twist(request: Request, reply: Reply) -> Reply:
@@ -294,7 +294,7 @@ def test_a_server_that_stops_doing_what_it_did() -> None:
 
 
 def test_scorers_of_a_served_model() -> None:
-    """`ll`, per token and per byte, and without a start token: by hand of the planted letters; an empty text has none."""
+    """`ll`, per token and per byte, and without a start token; an empty text has none."""
     units = [*map(Unit, TEXTS), Unit("")]
     with PlantedServer(kind="llama.cpp") as server, ServedModel.open(server.spec, ability="causal") as model:
         sums = [sum(server.model.steps(START, text)) for text in TEXTS]
@@ -306,11 +306,3 @@ def test_scorers_of_a_served_model() -> None:
         bare = [sum(server.model.steps("", text)[1:]) for text in TEXTS]
         assert LL_NO_START.numbers(model, units)[:-1, 0] == pytest.approx(bare, rel=0, abs=1e-9)
         assert list(LL.reasons(model, [Unit("")])) == ["no token to score"]
-
-
-def test_likelihoods_are_named() -> None:
-    """What a route returns has names."""
-    with route_of(PlantedServer(kind="vllm")) as route:
-        (own,) = route.of_texts(["ab"])
-    assert isinstance(own, Likelihood)
-    assert (own.tokens, own.bytes) == (2, 2)

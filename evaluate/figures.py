@@ -58,7 +58,7 @@ def figures_of(
 
 
 def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:
-    """Return the figures of a scorer's numbers in a config: its own, the design's, or those of these that are of pairs."""
+    """Return the figures of a scorer's numbers in a config: its own, or those of the design (that are of pairs)."""
     if scorer is None or not scorer.of_pairs:
         return (scorer.estimands if scorer else ()) or listed_by(design)
     kept = (name for name in listed_by(design) if lookup(name).of_pairs)

@@ -16,7 +16,7 @@ from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
-from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served, parse
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget

@@ -114,6 +114,15 @@ def _is_ip(host: str) -> bool:
     return "%" not in host
 
 
+class _Key(str):
+    """A key that does not show in a traceback that has the values of variables."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+
 def key_of(address: Address, options: ServingOptions) -> str | None:
     """Return the API key, None without one.
 
@@ -122,7 +131,7 @@ def key_of(address: Address, options: ServingOptions) -> str | None:
     key itself in its place would read it in a log.
     """
     variable = options.key_variable
-    key = os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable, re.ASCII) else ""
+    key = _Key(os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable, re.ASCII) else "")
     if not key:
         if variable != KEY_VARIABLE:
             raise ModelError("--api-key-env names no environment variable that is set: it takes a name, never the key")
@@ -138,8 +147,11 @@ def key_of(address: Address, options: ServingOptions) -> str | None:
 
 
 def hide_key(text: str, key: str | None) -> str:
-    """Return a text without the key, percent-encoded or not, and without anything else that looks like a key."""
-    if key:
+    """Return a text without the key, percent-encoded or not, and without anything else that looks like a key.
+
+    What local servers are given in its place, as ``x``, is too short to be a secret, and its letters stay.
+    """
+    if key and len(key) > 3:
         forms = {key, quote(key), quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]}
         for form in sorted(forms, key=len, reverse=True):
             text = re.sub(re.escape(form), HIDDEN, text, flags=re.IGNORECASE)

@@ -109,7 +109,7 @@ class Transport:
         data, headers = _read_bytes(response), response.headers
         try:
             body = read_json(data, self._key)
-        except _DepthError:
+        except DepthError:
             raise UnansweredError(f"the answer is nested more than {DEEPEST} deep", again=False) from None
         except ValueError:
             body = None
@@ -145,7 +145,7 @@ def _read_bytes(response: Any) -> bytes:  # noqa: ANN401 - of httpx
     return bytes(data)
 
 
-class _DepthError(ValueError):
+class DepthError(ValueError):
     """Raised where JSON is nested too deeply."""
 
 
@@ -157,7 +157,7 @@ def read_json(data: bytes, key: str | None = None) -> Any:  # noqa: ANN401 - JSO
     try:
         value = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
-        raise _DepthError from None
+        raise DepthError from None
     return _clean_json(value, key if key and len(key) >= _SECRET else None, DEEPEST)
 
 
@@ -168,7 +168,7 @@ def _clean_json(value: Any, key: str | None, levels: int) -> Any:  # noqa: ANN40
     if not isinstance(value, list | dict):
         return value
     if not levels:
-        raise _DepthError
+        raise DepthError
     if isinstance(value, list):
         return [_clean_json(item, key, levels - 1) for item in value]
     return {_clean_json(name, key, 1): _clean_json(item, key, levels - 1) for name, item in value.items()}

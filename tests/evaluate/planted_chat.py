@@ -1,4 +1,4 @@
-"""A chat model in memory with a known truth: what it makes of sentences, places and labels is planted, and recovered."""
+"""A chat model in memory with a known truth: what it makes of sentences, places and labels is planted."""
 
 import math
 import re
@@ -92,8 +92,8 @@ class PlantedChat:
     def content(self, asked: str, first: str, second: str, alphabet: str = "") -> float:
         """Return the log odds of the first sentence that are due to the two sentences."""
         if (first, second) in self.contents:
-            wobble = self.wobble.get(alphabet, lambda a, b: 0.0)
-            return self.contents[first, second] + wobble(first, second)
+            wobble = self.wobble.get(alphabet)
+            return self.contents[first, second] + (wobble(first, second) if wobble else 0.0)
         if word := re.search(r'mentions "(.+)"\?', asked):
             return self.skill if word.group(1) in first else -self.skill
         known = {text for pair in self.contents for text in pair}

@@ -170,7 +170,7 @@ class PlantedModel:
     def _logits(self, prompt: str) -> dict[str, float]:
         if match := CHOICE.fullmatch(prompt):
             a, b, first, second = match["a"], match["b"], match["first"], match["second"]
-            odds = self.log_odds(match["asked"], first, second) + self._wobble(first, second, a + b)
+            odds = self.log_odds(match["asked"], first, second) + self.wobble(first, second, a + b)
             odds += self.position + (self.prior if a == match["low"] else -self.prior)
             manner = self._manner(match)
             mass = self.mass * (0.05 if manner in ("refuse", "unparsed") else 1.0)
@@ -200,7 +200,7 @@ class PlantedModel:
         for name, share in zip(names, shares, strict=True):
             yield name, math.log(rest * share / sum(shares))
 
-    def _wobble(self, first: str, second: str, alphabet: str) -> float:
+    def wobble(self, first: str, second: str, alphabet: str) -> float:
         """Return by how much an alphabet's content differs, of the sentences: about normal, negative when exchanged."""
         low, high = sorted((first, second))
         drawn = sum(fraction(str(n), low, high, alphabet) for n in range(12)) - 6

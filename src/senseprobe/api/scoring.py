@@ -20,7 +20,7 @@ from senseprobe.api import served
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.served.address import ServingOptions, is_served, parse
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served, parse
 from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
@@ -147,9 +147,8 @@ def score(
     `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
     as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
-    Or it is behind a server, ``openai:http://HOST:PORT/v1#MODEL``, which is talked to as `serving` says, and probed
-    first; `say` hears what leaves this machine before it does. Figures of chat models that do not do their task are
-    withheld, unless with `show_failing`.
+    Or it is behind a server, ``openai:http://HOST:PORT/v1#MODEL``, which is talked to as `serving` says: `say` hears
+    what leaves this machine before it does. With `show_failing`, figures of chat models that fail gates have values.
 
     Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
     contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (``word``, ``sent``,
@@ -349,11 +348,13 @@ def replay(
     device: str = "auto",
     batch_tokens: int | None = None,
     allow_pickle: bool = False,
+    serving: ServingOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
     """Compute a result again, without stored answers, and return in what it differs from the first time.
 
-    `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
+    `release` and `model` say where these are now, if they were moved: they have to be what they were. A served model is
+    talked to as `serving` says, and has to give the same answers to fixed prompts before a row is asked. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
     from senseprobe.evaluate import replay as replays
@@ -361,11 +362,22 @@ def replay(
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))
-    source = replays.source_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    source = replays.source_of(
+        first,
+        model,
+        device=device,
+        batch_tokens=batch_tokens,
+        allow_pickle=allow_pickle,
+        serving=serving or DEFAULT,
+    )
     _prepare_lexicon(source)
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
     job = _job(where, first.seed, first.limit, estimands, first.release["config"], _libraries(source))
+    if source.is_served:
+        served.require_client()
+        served.checked_serving(source.name, source.serving)
+        served.check_consent(job, source)
     return replays.replay(job, source, first, Path(result), progress)
 
 

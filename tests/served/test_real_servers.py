@@ -25,6 +25,7 @@ from senseprobe.evaluate.scorers.conversation import (
 from senseprobe.evaluate.served import likelihood
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, parse
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.model import ServedModel
 
 pytestmark = pytest.mark.system
@@ -133,10 +134,10 @@ def test_what_llama_cpp_ignores_is_seen(server: RealServer) -> None:
         search = likelihood.find_route(client, "llama.cpp")
         assert client.requests <= 32
     assert [(trial.way, trial.state) for trial in search.trials] == [
-        (likelihood.PROMPT_LOGPROBS, likelihood.FAILED),
-        (likelihood.ECHO, likelihood.FAILED),
-        (likelihood.GRAMMAR, likelihood.PASSED),
-        (likelihood.BIAS, likelihood.NOT_ASKED),
+        (PROMPT_LOGPROBS, likelihood.FAILED),
+        (ECHO, likelihood.FAILED),
+        (GRAMMAR, likelihood.PASSED),
+        (BIAS, likelihood.NOT_ASKED),
     ]
 
 

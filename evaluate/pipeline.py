@@ -3,14 +3,14 @@
 release -> rows -> distinct units -> stored answers -> forward passes -> table -> figures -> result
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -94,7 +94,7 @@ def score(
             options.warn(f"{name} is left out: {takers} no {kind} rows")
     runs: list[RunResult] = []
     for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
-        runs += _run_scorers(job, source, [*scorers_of_ability], options, control)
+        runs += _run_ability(job, source, [*scorers_of_ability], options, control)
     return _with_flipped(runs, source, options)
 
 
@@ -147,6 +147,8 @@ def open_model(source: ModelSource, ability: str) -> "Model":
         batch_tokens=source.batch_tokens,
         labels=source.labels,
         encoding=source.encoding,
+        serving=source.serving,
+        say=source.say,
     )
     model.name = source.name
     return model
@@ -158,15 +160,37 @@ def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -
     return [scorer for scorer in scorers if levels or not scorer.level or scorer.level in has]
 
 
-def _run_scorers(
+@contextmanager
+def opened_model(source: ModelSource, ability: str) -> "Iterator[Model]":
+    """Open a model (`open_model`), and close the connections of a served one in the end."""
+    model: Any = open_model(source, ability)
+    try:
+        yield model
+    finally:
+        if source.is_served:
+            model.close()
+
+
+def _run_ability(
     job: ScoringJob,
     source: ModelSource,
     scorers: Sequence[Scorer],
     options: RunOptions,
     control: Callable[[], ScoringJob] | None,
 ) -> list[RunResult]:
-    """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
-    model = open_model(source, scorers[0].ability)
+    """Return the results of scorers of one ability; the model is released on return."""
+    with opened_model(source, scorers[0].ability) as model:
+        return _run_scorers(job, model, scorers, options, control)
+
+
+def _run_scorers(
+    job: ScoringJob,
+    model: "Model",
+    scorers: Sequence[Scorer],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None,
+) -> list[RunResult]:
+    """Return a result for each scorer, each probe followed by its controls."""
     runs: list[RunResult] = []
     offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
     for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
@@ -343,7 +367,7 @@ def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOp
     """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
     results = [result for result, _ in runs]
     coarse = [result for result, job in runs if job is not None and caveats.is_coarse(result)]
-    if not coarse:
+    if not coarse or source.is_served:  # what a server calls its format is not ours to change
         return results
     revision = coarse[0].model.get("revision") or source.revision
     try:

@@ -133,7 +133,8 @@ class ChatLM(CausalLM):
     def weigh_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
         """Return log P(reply | prompt), in nats; None where it is too long.
 
-        It is None, too, where the tokens of both do not begin with those of the prompt. Raises ModelError where the model thinks first.
+        It is None, too, where the tokens of both do not begin with those of the prompt. Raises ModelError where the
+        model thinks first.
         """
         self._refuse_thinking()
         prompts = self._encode([(question.prompt, "") for question in questions])

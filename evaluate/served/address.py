@@ -1,14 +1,21 @@
 """The address of a served model, ``openai:http://HOST:PORT/v1#MODEL``, and how it may be talked to."""
 
 import ipaddress
+import json
 import os
+import re
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 from senseprobe.errors import ModelError
+from senseprobe.messages import printable, shortened
 
 PREFIX = "openai:"
 KEY_VARIABLE = "SENSEPROBE_API_KEY"
+HIDDEN = "***"
+"""What stands in the place of a key."""
+
+_NAME = re.compile(r"[a-z0-9_.-]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,30 +82,80 @@ def is_served(spec: str) -> bool:
 def parse(spec: str) -> Address:
     """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password."""
     url, _, model = spec.removeprefix(PREFIX).partition("#")
-    try:
-        parts = urlsplit(url)
-        host, _port = parts.hostname, parts.port
-    except ValueError:
-        host, parts = None, urlsplit("")
-    if parts.username is not None or parts.password is not None or parse_qsl(parts.query, keep_blank_values=True):
+    if "@" in url or "?" in url:
         # The text is not repeated: it may hold a secret.
         raise ModelError(
             "the address of a server has no password and no ?…: a key stands in the environment variable"
             f" {KEY_VARIABLE} (or the one that --api-key-env names)"
         )
-    if not host or parts.scheme not in ("http", "https"):
-        raise ModelError(f"{spec} is no address of a served model: name it {PREFIX}http://HOST:PORT/v1#MODEL")
-    if any(ord(letter) < 33 or ord(letter) == 127 for letter in url) or not model.isprintable():
+    if not re.fullmatch(r"[!-~]*", url) or not model.isprintable():
         raise ModelError("the address of a server has letters that no address has")
-    return Address(url.rstrip("/"), model)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port, parts = "", None, urlsplit("")
+    if parts.scheme not in ("http", "https") or not (_NAME.fullmatch(host) or _is_ip(host)):
+        raise ModelError(
+            f"{_hide_keys(shortened(printable(spec)))} is no address of a served model: name it"
+            f" {PREFIX}http://HOST:PORT/v1#MODEL"
+        )
+    # One spelling for one server: the store goes by it, and so does what keeps a key off plain http.
+    place = f"[{host}]" if ":" in host else host
+    return Address(f"{parts.scheme}://{place}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}", model)
+
+
+def _is_ip(host: str) -> bool:
+    """Return whether a host is a number, of version 4 or 6."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return "%" not in host
+
+
+class _Key(str):
+    """A key that does not show in a traceback that has the values of variables."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return HIDDEN
 
 
 def key_of(address: Address, options: ServingOptions) -> str | None:
-    """Return the API key, None without one. ModelError where it would go over plain http to another machine."""
-    key = os.environ.get(options.key_variable, "").strip() or None
-    if key and address.base.startswith("http:") and not (address.is_loopback or options.insecure_key):
+    """Return the API key, None without one.
+
+    ModelError where the variable that was named is none or is not set, where it holds no key, and where the key would
+    go over plain http to another machine. The name of the variable is not repeated unless it is ours: who gives the
+    key itself in its place would read it in a log.
+    """
+    variable = options.key_variable
+    key = _Key(os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable, re.ASCII) else "")
+    if not key:
+        if variable != KEY_VARIABLE:
+            raise ModelError("--api-key-env names no environment variable that is set: it takes a name, never the key")
+        return None
+    if not re.fullmatch(r"[!-~]+", key):
+        raise ModelError("the API key in the environment holds blanks or letters that no key has: set it again")
+    if address.base.startswith("http:") and not (address.is_loopback or options.insecure_key):
         raise ModelError(
-            f"the key in {options.key_variable} would go to {address.origin} over plain http: name an https address,"
-            " or unset the variable where the server needs none"
+            f"the API key would go to {address.origin} over plain http: name an https address, unset the variable where"
+            " the server needs no key, or accept it with --insecure-key"
         )
     return key
+
+
+def hide_key(text: str, key: str | None) -> str:
+    """Return a text without the key, percent-encoded or not, and without anything else that looks like a key."""
+    if key:
+        forms = {key, quote(key), quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]}
+        for form in sorted(forms, key=len, reverse=True):
+            text = re.sub(re.escape(form), HIDDEN, text, flags=re.IGNORECASE)
+    return _hide_keys(text)
+
+
+def _hide_keys(text: str) -> str:
+    """Return a text without what has the shape of a key, whoever's it is."""
+    text = re.sub(r"(?i)\b(bearer)(\s+|%20|\+)(?!token\b|auth)[^\s\"',;]+", rf"\1 {HIDDEN}", text)
+    return re.sub(r"\b(?:sk|hf|gsk|xai)[-_][A-Za-z0-9_-]{8,}", HIDDEN, text)

@@ -1,10 +1,10 @@
 """How fast labels are weighed in process, against one prompt a pass, which is how chat models are usually asked.
 
 Both ways ask the same eight questions a pair with the same weights, on one thread, in turns; in each round the other
-way begins. Ours are asked in the portions of a real run, and counted whole; the other way is timed on some pairs of
-these. Rates are medians over rounds, and the ratio is the median of what each round gave. Models are loaded before, and
-ours has tried out what it can share. Label log-probabilities that differ by more than 1e-4 end the script with 1, and so
-does a ratio below 4.
+way begins. Ours are asked in the portions of a real run, and counted whole; the other way, which makes logits at the
+last token only, is timed on some pairs of these. Rates are medians over rounds, and the ratio is the median of what
+each round gave. Models are loaded before, and ours has tried what it can share. The script ends with 1 where
+log-probabilities differ by more than 1e-4, or a ratio is below 4.
 
     senseprobe fetch smollm2
     python benchmarks/chat.py ~/.cache/senseprobe/models/smollm2-0.1.2 [--pairs 64] [--sample 4] [--rounds 3]
@@ -40,7 +40,7 @@ Way: TypeAlias = Callable[[Sequence[LabelQuestion]], list[tuple[float, ...]]]
 
 
 def main() -> int:
-    """Run both ways on both models, and print rates and ratios. Return 1 where numbers differ, or a ratio is too low."""
+    """Run both ways on both models, and print what came out. Return 1 where numbers differ, or a ratio is too low."""
     options = _options()
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()

@@ -58,7 +58,7 @@ class ChatLM(CausalLM):
     """
 
     ability = "chat"
-    layout = Layout(row=512, longest=256)
+    layout = Layout(row=384, longest=256)
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
         self._template = ChatTemplate(tokenizer)  # first, since the rest takes longer

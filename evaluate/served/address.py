@@ -147,8 +147,11 @@ def key_of(address: Address, options: ServingOptions) -> str | None:
 
 
 def hide_key(text: str, key: str | None) -> str:
-    """Return a text without the key, percent-encoded or not, and without anything else that looks like a key."""
-    if key:
+    """Return a text without the key, percent-encoded or not, and without anything else that looks like a key.
+
+    What local servers are given in its place, as ``x``, is too short to be a secret, and its letters stay.
+    """
+    if key and len(key) > 3:
         forms = {key, quote(key), quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]}
         for form in sorted(forms, key=len, reverse=True):
             text = re.sub(re.escape(form), HIDDEN, text, flags=re.IGNORECASE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
 from senseprobe.evaluate.served.fingerprint import Fingerprint
-from senseprobe.evaluate.served.likelihood import FAILED, Route
+from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route
 from senseprobe.evaluate.served.server_facts import ServerFacts
 from senseprobe.evaluate.served.wire import Decision, Dialect
 
@@ -94,6 +94,11 @@ class ProbeReport:
     def chats(self) -> bool:
         """Whether it answered chat requests at all."""
         return bool(self.answered)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether first tokens come with log-probabilities, be they those of an answer or of thinking."""
+        return self.check("logprobs").state == PASSED == self.check("raw").state
 
     def check(self, id_: str) -> Check:
         """Return the check of an id."""

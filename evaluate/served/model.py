@@ -1,5 +1,6 @@
 """A model behind a server, as scorers know models."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -7,7 +8,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.base import hash_json
 from senseprobe.evaluate.scorers.conversation import (
     PROMPTS,
     Answer,
@@ -55,7 +55,7 @@ class ServedModel:
         self._fingerprint = report.fingerprint
         self._book: _Book | None = None
         if client.options.stored:
-            stated = hash_json(_stated(report))
+            stated = _hash(_stated(report))
             self._book = _Book(store, stated, say)
             number, self._fingerprint = self._book.find(report.fingerprint, self.tolerance)
             client.store = AnswerStore(store, f"{stated} {number}", say)
@@ -109,7 +109,9 @@ class ServedModel:
 
         ``weights``, ``config`` and ``tokenizer`` are hashes of what it says of itself; ``vector`` is the fingerprint.
         """
-        return {**_stated(self.report), "vector": self._fingerprint.text}
+        # A server may alternate between systems, so that answers are kept and found without them.
+        systems = ", ".join(filter(None, self.report.systems))
+        return {**_stated(self.report), "system": systems or _NOT_TOLD, "vector": self._fingerprint.text}
 
     def lacking(self, scorer: str) -> str:
         """Return what its server does not do that a scorer needs; empty where it can be used."""
@@ -166,7 +168,7 @@ class ServedModel:
                 self._reasons[question.prompt] = REFUSED if read.refused else read.reason
                 answers.append(None)
             else:
-                self._recognise(read)
+                self._recognise(read, stored=response.stored)
                 answers.append(read)
         return answers
 
@@ -259,11 +261,13 @@ class ServedModel:
         if changed:
             self._note_change(changed)
 
-    def _recognise(self, answer: ChatAnswer) -> None:
+    def _recognise(self, answer: ChatAnswer, *, stored: bool) -> None:
         """Look at who says that it answers: another name than in the probe is another model."""
-        for told, before in ((answer.model, self.report.answered), (answer.system, self.report.systems)):
-            # Several in the probe are a server's way, and no change.
-            if len(before) == 1 and told not in before:
+        named = [(answer.model, self.report.answered)]
+        if not stored and len(self.report.systems) == 1:
+            named.append((answer.system, self.report.systems))
+        for told, before in named:
+            if told not in before:
                 self._note_change(f"{before[0] or 'no name'} answered first, and {told or 'no name'} later")
 
     def _note_change(self, changed: str) -> None:
@@ -315,6 +319,11 @@ class _Book:
         self._store.add(self._key(what), value)
 
 
+def _hash(value: object) -> str:
+    """Return the sha256 of a value as JSON; that of `models.base` would load torch, which a server makes needless."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def _stated(report: ProbeReport) -> dict[str, str]:
     """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
     facts = report.facts
@@ -325,8 +334,8 @@ def _stated(report: ProbeReport) -> dict[str, str]:
         "asked": asked,
         "answered": answered,
         "server": " ".join(filter(None, (facts.kind, facts.build))),
-        "weights": hash_json([report.origin, asked, answered, form]),
-        "config": hash_json([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
+        "weights": _hash([report.origin, asked, answered, form]),
+        "config": _hash([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
         "tokenizer": facts.template_hash or _NOT_TOLD,
         "dtype": form,
         "prompts": str(PROMPTS),

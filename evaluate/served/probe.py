@@ -40,7 +40,7 @@ _THOUGHT = 2048
 
 
 def probe(client: Client) -> ProbeReport:
-    """Ask a server what shows what it does, in some forty requests at most.
+    """Ask a server what shows what it does, in some thirty requests and those of `likelihood.find_route`.
 
     ModelError where it does not answer at all, or does not say which of its models is meant.
     """
@@ -66,11 +66,12 @@ class _Probe:
         opening = self._opening()
         alone: list[ChatAnswer | None] = [opening] if opening else []
         noise, concurrent = Noise(), False
-        if opening:
-            limit = 1 if opening.tops else None
-            alone += [self._ask(question.prompt, limit) for question in self.questions[1:]]
         decision = self._decision()
         if opening:
+            limit = 1 if opening.tops else None
+            # Where decisions stand in for chat, few chat answers are enough to see that there are some.
+            asked = self.questions[1:] if opening.tops or not decision else self.questions[1:_NEIGHBOURS]
+            alone += [self._ask(question.prompt, limit) for question in asked]
             noise, concurrent = self._noise(alone, decision)
             self._check_raw(opening, noise)
             self._check_others(opening)
@@ -94,8 +95,10 @@ class _Probe:
             tokens=self._tokens(opening),
             requests=0,
         )
-        if report.tops and all(alone):
+        if report.has_numbers and all(alone):
             fingerprint = Fingerprint.of_tops([answer.tops for answer in alone if answer])
+        elif report.chats and not decision and all(alone):
+            fingerprint = Fingerprint.of_texts([answer.text for answer in alone if answer])
         else:
             fingerprint = take_fingerprint(self.client, report)
         return replace(report, fingerprint=fingerprint, requests=self.client.requests - self.before)
@@ -223,6 +226,8 @@ class _Probe:
 
     def _check_answers(self) -> None:
         faults = list(dict.fromkeys(self.faults))
+        if len(names := {answer.model for answer in self.heard}) > 1:
+            faults.insert(0, f"several models answer: {', '.join(sorted(names))}")
         if faults:
             self._note("answers", FAILED, "; ".join(faults[:2]))
         else:
@@ -375,7 +380,7 @@ def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
     if not report.chats:
         found = report.route.of_texts(fixed_sentences(), start=report.route.start) if report.route else []
         return Fingerprint(tuple({"": round(own.log_prob, 6)} if own else {} for own in found))
-    if not report.tops and report.decision:
+    if not report.has_numbers and report.decision:
         path, decision = report.decision.path, report.decision
         bodies = [wire.decision_body(decision, own.prompt, own.labels, report.model) for own in questions]
         weights = [
@@ -388,9 +393,9 @@ def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
                 for own, told in zip(questions, weights, strict=True)
             ]
         )
-    limit = {report.dialect.limit: 1} if report.tops else {}
+    limit = {report.dialect.limit: 1} if report.has_numbers else {}
     bodies = [chat_body(own.prompt, report.model, report.dialect, **limit) for own in questions]
     answers = [read_chat(own.body) if own.status == 200 else None for own in client.map(CHAT, bodies, store=False)]
-    if report.tops:
+    if report.has_numbers:
         return Fingerprint.of_tops([answer.tops if answer else {} for answer in answers])
     return Fingerprint.of_texts([answer.text if answer else "" for answer in answers])

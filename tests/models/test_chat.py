@@ -246,7 +246,7 @@ def test_answers_are_the_likeliest_tokens_one_by_one(family: str, folders: dict[
 
 
 def test_architectures_that_share_what_prompts_begin_with(folders: dict[str, Path]) -> None:
-    """A window of 16 tokens and a state keep Mistral and Mamba from it; the others do it in rows of 512."""
+    """A window of 16 tokens and a state keep Mistral and Mamba from it; the others do it in rows of 384."""
     opened: dict[str, Any] = {name: ChatLM.load(str(folder), device="cpu") for name, folder in folders.items()}
     found = {name: model._reader.shares for name, model in opened.items()}
     assert {name for name, shares in found.items() if shares} == SHARING
@@ -268,7 +268,7 @@ def test_what_prompts_begin_with_is_read_once(qwen: ChatLM, monkeypatch: pytest.
     prompts = [tuple(_naive_ids(tokenizer, question.prompt)) for question in CHOICES]
     distinct = len({ids[:end] for ids in prompts for end in range(1, len(ids) + 1)})
     assert sum(read) < 0.75 * sum(map(len, prompts))
-    assert sum(read) <= 1.35 * distinct
+    assert sum(read) <= 1.5 * distinct
 
 
 SENTENCES = st.builds(

@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 SEED = {"choices": [{"message": {"content": "A"}}], "usage": {"prompt_tokens": 7, "completion_tokens": 1}}
@@ -36,12 +37,12 @@ class RawServer:
     `answer` gives the bytes; none of them closes the connection without a word.
     """
 
-    def __init__(self, answer: Answer | None = None) -> None:
+    def __init__(self, answer: Answer | None = None, port: int = 0) -> None:
         self.answer: Answer = answer or (lambda request: http())
         self.requests: list[Request] = []
         self.now = self.most = 0
         self._lock = threading.Lock()
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = socket.create_server(("127.0.0.1", port))
         self.port = self._socket.getsockname()[1]
         self.origin = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -55,6 +56,8 @@ class RawServer:
         return self
 
     def __exit__(self, *error: object) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # else the thread that accepts would have one more
         self._socket.close()
 
     def _serve(self) -> None:

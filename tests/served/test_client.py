@@ -197,6 +197,25 @@ def test_nobody_there(waits: list[float]) -> None:
     assert waits == []
 
 
+def test_a_server_that_is_started_again() -> None:
+    """A server that was there and is away is waited for like a busy one, and what it is asked is asked again."""
+    servers = [RawServer()]
+    address = parse(f"openai:{servers[0].origin}/v1#m")
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            servers.append(RawServer(port=servers[0].port))
+
+    waits: list[float] = []
+    with Client(address, ServingOptions(), sleep=sleep) as client:
+        client.post(CHAT, {"a": 1})
+        servers[0].__exit__()
+        assert client.post(CHAT, {"a": 2}).status == 200
+    assert [[request.body for request in server.requests] for server in servers] == [[{"a": 1}], [{"a": 2}]]
+    servers[1].__exit__()
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_not_followed(status: int, server: RawServer, opened: Opened) -> None:
     """A redirect stops the run and is named: prompts and key would go where nobody sent them."""

@@ -143,6 +143,24 @@ def test_a_model_that_changes_during_the_run_is_noticed_at_its_end(tmp_path: Pat
         assert model.drift() == model.drift()
 
 
+def test_a_change_is_noticed_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every so many requests (here 8 instead of 1,000); from then on nothing is kept."""
+    monkeypatch.setattr("senseprobe.evaluate.served.model._OFTEN", 8)
+    said: list[str] = []
+    with (
+        PlantedServer(PlantedModel(position=0.5)) as server,
+        ServedModel.open(server.spec, ability="chat", store=tmp_path, say=said.append) as model,
+    ):
+        model.weigh_labels(QUESTIONS)
+        assert not said
+        server.model = PlantedModel(position=0.7)
+        model.weigh_labels(choice_questions(CONSTRUCTS["say"], FIRST, SECOND))
+        assert any("changed" in text for text in said)
+        assert model.client.store is None
+        server.model = PlantedModel(position=0.5)
+        assert model.drift()
+
+
 def test_answers_of_a_changed_model_are_not_used_again(tmp_path: Path) -> None:
     """What was kept before the change was noticed may be of either model."""
     with PlantedServer(PlantedModel(position=0.5)) as server:

@@ -85,6 +85,15 @@ def test_1_another_model_answers() -> None:
         assert _probed(server).check("model").state == "passed"
 
 
+def test_1_two_models_take_turns() -> None:
+    """As behind a balancer: no figure is of either."""
+    turns = iter(range(1000))
+    with _liar(lambda body: body.update(model=f"m{next(turns) % 2}")) as server:
+        report = _probed(server)
+    assert "several models answer: m0, m1" in report.check("answers").read
+    assert all(report.lacking(scorer) for scorer in (*CHOICES, "text-likely"))
+
+
 def test_1_one_of_several_models_is_to_be_named() -> None:
     """Which one is meant is not guessed; the only one is."""
 

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from tests.served import real_servers
 from tests.served.real_servers import RealServer, write_float32
+from torch.nn import Module
 
-from senseprobe.evaluate.scorers.conversation import ReplyQuestion
+from senseprobe.evaluate.scorers.conversation import (
+    CONSTRUCTS,
+    LabelQuestion,
+    ReplyQuestion,
+    choice_questions,
+    weights_of,
+)
 from senseprobe.evaluate.served import likelihood
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, parse
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.model import ServedModel
 
 pytestmark = pytest.mark.system
 
@@ -72,18 +81,20 @@ def server(file: Path, folder: Path) -> Iterator[RealServer]:
         yield own
 
 
-def client_of(server: RealServer, options: ServingOptions = DEFAULT, **more: Any) -> Client:
+def client_of(
+    server: RealServer, options: ServingOptions = DEFAULT, say: Callable[[str], None] = lambda _: None
+) -> Client:
     """A client without a store."""
-    return Client(parse(server.spec), options, **more)
+    return Client(parse(server.spec), options, say=say)
 
 
-def log_probs(model: Any, ids: list[int]) -> np.ndarray:
+def log_probs(model: Module, ids: list[int]) -> NDArray[np.float64]:
     """Log-probabilities after each of the tokens, of transformers: shape (tokens, vocabulary)."""
     with torch.inference_mode():
         return np.asarray(model(torch.tensor([ids])).logits[0].double().log_softmax(dim=-1))
 
 
-def forced(model: Any, before: list[int], ids: list[int]) -> float:
+def forced(model: Module, before: list[int], ids: list[int]) -> float:
     """Log P of tokens after others, of transformers."""
     logs = log_probs(model, [*before, *ids])[len(before) - 1 : -1]
     return float(logs[np.arange(len(ids)), ids].sum())
@@ -176,6 +187,56 @@ def test_replies_are_as_likely_as_in_process(server: RealServer, local: tuple[An
         before = tokenizer.apply_chat_template(turn, add_generation_prompt=True)["input_ids"]
         ids = tokenizer(question.reply, add_special_tokens=False)["input_ids"]
         assert value == pytest.approx(forced(model, before, ids), rel=0, abs=IN_TEXTS), question
+
+
+# --- chat -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chat(server: RealServer) -> Iterator[ServedModel]:
+    """The chat model behind llama.cpp's server, probed."""
+    with ServedModel.open(server.spec, ability="chat", options=ServingOptions(stored=False)) as model:
+        yield model
+
+
+def expected_weights(local: tuple[Any, Any], question: LabelQuestion) -> tuple[tuple[float, ...], float]:
+    """Log-probabilities of labels and their mass, of transformers with the model's own template."""
+    model, tokenizer = local
+    turn = [{"role": "user", "content": question.prompt}]
+    ids = tokenizer.apply_chat_template(turn, add_generation_prompt=True)["input_ids"]
+    logs = log_probs(model, ids)[-1]
+    tops = {tokenizer.decode([token]): float(logs[token]) for token in np.argsort(-logs)[:20]}
+    weights = weights_of(tops, question.labels)
+    return weights.log_probs, weights.mass
+
+
+def test_labels_weigh_what_they_do_in_process(chat: ServedModel, local: tuple[Any, Any]) -> None:
+    """The eight questions of two pairs: log-probabilities within .01 nat of transformers', the mass within .01."""
+    questions = [
+        question
+        for pair in (SENTENCES[:2], SENTENCES[2:4])
+        for question in choice_questions(CONSTRUCTS["likely"], *pair)
+    ]
+    for question, own in zip(questions, chat.weigh_labels(questions), strict=True):
+        logs, mass = expected_weights(local, question)
+        assert own is not None
+        assert own.log_probs == pytest.approx(logs, rel=0, abs=IN_ANSWERS), question
+        assert own.mass == pytest.approx(mass, rel=0, abs=0.01)
+        assert not any(own.censored)
+
+
+def test_what_the_probe_says_of_llama_cpp(chat: ServedModel) -> None:
+    """What was measured by hand: it ignores a nonsense field, echo and prompt_logprobs, and does all that is needed."""
+    report = chat.report
+    assert (report.facts.kind, report.facts.slots, report.requests <= 60) == ("llama.cpp", real_servers.SLOTS, True)
+    failed = {check.id for check in report.checks if check.state == likelihood.FAILED}
+    assert (
+        {"nonsense", "echo", "prompt-logprobs"} <= failed <= {"model", "nonsense", "echo", "prompt-logprobs", "limits"}
+    )
+    assert set(report.scorers().values()) == {""}
+    assert chat.noise < 0.01
+    assert chat.drift() == ""
+    assert "/" not in chat.identity["answered"]
 
 
 # --- servers that start, end and queue ------------------------------------------------------------------------------

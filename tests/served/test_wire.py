@@ -91,7 +91,9 @@ def test_a_chat_completion_is_read() -> None:
     answer = read_chat(_chat())
     assert answer.text == "A. The cat"
     assert answer.tops == pytest.approx({"A": math.log(0.5), " A": math.log(0.25), "B": math.log(0.125)})
-    assert answer.first == ("A", pytest.approx(math.log(0.5)))
+    assert answer.first is not None
+    assert answer.first[0] == "A"
+    assert answer.first[1] == pytest.approx(math.log(0.5))
     assert (answer.read, answer.written, answer.model, answer.system) == (60, 16, "m-1", "fp_1")
     assert not answer.refused
     assert not answer.reasoning

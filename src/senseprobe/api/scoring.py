@@ -147,9 +147,8 @@ def score(
     `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
     as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
-    Or it is behind a server, ``openai:http://HOST:PORT/v1#MODEL``, which is talked to as `serving` says, and probed
-    first; `say` hears what leaves this machine before it does. Figures of chat models that do not do their task are
-    withheld, unless with `show_failing`.
+    Or it is behind a server, ``openai:http://HOST:PORT/v1#MODEL``, which is talked to as `serving` says: `say` hears
+    what leaves this machine before it does. With `show_failing`, figures of chat models that fail gates have values.
 
     Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
     contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (``word``, ``sent``,
@@ -197,7 +196,7 @@ def score(
         keyed, own = _key_vectors(source.model, job)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     if source.is_served:
-        names = served.prepare(job, source, names, say)
+        names = served.prepare(job, source, names, say, control=control)
     run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
     job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
     return pipeline.score(job, source, names, run, _control_job(source, seed) if control else None)

@@ -8,7 +8,6 @@ from operator import attrgetter
 
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Section, Table, name_cells
-from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.control import is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import Comparison
@@ -93,7 +92,7 @@ def rank_differences(
     """Return the differences of a pair of models over whole configs, or of groups; those shown first, by size."""
     names, sources = name_models(inputs), (inputs[pair.a - 1], inputs[pair.b - 1])
     neutral = {(f.config, f.estimand, f.group): f.neutral for f in sources[0].result.figures}
-    reasons = {config: why for source in sources for config, why in unreadable_configs(source.result.fitness).items()}
+    reasons = {config: why for source in sources for config, why in source.unreadable.items()}
     failed = next(filter(None, map(_describe_failed_control, sources)), "")
     differences = (
         Difference(

@@ -16,6 +16,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import (
     association_charts,
     association_tables,
+    chat_section,
     figure_charts,
     figure_tables,
     notation,
@@ -102,6 +103,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
     sections = (
         *comparison_sections(comparisons, inputs),
         _build_verdict_section(inputs, verdicts, biases),
+        chat_section.build_task_section(inputs),
         *_build_leading_sections(inputs, rows, [verdict for part in verdicts for verdict in part]),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
         Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
@@ -118,6 +120,8 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
         significance.build_equivalence_section(inputs),
         replace(row_tables.build_word_section(inputs), closed=True),
         _build_fitness_section(inputs),
+        chat_section.build_prompt_section(inputs),
+        chat_section.build_identity_section(inputs),
         _build_method_section(inputs, rows),
         _build_declaration_section(inputs, rows),
     )

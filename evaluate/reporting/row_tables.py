@@ -125,7 +125,7 @@ def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequen
     if source.release is None:
         return
     for config, table in source.tables.items():
-        design, totals = source.release.design(config), source.release_levels(config)
+        design, totals = source.scored_design(config, source.release), source.release_levels(config)
         for levels in compute_level_figures(table, design, config, words.get(config), source.result.scale):
             if totals is not None:
                 levels = replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
@@ -268,7 +268,7 @@ def compute_slices(
 def _sliced_design(source: ReportInput, config: str) -> Design:
     """Return the design of a config, with the estimands that were requested of the result besides."""
     assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
-    design = source.release.design(config)
+    design = source.scored_design(config, source.release)
     more = [f.estimand for f in source.result.figures if lookup(f.estimand).kind == design.kind]
     return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *additional(more)])))
 

@@ -90,7 +90,7 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
         return
     if a.release is None:  # for mypy: `require_comparable` has refused it
         return
-    designs = {config: a.release.design(config) for config in a.tables}
+    designs = {config: a.scored_design(config, a.release) for config in a.tables}
     contrasts, margin = a.release.manifest.contrasts, read_margin([a])
     seed, scale = a.result.seed, a.result.scale
     for comparison in compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale):

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from senseprobe.evaluate.caveats import fitness_lines, flipped_text, refused_text, unreadable_configs, unscored_text
+from senseprobe.evaluate.caveats import (
+    failed_tasks,
+    fitness_lines,
+    flipped_text,
+    refused_text,
+    unreadable_configs,
+    unscored_text,
+)
 from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed, key_of
@@ -19,6 +26,7 @@ from senseprobe.evaluate.reporting.association_comparison import (
     tell_test,
 )
 from senseprobe.evaluate.reporting.association_tables import name_tests
+from senseprobe.evaluate.reporting.chat_section import beside_table, describe_tasks, gate_table
 from senseprobe.evaluate.reporting.comparison_page import (
     BY_DIFFERENCE,
     DISAGREEMENT,
@@ -47,6 +55,7 @@ from senseprobe.evaluate.reporting.significance import ModelComparison, find_con
 from senseprobe.evaluate.reporting.verdict_table import find_tests
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
+from senseprobe.evaluate.task_gates import NOT_DONE
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -100,15 +109,28 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         ]
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-        yield TextTable(columns, _unreadable_last(rows, unreadable_configs(result.fitness)), title)
+        unreadable = unreadable_configs(result.fitness) | dict.fromkeys(failed_tasks(result), NOT_DONE)
+        yield TextTable(columns, _unreadable_last(rows, unreadable), title)
+        yield from summarize_tasks(result)
         if not points:
-            yield f"values: {', '.join(f'{name} in {measure}' for name, measure in measures.items())}; no preferences"
+            others = [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]
+            rest = "the others in points" if len(others) < len(measures) else "no preferences"
+            yield f"values: {', '.join(others)}; {rest}"
         if result.limit is not None:
             yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
         yield result.signature
         yield from filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results)))
         yield from _group_lines(result)
         yield _written(result, out)
+
+
+def summarize_tasks(result: Result) -> Summary:
+    """Yield whether a chat model does the task, what each gate read, and what stands beside the figures."""
+    yield from describe_tasks(result)
+    for part, title in ((gate_table(result), "gates"), (beside_table(result), "beside the figures")):
+        if part.rows and len(part.headings) > 1:
+            justified = dict.fromkeys(part.headings, "right") | {part.headings[0]: "left"}
+            yield TextTable(justified, part.rows, f"\n{title}")
 
 
 def _written(result: Result, out: Path) -> str:
@@ -162,7 +184,8 @@ def _group_lines(result: Result) -> Iterator[str]:
         yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
     missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None)
     for (config, estimand, note), count in missing.items():
-        yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
+        if not note.startswith(NOT_DONE):  # which is said of the whole config
+            yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
 
 
 def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
@@ -193,6 +216,7 @@ def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[Repo
         yield DISAGREEMENT
     for source in inputs:
         yield from control_lines(source)
+        yield from (f"{source.label}: {line}" for line in describe_tasks(source.result))
 
 
 def _summarize_compared_tests(pairs: Iterable[ModelComparison], names: Sequence[str]) -> Summary:

@@ -17,10 +17,11 @@ from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline
 from senseprobe.evaluate.models.causal import CausalLM
-from senseprobe.evaluate.pipeline import ScoringJob, default_scorers
+from senseprobe.evaluate.pipeline import default_scorers
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scoring_job import ScoringJob
 
 # Written down by hand from the config.json of well-known models on the Hub (names in comments).
 KNOWN = [

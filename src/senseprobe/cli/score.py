@@ -17,6 +17,19 @@ from senseprobe.cli.console import (
     print_note,
     print_summary,
 )
+from senseprobe.cli.served import (
+    AcceptNoise,
+    ApiKeyEnv,
+    Budget,
+    Concurrency,
+    DryRun,
+    InsecureKey,
+    Price,
+    Send,
+    ShowFailing,
+    print_estimate,
+    serving_options,
+)
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted, listed
 
@@ -120,7 +133,8 @@ def score(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A folder, vectors:FILE, senses:FILE, what was fetched, or a name on the Hugging Face Hub.",
+            help="A folder, vectors:FILE, senses:FILE, what was fetched, a name on the Hugging Face Hub, or "
+            "openai:URL#MODEL behind a server.",
         ),
     ],
     release: Annotated[
@@ -137,7 +151,7 @@ def score(
             "--scorer",
             "-m",
             metavar="NAME",
-            help="A scorer, such as aul, ll or weat; may be repeated. Default: the first of the model's family.",
+            help="A scorer, such as aul, ll, weat or choice-likely; may be repeated. Default: the first that fits.",
         ),
     ] = None,
     level: Annotated[
@@ -215,12 +229,26 @@ def score(
             help="Classes of an inference model, in its order, where the model does not name them.",
         ),
     ] = None,
+    api_key_env: ApiKeyEnv = None,
+    insecure_key: InsecureKey = False,
+    concurrency: Concurrency = None,
+    accept_noise: AcceptNoise = False,
+    send: Send = False,
+    price: Price = None,
+    budget: Budget = None,
+    dry_run: DryRun = False,
+    show_failing: ShowFailing = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a language model, an inference model or vectors on a frozen release, which is verified first."""
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
+    limits = {"concurrency": concurrency, "accept_noise": accept_noise, "send": send, "insecure_key": insecure_key}
+    serving = serving_options(api_key_env=api_key_env, price=price, budget=budget, **limits)
+    if dry_run:
+        print_estimate(model, release, scorer, (seed, limit), serving, stored=store, control=control, as_json=as_json)
+        return
     with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store):
         results = api.score(
             model,
@@ -245,6 +273,8 @@ def score(
             estimands=estimand or (),
             stored=store,
             control=control,
+            serving=serving,
+            show_failing=show_failing,
             say=complain,
             progress=step,
         )

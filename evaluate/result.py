@@ -53,9 +53,9 @@ class Result:
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of vectors `encoding`,
-      how they are made (models/encodings.py); of a chat model `prompts`, the version of what it is asked, and sha256 of
-      its `template`; of a planted truth `planted`, the share of stereotypes that the model was trained to prefer; of a
-      plug-in its `family`.
+      how they are made (models/encodings.py); of a chat model sha256 of its `template`, and `prompts`, the version of
+      what it is asked; of a planted truth `planted`, the share of stereotypes that the model was trained to prefer; of
+      a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
     - `date`: the day on which it was scored, in UTC, as ``2026-11-23``; no figure depends on it, and it is not part of

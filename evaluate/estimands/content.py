@@ -28,7 +28,8 @@ MOST = 1000.0
 class ContentMean(Estimand):
     """The mean content of labelled, uncontested pairs; 0 is neutral where it is for `preference-half`.
 
-    A row's kernel is a hundredth of its content, so that the figure, a hundred times their mean, is in nats.
+    A row's kernel is one half and a hundredth of its content: as of a share, a hundred times their mean less 50 is the
+    figure, in nats, and one less the kernel is that of a model that chooses the other sentence.
     """
 
     neutral_from_labels: ClassVar[bool] = True
@@ -47,7 +48,7 @@ class ContentMean(Estimand):
         table, tally = select(rows, unusable(rows), (COLUMN,))
         half = PREFERENCE_HALF.kernel_rows(table, design, scale)
         contents = table[COLUMN].to_numpy(dtype=np.float64)
-        return KernelRows.mean(table, contents / 100, replace(tally, ties=half.tally.ties), half.variables)
+        return KernelRows.mean(table, 0.5 + contents / 100, replace(tally, ties=half.tally.ties), half.variables)
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
         """Return 0.0 where a model that depends on nothing but the words that differ has it, else None."""
@@ -65,7 +66,7 @@ class ContentMean(Estimand):
         """Return the value, and Student's interval of a mean over the levels that were sampled."""
         if (share := rows.share) is None:
             return {"value": None, "note": rows.tally.missing}
-        value = 100 * share
+        value = round(100 * share - 50, 10)
         ends = difference_interval(value, float(rule.variance(rows.kernel)), rule.df, scope.confidence, limit=MOST)
         if ends is None:
             return {"value": value, "note": NOT_ESTIMABLE, "levels": rule.levels}

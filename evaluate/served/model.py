@@ -1,5 +1,6 @@
 """A model behind a server, as scorers know models."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -7,7 +8,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.base import hash_json
 from senseprobe.evaluate.scorers.conversation import (
     PROMPTS,
     Answer,
@@ -55,7 +55,7 @@ class ServedModel:
         self._fingerprint = report.fingerprint
         self._book: _Book | None = None
         if client.options.stored:
-            stated = hash_json(_stated(report))
+            stated = _hash(_stated(report))
             self._book = _Book(store, stated, say)
             number, self._fingerprint = self._book.find(report.fingerprint, self.tolerance)
             client.store = AnswerStore(store, f"{stated} {number}", say)
@@ -319,6 +319,11 @@ class _Book:
         self._store.add(self._key(what), value)
 
 
+def _hash(value: object) -> str:
+    """Return the sha256 of a value as JSON; that of `models.base` would load torch, which a server makes needless."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def _stated(report: ProbeReport) -> dict[str, str]:
     """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
     facts = report.facts
@@ -329,8 +334,8 @@ def _stated(report: ProbeReport) -> dict[str, str]:
         "asked": asked,
         "answered": answered,
         "server": " ".join(filter(None, (facts.kind, facts.build))),
-        "weights": hash_json([report.origin, asked, answered, form]),
-        "config": hash_json([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
+        "weights": _hash([report.origin, asked, answered, form]),
+        "config": _hash([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
         "tokenizer": facts.template_hash or _NOT_TOLD,
         "dtype": form,
         "prompts": str(PROMPTS),

@@ -1,6 +1,7 @@
 """`content-mean` against hand calculations and other programs, and how often its interval covers what is planted."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import stats
 import senseprobe
 from senseprobe.evaluate.estimands import CATALOGUE, figures
 from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.estimands.comparison import paired_difference
 from senseprobe.evaluate.estimands.content import CONTENT_MEAN
 from senseprobe.records import Design, Factor, Figure
 
@@ -167,3 +169,24 @@ def test_the_interval_covers_the_planted_mean(levels: int) -> None:
     least, most = (stats.binom.ppf(tail, RUNS, 0.95) / RUNS for tail in (0.0005, 0.9995))
 
     assert least <= covered / RUNS <= most
+
+
+def test_two_models_are_compared_by_their_contents() -> None:
+    """The mean of the differences, with Student's interval over ten words, by scipy's paired test."""
+    generator = np.random.default_rng(4)
+    contents = generator.normal(0.5, 1.0, (2, 10))
+    plan = design("word")
+    rows = [CONTENT_MEAN.kernel_rows(pairs(own.tolist()), plan, "log") for own in contents]
+    difference, ends = paired_difference(CONTENT_MEAN, rows[0], rows[1], plan, 0.95)
+    expected = stats.ttest_rel(contents[0], contents[1])
+
+    assert difference == pytest.approx(contents[0].mean() - contents[1].mean())
+    assert ends == pytest.approx(tuple(expected.confidence_interval(0.95)))
+
+
+def test_the_mirror_image_of_a_model_has_the_opposite_mean() -> None:
+    """As gates on growth take it: one less the kernel."""
+    rows = CONTENT_MEAN.kernel_rows(pairs([1.0, 2.0, 4.5]), design("word"), "log")
+    mirrored = replace(rows, kernel=1 - rows.kernel)
+
+    assert [100 * (one.share or 0.0) - 50 for one in (rows, mirrored)] == pytest.approx([2.5, -2.5])

@@ -232,9 +232,7 @@ class PlantedServer:
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 64
         kept = pieces[:limit]
         places = [_place(kept[0], tops.get(kept[0], -3.0), told)]
-        places += [
-            _place(piece, -0.01, {piece: -0.01, **dict.fromkeys(map(str, range(19)), -9.0)}) for piece in kept[1:]
-        ]
+        places += [_place(piece, -0.01, {piece: -0.01}) for piece in kept[1:]]  # nobody reads more of later places
         reply = self._completed(rendered, "".join(kept), kept, "length" if len(kept) < len(pieces) else "stop")
         if body.get("logprobs") and self.kind != "transformers":
             reply["choices"][0]["logprobs"] = {"content": places if most != 0 else []}

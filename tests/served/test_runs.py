@@ -92,7 +92,7 @@ def test_contents_places_and_labels_are_recovered(kind: str) -> None:
         assert values(result)["content-mean"] == pytest.approx(content.mean(), abs=1e-6)
         assert (task.position, task.floor) == (pytest.approx(0.375, abs=1e-6), pytest.approx(0, abs=1e-6))
         assert task.spread == pytest.approx(content.std(ddof=1), abs=1e-6)
-    choice, task = results[0], [*results[0].tasks.values()][0]
+    choice, task = results[0], next(iter(results[0].tasks.values()))
     assert choice.rows is not None
     np.testing.assert_allclose(choice.rows["prior"], -0.2, atol=1e-6)
     assert (task.prior, task.mass, task.censored) == (pytest.approx(-0.2), pytest.approx(0.8), 0)
@@ -112,9 +112,7 @@ def test_decisions_recover_contents_and_hide_the_mass() -> None:
 
 
 def test_what_differs_between_alphabets_is_seen_in_their_reliability() -> None:
-    """Cronbach's alpha of the planted contents, by its other formula: of k items with mean covariance c and mean
-    variance v it is k c / (v + (k - 1) c).
-    """
+    """Alpha by its other formula: of k items with mean covariance c and mean variance v, k c / (v + (k - 1) c)."""
     table, model = pairs(), PlantedModel(spread=1.0)
     with PlantedServer(model) as server:
         (result,) = score(server, table, "choice-likely")
@@ -190,7 +188,7 @@ def test_a_filter_of_the_server_is_a_refusal() -> None:
         (PlantedModel(mass=0.4), {"mass"}),
         (PlantedModel(spread=6.0), {"reliability"}),
         (PlantedModel(content=lambda a, b: 9 * np.sign(content_of(a, b)), crowd=21, mass=0.6), {"censored"}),
-        (PlantedModel(noise=1.5), {"size"}),
+        (PlantedModel(content=lambda a, b: 0.3 * content_of(a, b), noise=0.25), {"size"}),
     ],
     ids=["a model that follows the place", "mass", "labels", "censored", "noise"],
 )
@@ -207,14 +205,16 @@ def test_a_model_that_does_not_do_the_task_has_no_figures(model: PlantedModel, g
 
 @pytest.mark.parametrize("what", ["answers", "fingerprint", "name"])
 def test_another_model_in_the_middle_withholds_the_figures(what: str) -> None:
-    """The probe asks some thirty requests, the control 320: the change comes after it, among the rows."""
+    """The probe asks some thirty requests, the control twice 80 prompts: the change comes among those of the rows."""
     with PlantedServer(pinned=False) as server:
         if what == "answers":
-            exchange(server, 380, PlantedModel(content=lambda a, b: -content_of(a, b)))
+            exchange(server, 230, PlantedModel(content=lambda a, b: -content_of(a, b)))
         else:
-            rename(server, 380, **{what: "other"})
-        (result,) = score(server, pairs(), "choice-likely")
-        assert len(server.asked()) > 380
+            rename(server, 230, **{what: "other"})
+        table = pairs()
+        (result,) = score(server, table, "choice-likely")
+        before = set(rows_asked(server, table)) & {prompt for prompt in server.prompts()[:230]}
+        assert 0 < len(before) < CHOICE * len(table)
     (task,) = result.tasks.values()
     assert "unchanged" in {reading.gate for reading in task.failed}
     assert {*values(result).values()} == {None}
@@ -251,18 +251,23 @@ def test_another_model_behind_the_same_address_is_asked_everything() -> None:
         server.model = PlantedModel(position=1.0)
         (result,) = score(server, table, "choice-likely")
         assert len(rows_asked(server, table)) == 2 * CHOICE * len(table)
-    assert [*result.tasks.values()][0].position == pytest.approx(1.0)
+    assert next(iter(result.tasks.values())).position == pytest.approx(1.0)
 
 
-def test_a_server_that_loads_limits_and_breaks_loses_nothing() -> None:
+def test_a_server_that_loads_limits_and_breaks_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits are made short."""
+    monkeypatch.setattr("senseprobe.evaluate.served.client.FIRST_WAIT", 0.01)
     table = pairs()
-    with PlantedServer(loading=2) as server:
+    busy = error(429, "rate_limit_exceeded", "slow down")
+    busy.headers["Retry-After"] = "0.1"
+    with PlantedServer() as server:
         (plain,) = score(server, table, "choice-likely", stored=False)
-        busy = error(429, "rate_limit_exceeded", "slow down")
-        busy.headers["Retry-After"] = "0.1"
-        server.fail(*[busy, Reply({}, cut=True), Reply({}, reset=True), error(503, "x", "y")][:2])
+        server.loading = 2
+        server.fail(busy, Reply({}, cut=True), Reply({}, reset=True), error(529, "overloaded", "later"))
         (result,) = score(server, table, "choice-likely", stored=False)
+        assert not any(fault.replies for fault in server.faults)
     assert result.rows is not None
+    assert plain.rows is not None
     pd.testing.assert_frame_equal(result.rows, plain.rows)
 
 
@@ -273,7 +278,8 @@ def test_a_server_that_loads_limits_and_breaks_loses_nothing() -> None:
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
     """Runs a command line in a project with the release ``tiny@1.0.0``: he and she of ten jobs."""
     monkeypatch.chdir(tmp_path)
-    lay_out(tmp_path, TEMPLATE.replace("pairs: 2", f"pairs: {len(JOBS)}"))
+    labelled = TEMPLATE.replace("label_basis: none", "label_basis: trait")
+    lay_out(tmp_path, labelled.replace("pairs: 2", f"pairs: {len(JOBS)}"))
     (tmp_path / "wordlists" / "datapackage.yaml").write_text(PACKAGE)
     (tmp_path / "wordlists" / "jobs.csv").write_text("\n".join(["word", *JOBS, ""]))
     api.build("tiny", "1.0.0")
@@ -325,7 +331,7 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(typed: Typed, tmp_pa
         done = typed(*words)
     assert done.code == 0, done.err
     # The probe asks the same prompts in each run, which are not stored.
-    counts = Counter(prompt for prompt in server.prompts() if " he is " in prompt.lower() or "he is " in prompt)
+    counts = Counter(prompt for prompt in server.prompts() if any(f"is the {job}" in prompt for job in JOBS))
     twice = [prompt for prompt, count in counts.items() if count > 1]
     assert len(twice) <= 1
     assert max(counts.values()) <= 2
@@ -361,6 +367,7 @@ def test_a_model_that_follows_the_place_prints_no_figure(typed: Typed) -> None:
     with PlantedServer(model) as server:
         words = ("score", server.spec, "tiny@1.0.0", "-m", "choice-likely")
         done, shown = typed(*words), typed(*words, "--show-failing")
+    print(done.out, done.err, shown.out)
     assert NOT_DONE in done.out + done.err
     assert NOT_DONE in shown.out + shown.err
     half = 100 * np.mean([content_of(f"He is the {job}.", f"She is the {job}.") > 0 for job in JOBS]) - 50

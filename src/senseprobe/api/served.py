@@ -106,20 +106,20 @@ def fitting_serving(
     if not is_served(name):
         own = DEFAULT if serving is None else replace(serving, stored=True)
         if unfit := [title for field, title in _SERVING.items() if getattr(own, field) != getattr(DEFAULT, field)]:
-            raise ModelError(
-                f"{name} is not behind a server ({PREFIX}URL#MODEL): {', '.join(unfit)}"
-                f" {'is an option' if len(unfit) == 1 else 'are options'} of such models, leave it out"
-            )
+            raise ModelError(f"{name} is not behind a server ({PREFIX}URL#MODEL): {_options(unfit)} of such models")
         return DEFAULT
     unfit = [title for option, (title, default) in _LOADING.items() if stated.get(option, default) != default]
     options = checked_serving(name, serving or DEFAULT)
     if unfit:
-        raise ModelError(
-            f"{parse(name).text} is behind a server: {', '.join(unfit)}"
-            f" {'is an option' if len(unfit) == 1 else 'are options'} of models that are loaded here, leave it out"
-        )
+        raise ModelError(f"{parse(name).text} is behind a server: {_options(unfit)} of models that are loaded here")
     require_client()
     return replace(options, stored=options.stored and stored)
+
+
+def _options(titles: Sequence[str]) -> str:
+    if len(titles) == 1:
+        return f"leave out {titles[0]}, an option"
+    return f"leave out {', '.join(titles)}, which are options"
 
 
 def chosen_scorers(job: ScoringJob, source: ModelSource, names: Sequence[str]) -> list[Scorer]:

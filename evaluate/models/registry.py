@@ -154,7 +154,7 @@ def admit(family: Family) -> Family:
 OWN = (
     Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
     Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
-    Family(id="chat", ability="chat", title="a model with a chat template", path="chat:ChatLM"),
+    Family(id="chat", ability="chat", title="a chat model, served or with a template", path="chat:ChatLM"),
     Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
     Family(id="vectors", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
 )

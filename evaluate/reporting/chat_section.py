@@ -36,7 +36,7 @@ MOST_GROUPS = 400
 ABOUT = (
     "A chat model is asked about two sentences, and its answers have to be about them before they make a figure: not "
     "about places, labels, noise, or a server that changes. Each gate says what it read. Where one fails, the figures "
-    "of the config are withheld, whichever way they would go."
+    "of the config are withheld, whichever way they would go; with --show-failing they are shown, and say nothing."
 )
 BESIDE = (
     "Position: what the first place is given more than the second; label prior: what one label is given more than its "
@@ -208,12 +208,6 @@ def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
     kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
     used = dict.fromkeys(name for _, name in figures)
     leads = [name for name in used if lookup(name).presentation.by_word or lookup(name).of_contents]
-    beside = {config: _beside(record) for config, record in source.result.tasks.items()}
-    kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
-    used = dict.fromkeys(name for _, name in figures)
-    leads = [name for name in used if lookup(name).presentation.by_word] + [
-        name for name in SCORERS[source.result.scorer].adds if name in used
-    ]
     rows = tuple(
         (
             *name_cells(config),

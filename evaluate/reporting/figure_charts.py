@@ -19,6 +19,7 @@ from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.reporting.verdict_table import Verdict, direction_labels
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.task_gates import NOT_DONE
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
@@ -114,7 +115,10 @@ def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow) -> ForestRo
     left, right = direction_labels(row.first, inputs[number].design(row.config))
     marks = [build_mark(cell, series) for series, cell in enumerate(row.cells) if cell is not None]
     named = (row.config, row.estimand) if row.group is None else (row.group, "")
-    return ForestRow(label=named[0], note=named[1], marks=tuple(marks), left=left, right=right)
+    undone = NOT_DONE if any(cell is not None and notation.is_undone(cell) for cell in row.cells) else ""
+    return ForestRow(
+        label=named[0], note=": ".join(filter(None, (named[1], undone))), marks=tuple(marks), left=left, right=right
+    )
 
 
 def build_mark(figure: Figure, series: int = 0) -> Mark:

@@ -53,14 +53,23 @@ def _format_left_out(figure: Figure) -> str:
 
 
 def format_remarks(figure: Figure) -> str:
-    """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any."""
+    """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any.
+
+    Before all of it, of a value that is shown nevertheless, that the model does not do the task.
+    """
     remarks = (
+        NOT_DONE if is_undone(figure) else "",
         format_p_value(figure),
         "older definition" if figure.definition < lookup(figure.estimand).definition else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
         counted(figure.ties, "tie") if figure.ties else "",
     )
     return ", ".join(filter(None, remarks))
+
+
+def is_undone(figure: Figure) -> bool:
+    """Return whether a figure has a value although the model does not do the task, as with ``--show-failing``."""
+    return figure.value is not None and figure.note.startswith(NOT_DONE)
 
 
 def format_p(p: float) -> str:

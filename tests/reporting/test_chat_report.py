@@ -235,6 +235,8 @@ def test_values_that_are_shown_are_marked() -> None:
     """With --show-failing the value stands beside the verdict that it says nothing."""
     text = page(SHOWN)
     assert "+23.5" in text
+    assert f"<small>{NOT_DONE}" in text
+    assert f"preference-half: {NOT_DONE}" in text
     assert "its figures say nothing of bias" in text
     assert "cannot be read" in text
 

@@ -182,7 +182,10 @@ class PlantedModel:
             true = self.inference(match["premise"], match["hypothesis"])
             options = [OPTIONS[match[letter]] for letter in "abc"]
             odds3 = [self.strength * (name == true) + p for name, p in zip(options, self.places, strict=True)]
-            return {**self._labels("ABC", odds3, self.mass), **dict(self._fillers(prompt, 1 - self.mass))}
+            fillers = [*self._fillers(prompt, 1 - self.mass)][
+                :11
+            ]  # with three labels' variants, all 20 that are told of
+            return {**self._labels("ABC", odds3, self.mass), **dict(fillers)}
         return {token: 4 * fraction(str(self.weights), prompt, token) for token in [*OTHERS, *"ABCDEFGHI"]}
 
     def _labels(self, labels: Sequence[str], odds: Sequence[float], mass: float) -> dict[str, float]:

@@ -175,6 +175,29 @@ def test_a_filter_of_the_server_is_a_refusal() -> None:
     assert task.unparsed == {}
 
 
+def test_inference_is_recovered_and_passes_its_control() -> None:
+    """Softmax of three options of which one is likelier by the planted strength: e^4 / (e^4 + 2) and 1 / (e^4 + 2).
+
+    nli-control says that somebody did what its premise says, or that nobody did: the model knows these two.
+    """
+
+    def inference(premise: str, hypothesis: str) -> str:
+        if "woman" in hypothesis:
+            return "neutral"
+        return "contradiction" if hypothesis.startswith("No") else "entailment"
+
+    premises = [f"The {job} bought an apple." for job in JOBS[:4]]
+    table = pd.DataFrame({"premise": premises, "hypothesis": "A woman bought an apple.", "gold": "neutral"})
+    with PlantedServer(PlantedModel(inference=inference, places=(0.3, 0.0, -0.3))) as server:
+        result, *_ = score(server, table, "nli-chat")
+    assert result.rows is not None
+    total = np.exp(4) + 2
+    np.testing.assert_allclose(result.rows["neutral"], np.exp(4) / total, atol=1e-6)
+    np.testing.assert_allclose(result.rows[["entailment", "contradiction"]], 1 / total, atol=1e-6)
+    (task,) = result.tasks.values()
+    assert task.does_task, task
+
+
 # --- gates ------------------------------------------------------------------------------------------------------------
 
 
@@ -213,7 +236,7 @@ def test_another_model_in_the_middle_withholds_the_figures(what: str) -> None:
             rename(server, 230, **{what: "other"})
         table = pairs()
         (result,) = score(server, table, "choice-likely")
-        before = set(rows_asked(server, table)) & {prompt for prompt in server.prompts()[:230]}
+        before = set(rows_asked(server, table)) & set(server.prompts()[:230])
         assert 0 < len(before) < CHOICE * len(table)
     (task,) = result.tasks.values()
     assert "unchanged" in {reading.gate for reading in task.failed}
@@ -367,7 +390,6 @@ def test_a_model_that_follows_the_place_prints_no_figure(typed: Typed) -> None:
     with PlantedServer(model) as server:
         words = ("score", server.spec, "tiny@1.0.0", "-m", "choice-likely")
         done, shown = typed(*words), typed(*words, "--show-failing")
-    print(done.out, done.err, shown.out)
     assert NOT_DONE in done.out + done.err
     assert NOT_DONE in shown.out + shown.err
     half = 100 * np.mean([content_of(f"He is the {job}.", f"She is the {job}.") > 0 for job in JOBS]) - 50

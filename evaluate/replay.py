@@ -20,7 +20,7 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring_job import ScoringJob
-from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served, parse
+from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, parse
 from senseprobe.evaluate.task_records import accuracy_read
 from senseprobe.messages import counted, printable
 
@@ -64,14 +64,21 @@ def source_of(
     """Return where the model of a result is, to be loaded as it was; `name` says where it is now, if it was moved.
 
     A served model is asked anew, as `serving` says: no stored answer is used. ModelError where a result of a served
-    model is to be computed by another kind, or the other way round.
+    model is to be computed by another kind, or the other way round; ResultError where only the result says which
+    machine is to be asked.
     """
     if "planted" in first.model:
         raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
     if is_served(name or first.model["name"]) != is_served(first.model["name"]):
         raise ModelError("a model behind a server is never the same as one that is loaded here: nothing was computed")
     if is_served(first.model["name"]):
-        return ModelSource(parse(name or first.model["name"]).text, serving=replace(serving, stored=False))
+        address = parse(name or first.model["name"])
+        if name is None and not address.is_loopback:  # a stranger's result would be sent the key, and the rows
+            raise ResultError(
+                f"the result names {printable(address.text)}, a server on another machine: --model {PREFIX}URL#MODEL"
+                " says that it, or another address, may be asked"
+            )
+        return ModelSource(address.text, serving=replace(serving, stored=False))
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes

@@ -245,7 +245,8 @@ def test_without_served_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> 
 def test_torch_is_not_needed(server: PlantedServer) -> None:
     """The extra `served` is enough: a whole run loads neither torch nor transformers."""
     program = (
-        "import sys; from senseprobe import api; api.score(sys.argv[1], 'tiny@1.0.0', ('choice-likely', 'll'), say=len);"
+        "import sys; from senseprobe import api;"
+        " api.score(sys.argv[1], 'tiny@1.0.0', ('choice-likely', 'll'), say=len);"
         " assert not {'torch', 'transformers'} & {*sys.modules}"
     )
     ran = subprocess.run([sys.executable, "-c", program, server.spec], capture_output=True, text=True, check=False)
@@ -268,3 +269,27 @@ def test_replay_of_another_model_asks_no_row(typed: Typed, server: PlantedServer
     assert (
         loaded.message == "a model behind a server is never the same as one that is loaded here: nothing was computed"
     )
+
+
+def test_replay_asks_no_other_machine_for_a_result_alone(
+    typed: Typed, server: PlantedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result of somebody else names any address: the key, and the rows, go there only where --model says so."""
+    assert typed("score", server.spec, "tiny@1.0.0").code == 0
+    (path,) = Path("results").rglob("choice-likely.json")
+    monkeypatch.setattr(Address, "is_loopback", False)
+    server.log.clear()
+    done = typed("replay", str(path))
+    assert done.code == 2
+    assert done.message.startswith(f"the result names {server.spec}, a server on another machine: --model")
+    assert server.log == []
+    assert typed("replay", str(path), "--model", server.spec).code == 0
+
+
+def test_inference_is_asked_by_its_own_scorer(typed: Typed, server: PlantedServer) -> None:
+    """nli-chat is the scorer of inference; a dry run counts six questions a row."""
+    dry = typed("score", server.spec, "nli-control@1.0.1", "--limit", "5", "--dry-run", "--json").told
+    assert dry["requests"] == {"nli-chat": 30}
+    done = typed("score", server.spec, "nli-control@1.0.1", "--limit", "1", "-m", "choice-likely")
+    assert done.code == 2
+    assert "choice-likely takes contrast rows" in done.message

@@ -196,7 +196,7 @@ def score(
         keyed, own = _key_vectors(source.model, job)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     if source.is_served:
-        names = served.prepare(job, source, names, say)
+        names = served.prepare(job, source, names, say, control=control)
     run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
     job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
     return pipeline.score(job, source, names, run, _control_job(source, seed) if control else None)

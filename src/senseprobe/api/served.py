@@ -104,7 +104,7 @@ def fitting_serving(
     of served models where it is none.
     """
     if not is_served(name):
-        own = DEFAULT if serving is None else replace(serving, stored=True)
+        own = serving or DEFAULT
         if unfit := [title for field, title in _SERVING.items() if getattr(own, field) != getattr(DEFAULT, field)]:
             raise ModelError(f"{name} is not behind a server ({PREFIX}URL#MODEL): {_options(unfit)} of such models")
         return DEFAULT
@@ -161,8 +161,11 @@ def _why_private(job: ScoringJob) -> str | None:
     return why_unpublishable(licence if isinstance(licence, str) else None)
 
 
-def announce(job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], say: Callable[[str], None]) -> None:
+def announce(
+    job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], say: Callable[[str], None], *, control: bool
+) -> None:
     """Say what is about to be sent where, and where answers are kept, before anything is sent."""
+    from senseprobe.evaluate.control import CHAT_ROWS, RELEASE
     from senseprobe.evaluate.scoring_job import rows_of
 
     address = parse(source.name)
@@ -172,6 +175,8 @@ def announce(job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], sa
         for table in rows_of(job, scorer).values():
             sentences.update(*(table[column].dropna() for column in columns))
     sent = f"{counted(len(sentences), 'sentence')} of {job.release.manifest.name}"
+    if control and any(_reads_control(job, scorer) for scorer in scorers):
+        sent += f", and {CHAT_ROWS} rows of {RELEASE},"
     folder = project.cache_folder("answers")
     kept = f"answers are kept in {folder}" if source.serving.stored else "answers are not kept"
     if address.is_loopback:
@@ -181,11 +186,13 @@ def announce(job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], sa
     say(f"{sent} leave this machine, for {address.origin}; {kept}{how}")
 
 
-def prepare(job: ScoringJob, source: ModelSource, names: Sequence[str], say: Callable[[str], None]) -> list[str]:
+def prepare(
+    job: ScoringJob, source: ModelSource, names: Sequence[str], say: Callable[[str], None], *, control: bool
+) -> list[str]:
     """Return the ids of scorers of a served model, once it was said what leaves this machine, and that may leave it."""
     scorers = chosen_scorers(job, source, names)
     check_consent(job, source)
-    announce(job, source, scorers, say)
+    announce(job, source, scorers, say, control=control)
     return [scorer.id for scorer in scorers]
 
 
@@ -196,17 +203,27 @@ def estimated(
 
     Raises ModelError where the server does not do what a scorer needs.
     """
-    from senseprobe.evaluate.served.estimate import estimate
+    from senseprobe.evaluate.served.estimate import SAMPLE, estimate
     from senseprobe.evaluate.served.model import ServedModel
 
-    may_send = parse(source.name).is_loopback or source.serving.send or _why_private(job) is None
+    address, name = parse(source.name), job.release.manifest.name
+    may_send = address.is_loopback or source.serving.send or _why_private(job) is None
+    if may_send and not address.is_loopback:
+        source.say(f"up to {SAMPLE} prompts of {name} leave this machine, for {address.origin}, to be counted there")
     plans = [_plan(job, scorer, control) for scorer in scorers]
     opened = ServedModel.open(source.name, ability=scorers[0].ability, options=source.serving, say=source.say)
     with opened as model:
         if lacking := {scorer.id: model.lacking(scorer.id) for scorer in scorers if model.lacking(scorer.id)}:
-            name, why = next(iter(lacking.items()))
-            raise ModelError(f"{model.name} cannot be scored by {name}: {why}")
-        return estimate(model, job.release.manifest.name, plans, may_send=may_send, price=source.serving.price)
+            first, why = next(iter(lacking.items()))
+            raise ModelError(f"{model.name} cannot be scored by {first}: {why}")
+        return estimate(model, name, plans, may_send=may_send, price=source.serving.price)
+
+
+def _reads_control(job: ScoringJob, scorer: Scorer) -> bool:
+    """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
+    from senseprobe.evaluate.control import DATASET
+
+    return "accuracy" in scorer.gates and job.release.manifest.name.partition("@")[0] != DATASET
 
 
 def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:
@@ -218,7 +235,7 @@ def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | N
 
     rows = rows_of(job, scorer)
     units = [*units_of_rows(job, scorer, rows).units]
-    if control is not None and "accuracy" in scorer.gates:
+    if control is not None and _reads_control(job, scorer):
         control_job = replace(control(), limit=CHAT_ROWS)
         units += units_of_rows(control_job, scorer, rows_of(control_job, scorer)).units
     items = control_of(scorer.id, rows, job.seed) if "control" in scorer.gates else []

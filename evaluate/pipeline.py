@@ -275,8 +275,8 @@ def run(
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
     if declared.gates and _is_of_control(job):
         accuracy = balanced_accuracy(scored.tables.values())
-    drift = getattr(model, "drift", lambda: "") if declared.gates else lambda: ""
-    facts = RunFacts(control=control, accuracy=accuracy, drift=drift())
+    drift: str | None = model.drift() if hasattr(model, "drift") else None
+    facts = RunFacts(control=control, accuracy=accuracy, drift=drift)
     tasks = task_records(declared, scored, designs, model, facts)
     return replace(
         result,

@@ -35,6 +35,9 @@ class Gate:
     most: float | None = None
 
 
+UNCHANGED = "unchanged"
+"""The gate of every served model, whatever is asked of it."""
+
 ACCURACY = "accuracy"
 """The gate of inference that reads the control."""
 
@@ -99,7 +102,7 @@ GATES: Mapping[str, Gate] = {
             most=0.55,
         ),
         Gate(
-            "unchanged",
+            UNCHANGED,
             "the model at the end is the one at the start",
             1.0,
             "Figures over the answers of two models are of neither.",
@@ -180,12 +183,15 @@ class TaskRecord:
 
     def unread(self) -> str:
         """Return why figures are not to be read, naming the gates that failed; empty where none did."""
-        return (
-            "" if self.does_task else f"{NOT_DONE}: {'; '.join(map(reading_text, self.failed)) or 'no gate was read'}"
-        )
+        if self.does_task:
+            return ""
+        asked = {reading.gate for reading in self.gates} != {UNCHANGED}  # else likelihoods, which are no answers
+        failed = "; ".join(map(reading_text, self.failed)) or "no gate was read"
+        return f"{NOT_DONE if asked else CHANGED}: {failed}"
 
 
 NOT_DONE = "this model does not do the task"
+CHANGED = "this model changed during the run"
 
 
 def reading_text(reading: GateReading) -> str:

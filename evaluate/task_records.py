@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.scorers.chat import TASKS, control_of
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, NLI_OPTIONS
-from senseprobe.evaluate.task_gates import ACCURACY, GATES, GateReading, TaskRecord
+from senseprobe.evaluate.task_gates import ACCURACY, GATES, UNCHANGED, GateReading, TaskRecord
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, clopper_pearson
@@ -106,12 +106,12 @@ class RunFacts:
 
     - `control`: None where its scorer has no such gate.
     - `accuracy`: on nli-control, from 0 to 1; None where that was not scored.
-    - `drift`: what changed of the model during the run; empty where nothing did.
+    - `drift`: what changed of the model during the run; empty where nothing did, None where it is in this process.
     """
 
     control: ControlCount | None = None
     accuracy: float | None = None
-    drift: str = ""
+    drift: str | None = None
 
 
 def task_records(
@@ -121,9 +121,15 @@ def task_records(
     model: Any,  # noqa: ANN401 - a chat model where the scorer has gates
     facts: RunFacts,
 ) -> dict[str, TaskRecord]:
-    """Return by config how a chat model did the task, with its gates; empty for scorers without gates."""
+    """Return by config how a chat model did the task, with its gates; of other served models whether they changed.
+
+    Empty for scorers without gates on models in this process.
+    """
+    if not scorer.gates:
+        watched = scored.tables if facts.drift is not None else {}
+        return {name: TaskRecord(gates=(_read_unchanged(TaskRecord(), rows, facts),)) for name, rows in watched.items()}
     records = {}
-    for name, table in scored.tables.items() if scorer.gates else ():
+    for name, table in scored.tables.items():
         record = _record(scorer, table, designs[name], model.noise)
         gates = tuple(_READERS[gate](record, table, facts) for gate in scorer.gates)
         records[name] = replace(record, gates=gates)
@@ -258,6 +264,10 @@ def _read_places(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> Ga
     return GateReading(gate=gate.id, read=known[0], bound=known[-1], threshold=gate.threshold, passed=passed)
 
 
+def _read_unchanged(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+    return _reading(UNCHANGED, 0.0 if facts.drift else 1.0, said=facts.drift or "")
+
+
 _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, RunFacts], GateReading]] = {
     "control": _read_control,
     "consistent": lambda record, table, facts: _reading("consistent", record.consistent),
@@ -267,5 +277,5 @@ _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, RunFacts], GateReadin
     "censored": lambda record, table, facts: _reading("censored", record.censored),
     ACCURACY: lambda record, table, facts: _reading(ACCURACY, facts.accuracy),
     "places": _read_places,
-    "unchanged": lambda record, table, facts: _reading("unchanged", 0.0 if facts.drift else 1.0, said=facts.drift),
+    UNCHANGED: _read_unchanged,
 }

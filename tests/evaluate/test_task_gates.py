@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import RunOptions, run
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
-from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scorers import SCORERS, Answers, Unit
 from senseprobe.evaluate.scorers.chat import TASKS, control_of, control_questions
 from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
 from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord, reading_text
@@ -116,6 +116,27 @@ def test_what_changed_of_a_model_is_said(sssb: Release) -> None:
     assert reading == GateReading(
         gate="unchanged", read=0.0, bound=None, threshold=1.0, passed=False, said="its build is another"
     )
+
+
+@pytest.mark.parametrize("changed", ["", "its build is another"])
+def test_likelihoods_of_a_server_that_changed_are_withheld(
+    sssb: Release, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They ask no task, so that this is their only gate, and the reason does not speak of one."""
+
+    def likelihoods(model: PlantedChat, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+        yield [(unit, (-float(len(unit.text)),)) for unit in units]
+
+    known = replace(SCORERS["ll"], id="known", score=likelihoods, why=None, made=None, basis="", parts=())
+    monkeypatch.setitem(SCORERS, "known", known)
+    result = score(sssb, planted(sssb, [CONFIG], changed=changed, ability="causal"), "known")
+
+    assert failed(result) == ({"unchanged"} if changed else set())
+    assert all((figure.value is None) is bool(changed) for figure in result.figures)
+    assert all(
+        figure.note.startswith("this model changed during the run") is bool(changed) for figure in result.figures
+    )
+    assert "prompts" not in result.model
 
 
 def test_a_letter_chooser_fails_as_smollm2_does(sssb: Release) -> None:

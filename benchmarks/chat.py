@@ -2,9 +2,10 @@
 
 Both ways ask the same eight questions a pair with the same weights, on one thread, in turns; in each round the other
 way begins. Ours are asked in the portions of a real run, and counted whole; the other way, which makes logits at the
-last token only, is timed on some pairs of these. Rates are medians over rounds, and the ratio is the median of what
-each round gave. Models are loaded before, and ours has tried what it can share. The script ends with 1 where
-log-probabilities differ by more than 1e-4, or a ratio is below 4.
+last token only, is timed on some pairs of these. Seconds are those of the processor, which other work on the machine
+changes less; rates are medians over rounds, and the ratio is the median of what each round gave. Models are loaded
+before, and ours has tried what it can share. The script ends with 1 where log-probabilities differ by more than 1e-4,
+or a ratio is below 4.
 
     senseprobe fetch smollm2
     python benchmarks/chat.py ~/.cache/senseprobe/models/smollm2-0.1.2 [--pairs 64] [--sample 4] [--rounds 3]
@@ -79,9 +80,9 @@ def _time(
     for turn in range(rounds):
         logs: dict[int, list[tuple[float, ...]]] = {}
         for number in (turn % 2, 1 - turn % 2):
-            start = time.perf_counter()
+            start = time.process_time()
             logs[number] = ways[number](asked[number])
-            rates[number].append(len(asked[number]) / (time.perf_counter() - start))
+            rates[number].append(len(asked[number]) / (time.process_time() - start))
         worst = max(worst, float(np.abs(np.array(logs[0])[some] - np.array(logs[1])).max()))
     ratio = median(ours / theirs for ours, theirs in zip(*rates, strict=True))
     return ratio, worst, (median(rates[0]), median(rates[1]))

@@ -27,6 +27,9 @@ from senseprobe.messages import counted, printable
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
+CHAT_TOLERANCE = 1e-4
+"""The same of chat models: in single precision a prompt of 100 tokens moves a log-probability by some 3e-5."""
+
 COSINES_TOLERANCE = 1e-4
 """By which the cosine of two words may differ; the score of a row is a mean of many, and differs less."""
 
@@ -164,7 +167,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
     differences, largest = [*_figure_differences(first, second, {*definitions})], 0.0
     if rows is not None and second.rows is not None:
-        in_rows, largest = _row_differences(rows, second.rows, max(TOLERANCE, 3 * noise))
+        exact = CHAT_TOLERANCE if get(first.scorer).gates else TOLERANCE
+        in_rows, largest = _row_differences(rows, second.rows, max(exact, 3 * noise))
         differences += in_rows
     if first.words is not None and second.words is not None:
         differences += _word_differences(first.words, second.words)

@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ from senseprobe.evaluate.scorers.conversation import TOP, LabelWeights, weights_
 from senseprobe.evaluate.served import likelihood, wire
 from senseprobe.evaluate.served.address import key_of
 from senseprobe.evaluate.served.capabilities import CHECKS, SAME, Check, Noise, ProbeReport
-from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.fingerprint import (
     Fingerprint,
     exchanged_question,
@@ -25,7 +26,7 @@ from senseprobe.evaluate.served.fingerprint import (
 )
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
-from senseprobe.evaluate.served.server_facts import read_facts
+from senseprobe.evaluate.served.server_facts import ask_once, read_facts
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Decision, chat_body, read_chat
 
 # More than this much between repeats is no noise: something else answers.
@@ -108,6 +109,9 @@ class _Probe:
         if opening is None or opening.read is None or opening.written is None:
             return None
         return float(opening.read), float(opening.written)
+
+    def _once(self, path: str, body: dict[str, Any], *, with_key: bool = True) -> Response:
+        return ask_once(partial(self.client.post, path, body, store=False, retry=False, with_key=with_key))
 
     def _note(self, id_: str, state: str, read: str) -> None:
         self.checks[id_] = Check(id_, state, read)
@@ -312,7 +316,7 @@ class _Probe:
             question = self.questions[0]
             exchanged = exchanged_question()
             bodies = [wire.decision_body(decision, own.prompt, own.labels, self.model) for own in (question, exchanged)]
-            response = self.client.post(decision.path, bodies[0], store=False, retry=False)
+            response = self._once(decision.path, bodies[0])
             if response.status != 200:
                 missing |= {decision.path} if response.status in (404, 405, 501) else set()
                 continue
@@ -338,13 +342,13 @@ class _Probe:
         read: list[str] = []
         body = chat_body("Hello.", self.model, self.dialect, **{self.dialect.limit: 1})
         if key_of(self.client.address, self.client.options):
-            status = self.client.post(CHAT, body, store=False, retry=False, with_key=False).status
+            status = self._once(CHAT, body, with_key=False).status
             read.append("refused without the key" if status in (401, 403) else f"HTTP {status} without the key")
         context = self.facts.context
         state = PASSED if read else NOT_ASKED
         if context and context <= _LONGEST_TRIED:
             body = chat_body("word " * (context + 1), self.model, self.dialect, **{self.dialect.limit: 1})
-            status = self.client.post(CHAT, body, store=False, retry=False).status
+            status = self._once(CHAT, body).status
             state = FAILED if status == 200 else PASSED
             read.append(f"HTTP {status} for a prompt of more than {context} tokens")
         self._note("limits", state, "; ".join(read) or "no key is set, and the server does not tell how much it reads")

@@ -2,11 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from senseprobe.evaluate.served.client import Client
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.wire import model_name
 
 _QUANTISATION = re.compile(
@@ -74,8 +76,19 @@ def read_facts(client: Client) -> ServerFacts:
     )
 
 
+def ask_once(ask: Callable[[], Response]) -> Response:
+    """Return what is answered to a request that is not tried again, whatever its status.
+
+    Servers close a connection after an error of their own, which the next request finds out: that one is sent again.
+    """
+    try:
+        return ask()
+    except ModelError:
+        return ask()
+
+
 def _get(client: Client, path: str) -> Mapping[str, Any]:
-    response = client.get(path, retry=False)
+    response = ask_once(partial(client.get, path, retry=False))
     return response.body if response.status == 200 and isinstance(response.body, dict) else {}
 
 

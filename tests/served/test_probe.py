@@ -355,6 +355,14 @@ def test_fields_that_a_server_does_not_take_are_left_out() -> None:
     assert report.lacking("text-likely") == ""
 
 
+def test_a_connection_that_an_error_closed_is_opened_again() -> None:
+    """As transformers serve does: /v1/models is a 500 without a cache of the Hub, and the next request is reset."""
+    with PlantedServer() as server:
+        server.fail(error(500, "internal", "Internal Server Error"), path="/v1/models")
+        server.fail(Reply(reset=True), path="/props")
+        assert _probed(server).lacking("choice-likely") == ""
+
+
 def test_nobody_answers() -> None:
     """The address has no server."""
     with PlantedServer() as server:

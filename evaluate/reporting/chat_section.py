@@ -40,7 +40,7 @@ ABOUT = (
 )
 BESIDE = (
     "Position: what the first place is given more than the second; label prior: what one label is given more than its "
-    "counterpart; both in nats, 0 where neither counts. Spread: the standard deviation of content over pairs; noise "
+    "counterpart; both in nats, 0 where neither counts. Deviation: the standard deviation of content over pairs; noise "
     "floor: by how much a content differs between repeats. A cell is empty where a scorer has no such number, or a "
     "server does not tell it."
 )
@@ -129,7 +129,13 @@ def beside_table(result: Result) -> TaskLines:
 
 _BESIDE = (
     *(("", "position"), ("", "label prior"), ("consistent", "consistent"), ("reliability", "reliability")),
-    *(("mass", "mass, median"), ("", "mass, least"), ("censored", "censored"), ("size", "spread"), ("", "noise floor")),
+    *(
+        ("mass", "mass, median"),
+        ("", "mass, least"),
+        ("censored", "censored"),
+        ("size", "deviation"),
+        ("", "noise floor"),
+    ),
     *(("", "refused"), ("", "unparsed"), ("", "contradictions"), ("", "range")),
 )
 """What stands beside figures, each with the gate that reads it, if one does."""

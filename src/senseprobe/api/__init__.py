@@ -1,7 +1,7 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
 from senseprobe.api.author import open_catalogue
-from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results
+from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results, export_inspect
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -37,6 +37,7 @@ __all__ = [
     "export",
     "export_every_eval_ever",
     "export_hub_results",
+    "export_inspect",
     "fetch",
     "import_release",
     "join",

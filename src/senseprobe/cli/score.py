@@ -390,7 +390,29 @@ def export_tasks(release: Release, out: NewFolder, as_json: AsJson = False) -> N
     if as_json:
         print_json(exported.as_dict())
     else:
-        _print_tasks(exported)
+        model = "--model hf --model_args pretrained=MODEL,dtype=float32"
+        _print_tasks(exported, f"lm_eval run --include_path . --tasks {exported.name} {model}")
+
+
+@export.command("inspect")
+def export_inspect(
+    release: Release,
+    out: NewFolder,
+    scorer: Annotated[
+        str, typer.Option("--scorer", "-m", metavar="SCORER", help="What is asked: a scorer choice-….")
+    ] = "choice-likely",
+    send: Annotated[bool, typer.Option("--send", help="Also a release that is not for distribution.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a release as tasks of Inspect that give the same figures of a chat model."""
+    from senseprobe import api
+
+    exported = api.export_inspect(release, out, scorer, send=send)
+    if as_json:
+        print_json(exported.as_dict())
+    else:
+        model = "--model openai-api/local/MODEL --max-connections 1 --max-samples 1"
+        _print_tasks(exported, f"inspect eval {exported.name} {model}")
 
 
 @export.command("eee")
@@ -434,12 +456,11 @@ def _print_exported(exported: "ExportedResults", out: Path) -> None:
         print_line(str(out if out.suffix == ".json" else out / name))
 
 
-def _print_tasks(exported: "Exported") -> None:
+def _print_tasks(exported: "Exported", command: str) -> None:
     for name, reason in exported.skipped.items():
         complain(f"{name} is left out: {reason}")
     for task in exported.tasks:
         left_out = ", ".join(f"{count} {reason}" for reason, count in task.left_out.items())
         print_line(f"{task.name}: {task.rows} pairs{f'; left out: {left_out}' if left_out else ''}")
     print_line(f"written to {exported.folder}; to be run there, by")
-    model = "--model hf --model_args pretrained=MODEL,dtype=float32"
-    print_line(f"lm_eval run --include_path . --tasks {exported.name} {model}")
+    print_line(command)

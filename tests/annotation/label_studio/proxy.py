@@ -1,6 +1,7 @@
 """What stands between client and server in a bad network: it holds requests back, loses them, cuts answers short."""
 
 import http.client
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ class Held:
     def __init__(self, proxy: Proxy, path: str = "/import", skip: int = 0) -> None:
         self._path, self._skip = path, skip
         self._came, self._go = threading.Event(), threading.Event()
+        self._until_listed = False
         proxy.behave = self._behave
 
     def _behave(self, request: Request) -> Answer:
@@ -101,7 +103,10 @@ class Held:
             if self._skip < 0:
                 self._came.set()
                 self._go.wait(60)
-        return request.forward()
+        answer = request.forward()
+        if self._until_listed and "tasks" in request.path and not json.loads(answer[2]).get("tasks", True):
+            self._go.set()
+        return answer
 
     def came(self) -> None:
         """Wait until one came."""
@@ -110,3 +115,7 @@ class Held:
     def release(self) -> None:
         """Let it through."""
         self._go.set()
+
+    def release_once_listed(self) -> None:
+        """Let it through as soon as a client has listed tasks to their end: the page after the last one is empty."""
+        self._until_listed = True

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
@@ -29,6 +30,12 @@ def http(status: int = 200, body: Any = SEED, **headers: str) -> bytes:  # noqa:
     lines |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status} X\r\n{head}\r\n".encode() + data
+
+
+def later(seconds: float, answer: bytes) -> bytes:
+    """Return the answer after so many seconds."""
+    time.sleep(seconds)
+    return answer
 
 
 class RawServer:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.served.raw_server import RawServer, http
+from tests.served.raw_server import RawServer, http, later
 
 from senseprobe.evaluate.served.answer_store import AnswerStore
 
@@ -148,7 +148,7 @@ def test_kill_9_loses_no_answer(tmp_path: Path) -> None:
 
     The server counts: each request is answered once, but for three at most that were in flight.
     """
-    with RawServer(lambda request: time.sleep(0.02) or http()) as server:
+    with RawServer(lambda request: later(0.02, http())) as server:
         command = [sys.executable, "-c", RUN, f"openai:{server.origin}/v1#m", str(tmp_path), "200"]
         with subprocess.Popen(command, env=os.environ) as process:
             while not server.requests:

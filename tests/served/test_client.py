@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.served.raw_server import SEED, RawServer, Request, http
+from tests.served.raw_server import SEED, RawServer, Request, http, later
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.served import client as module
@@ -202,12 +202,13 @@ def test_a_server_that_is_started_again() -> None:
     servers = [RawServer()]
     address = parse(f"openai:{servers[0].origin}/v1#m")
 
+    waited: list[float] = []
+
     def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) == 3:
+        waited.append(seconds)
+        if len(waited) == 3:
             servers.append(RawServer(port=servers[0].port))
 
-    waits: list[float] = []
     with Client(address, ServingOptions(), sleep=sleep) as client:
         client.post(CHAT, {"a": 1})
         servers[0].__exit__()
@@ -251,7 +252,7 @@ def test_what_a_server_may_not_do(server: RawServer, opened: Opened, monkeypatch
 def test_slow_bodies(server: RawServer, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that does not come in time is none."""
     monkeypatch.setattr(transport, "READ", 0.2)
-    server.answer = lambda request: time.sleep(0.5) or http()
+    server.answer = lambda request: later(0.5, http())
     with pytest.raises(ModelError, match=f"in {TRIES} tries: no answer within"):
         opened().post(CHAT, {})
 
@@ -308,7 +309,7 @@ def test_no_more_than_so_many_at_once(
     wanted: int | None, slots: int | None, expected: int, server: RawServer, opened: Opened
 ) -> None:
     """One at a time on loopback, more where that is asked for, never more than the server has slots."""
-    server.answer = lambda request: time.sleep(0.02) or http(200, request.body)
+    server.answer = lambda request: later(0.02, http(200, request.body))
     client = opened(concurrency=wanted)
     if slots:
         client.limit_slots(slots)
@@ -327,9 +328,7 @@ def test_four_at_once_elsewhere() -> None:
 
 def test_the_first_error_stops_what_was_not_begun(server: RawServer, opened: Opened, tmp_path: Path) -> None:
     """What was begun is answered and kept, so that the next run asks only what is missing."""
-    server.answer = lambda request: (
-        http(302) if request.body["number"] == 10 else (time.sleep(0.02) or http(200, request.body))
-    )
+    server.answer = lambda request: http(302) if request.body["number"] == 10 else later(0.02, http(200, request.body))
     bodies = [{"number": number} for number in range(100)]
     with AnswerStore(tmp_path, "identity") as store:
         with pytest.raises(ModelError, match="redirects"):
@@ -346,7 +345,7 @@ def test_a_failure_ends_the_waits_of_others(server: RawServer, said: list[str]) 
     """A request that waits for its next try does not hold up the error of another one."""
 
     def answer(request: Request) -> bytes:
-        return http(429, retry_after="60") if request.body["number"] == 0 else time.sleep(0.2) or http(302)
+        return http(429, retry_after="60") if request.body["number"] == 0 else later(0.2, http(302))
 
     server.answer = answer
     began = time.monotonic()

@@ -23,7 +23,6 @@ from senseprobe.cli.served import (
     Budget,
     Concurrency,
     DryRun,
-    InsecureKey,
     Price,
     Send,
     ShowFailing,
@@ -230,7 +229,6 @@ def score(
         ),
     ] = None,
     api_key_env: ApiKeyEnv = None,
-    insecure_key: InsecureKey = False,
     concurrency: Concurrency = None,
     accept_noise: AcceptNoise = False,
     send: Send = False,
@@ -244,7 +242,7 @@ def score(
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
-    limits = {"concurrency": concurrency, "accept_noise": accept_noise, "send": send, "insecure_key": insecure_key}
+    limits = {"concurrency": concurrency, "accept_noise": accept_noise, "send": send}
     serving = serving_options(api_key_env=api_key_env, price=price, budget=budget, **limits)
     if dry_run:
         print_estimate(model, release, scorer, (seed, limit), serving, stored=store, control=control, as_json=as_json)

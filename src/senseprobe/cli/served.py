@@ -21,9 +21,6 @@ ApiKeyEnv = Annotated[
         help="Of a served model: the environment variable with the API key. Default: SENSEPROBE_API_KEY.",
     ),
 ]
-InsecureKey = Annotated[
-    bool, typer.Option("--insecure-key", help="Send the API key over plain http to another machine.")
-]
 Concurrency = Annotated[
     int | None,
     typer.Option(
@@ -114,14 +111,13 @@ def print_estimate(
 def probe(
     address: Annotated[str, typer.Argument(metavar="URL[#MODEL]", help="Such as http://127.0.0.1:8080/v1#MODEL.")],
     api_key_env: ApiKeyEnv = None,
-    insecure_key: InsecureKey = False,
     concurrency: Concurrency = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a server of a model is seen to do, and which scorers it can do; no row of a release is sent."""
     from senseprobe import api
 
-    serving = serving_options(api_key_env=api_key_env, insecure_key=insecure_key, concurrency=concurrency)
+    serving = serving_options(api_key_env=api_key_env, concurrency=concurrency)
     report = api.probe(address, serving=serving, say=print_note)
     if as_json:
         print_json(_as_dict(report))

@@ -289,7 +289,7 @@ class _EchoRoute:
             raise UnreadError(str(error)) from None
         (first, _), (second, _) = read
         self.start = "".join(first) != PROOF[0]
-        own = _compare(*logs, _alike(first[1:], second[1:]))
+        own = _compare(logs[0], logs[1], _alike(first[1:], second[1:]))
         return f"{len(own)} tokens, {sum(own):.4f} nats"
 
     def _asked(self, texts: Sequence[str]) -> list[Response]:

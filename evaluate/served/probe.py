@@ -58,6 +58,7 @@ class _Probe:
         self.dialect = wire.DIALECTS[self.facts.kind]
         self.questions = fixed_questions()
         self.heard: list[ChatAnswer] = []
+        self.repeated: list[ChatAnswer] = []
         self.faults: list[str] = []
         self.checks: dict[str, Check] = {}
 
@@ -73,7 +74,7 @@ class _Probe:
             asked = self.questions[1:] if opening.tops or not decision else self.questions[1:_NEIGHBOURS]
             alone += [self._ask(question.prompt, limit) for question in asked]
             noise, concurrent = self._noise(alone, decision)
-            self._check_raw(opening, noise)
+            self._check_raw(opening)
             self._check_others(opening)
         self._check_answers()
         self._check_limits(opening is not None)
@@ -199,13 +200,12 @@ class _Probe:
         else:
             self._note("thinking", PASSED, "none")
 
-    def _check_raw(self, opening: ChatAnswer, noise: Noise) -> None:
+    def _check_raw(self, opening: ChatAnswer) -> None:
         if self._state("logprobs") != PASSED:
             return self._note("raw", NOT_ASKED, "no log-probabilities")
         warm = self._ask(self.questions[0].prompt, temperature=1.5)
-        both = opening.tops.keys() & (warm.tops.keys() if warm else ())
-        apart = max((abs(opening.tops[token] - warm.tops[token]) for token in both if warm), default=math.inf)
-        allowed = max(SAME, 3 * max(noise.repeats or 0, noise.after or 0))
+        apart = _moved(opening, warm) if warm else math.inf
+        allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
         return self._note(
             "raw", PASSED if apart <= allowed else FAILED, f"temperature 1.5 changes them by {apart:.3g} nat"
         )
@@ -274,7 +274,9 @@ class _Probe:
         odds = [self._odds(number, answer) for number, answer in enumerate(alone[:slots])]
         if way is not None:
             odds = [self._again(number, way) for number in range(slots)]
+        count = len(self.heard)
         first, second = self._again(0, way), self._again(0, way)
+        self.repeated = self.heard[count:]
         after, repeats = [first - odds[0]], [second - first]
         beside: list[float] = []
         if slots > 1:
@@ -369,6 +371,12 @@ class _Probe:
         best = min(forced, key=lambda trial: (PASSED, FAILED, NOT_ASKED).index(trial.state))
         self._note("forced", best.state, f"{best.way}: {best.read}")
         return search.route
+
+
+def _moved(first: ChatAnswer, second: ChatAnswer) -> float:
+    """Return by how many nats the log-probability of a token differs at most between two answers."""
+    both = first.tops.keys() & second.tops.keys()
+    return max((abs(first.tops[token] - second.tops[token]) for token in both), default=math.inf)
 
 
 def _meant(asked: str, listed: Sequence[str], origin: str) -> str:

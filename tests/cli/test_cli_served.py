@@ -80,7 +80,16 @@ def test_probe_of_a_server_that_can_do_nothing(typed: Typed) -> None:
         done = typed("probe", server.spec)
     assert done.code == 2
     assert "an empty answer" in done.out
-    assert done.err.startswith(f"{server.origin} can do no scorer: not so: ")
+    assert done.err.startswith(f'{server.origin} can be used by no scorer: the check "{CHECKS["echo"]}" failed: ')
+
+
+def test_the_path_of_a_file_is_cut_to_its_name(typed: Typed) -> None:
+    """As llama.cpp lists it."""
+    with PlantedServer(kind="llama.cpp", name="/home/someone/models/planted.gguf") as server:
+        done = typed("probe", server.url)
+        told = typed("probe", server.url, "--json").told
+    assert done.out.startswith("planted.gguf at ")
+    assert "/home" not in done.out + str(told)
 
 
 def test_no_server(typed: Typed) -> None:

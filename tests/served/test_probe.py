@@ -223,6 +223,31 @@ def test_5_answers_that_are_others_each_time() -> None:
         report = _probed(server)
     assert report.check("repeats").state == "failed"
     assert "the same answer" in report.lacking("choice-likely")
+    assert "the same answer" in report.lacking("text-likely")
+
+
+def test_5_another_text_each_time() -> None:
+    """Without log-probabilities, texts are compared: at temperature 0 there is one."""
+    count = iter(range(1000))
+
+    def changed(body: dict[str, Any]) -> None:
+        body["choices"][0]["logprobs"] = None
+        body["choices"][0]["message"]["content"] += str(next(count))
+
+    with _liar(changed) as server:
+        report = _probed(server)
+    assert "another text" in report.lacking("text-likely")
+
+
+def test_a_failed_check_is_told_in_sentences() -> None:
+    """Which check failed, what was read, and what to do; advice that several have stands once."""
+    with _liar(_few) as server:
+        report = _probed(server)
+    titles = [CHECKS[name] for name in ("logprobs", "decisions")]
+    assert report.lacking("choice-likely") == (
+        f'the check "{titles[0]}" failed: only 5 came; the check "{titles[1]}" failed: the server has no such route.'
+        " Start the server so that its answers have the model's own log-probabilities, or score text-likely"
+    )
 
 
 def test_6_tokens_that_are_not_counted() -> None:
@@ -285,6 +310,29 @@ def test_9_to_11_likelihoods_by_what_is_proven(kind: str, check: str) -> None:
     with PlantedServer() as server:
         report = _probed(server)
     assert all("echo" in report.lacking(scorer) for scorer in (*LIKELIHOODS, "answer-likely"))
+
+
+def test_9_likelihoods_with_the_start_token_that_a_server_has() -> None:
+    """Without /tokenize the tokens are the echo's: where it puts a start token there, none are without, and reversed."""
+    for start in (True, False):
+
+        def twist(request: Request, reply: Reply, start: bool = start) -> Reply:
+            if request.path == "/tokenize":
+                return error(404, "not_found", "File Not Found")
+            if request.path == "/v1/completions" and reply.status == 200 and not start:
+                told = reply.body["choices"][0]["logprobs"]
+                del told["tokens"][0], told["token_logprobs"][0]
+                told["token_logprobs"][0] = None
+                reply.body["usage"]["prompt_tokens"] -= 1
+            return reply
+
+        with PlantedServer(kind="vllm", twist=twist) as server:
+            report = _probed(server)
+        assert report.check("echo").state == "passed"
+        assert {name for name in LIKELIHOODS if not report.lacking(name)} == {
+            name for name in LIKELIHOODS if name.endswith("-no-start") is not start
+        }
+        assert "has no /tokenize" in report.lacking("answer-likely")
 
 
 def test_12_decisions_stand_in_for_log_probabilities() -> None:

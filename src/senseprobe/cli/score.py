@@ -277,6 +277,8 @@ def score(
             progress=step,
         )
     _print_results(results, out, as_json)
+    if any(task.changed for result in results for task in result.tasks.values()):
+        raise typer.Exit(1)  # a served model that changed on the way: its figures are withheld
 
 
 @contextmanager

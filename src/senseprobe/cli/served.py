@@ -124,7 +124,7 @@ def probe(
     else:
         print_summary(_probe_lines(report))
     if all(lacking := report.scorers().values()):
-        raise ModelError(f"{report.origin} can do no scorer: {next(iter(lacking))}")
+        raise ModelError(f"{report.origin} can be used by no scorer: {'. '.join(dict.fromkeys(lacking))}")
 
 
 def _as_dict(report: "ProbeReport") -> dict[str, object]:
@@ -132,7 +132,7 @@ def _as_dict(report: "ProbeReport") -> dict[str, object]:
     facts, noise = report.facts, report.noise
     return {
         "origin": report.origin,
-        "model": report.model,
+        "model": report.name,
         "answered": [*report.answered],
         "server": facts.kind,
         "build": facts.build,
@@ -159,7 +159,7 @@ def _probe_lines(report: "ProbeReport") -> Iterator[tuple[dict[str, str], list[l
     """Yield what a server says of itself, the checks, and the scorers."""
     facts = report.facts
     said = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
-    yield f"{report.model} at {report.origin} ({said}): {report.requests} requests"
+    yield f"{report.name} at {report.origin} ({said}): {report.requests} requests"
     checks: list[list[object]] = [[check.title, check.state, check.read] for check in report.checks]
     yield {"check": "left", "": "left", "read": "left"}, checks, ""
     yield f"noise floor: {report.noise.rms:.2g} nat"

@@ -221,8 +221,9 @@ def estimated(
 def _reads_control(job: ScoringJob, scorer: Scorer) -> bool:
     """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
     from senseprobe.evaluate.control import DATASET
+    from senseprobe.evaluate.task_gates import ACCURACY
 
-    return "accuracy" in scorer.gates and job.release.manifest.name.partition("@")[0] != DATASET
+    return ACCURACY in scorer.gates and job.release.manifest.name.partition("@")[0] != DATASET
 
 
 def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:

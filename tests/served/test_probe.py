@@ -313,7 +313,7 @@ def test_9_to_11_likelihoods_by_what_is_proven(kind: str, check: str) -> None:
 
 
 def test_9_likelihoods_with_the_start_token_that_a_server_has() -> None:
-    """Without /tokenize the tokens are the echo's: where it puts a start token there, none are without, and reversed."""
+    """Without /tokenize the tokens are those of the echo: it has a start token in all texts, or in none."""
     for start in (True, False):
 
         def twist(request: Request, reply: Reply, start: bool = start) -> Reply:

@@ -16,7 +16,7 @@ CHECKS: Mapping[str, str] = {
     "model": "the model that answers is the one that was asked for",
     "nonsense": "a field that does not exist is refused",
     "logprobs": f"the {TOP} likeliest first tokens come with their log-probabilities",
-    "raw": "log-probabilities are the model's own, before temperature and bias",
+    "raw": "log-probabilities are the model's own, before temperature",
     "repeats": "the same request has the same answer",
     "usage": "tokens are counted",
     "thinking": "answers begin without thinking",

@@ -35,6 +35,8 @@ from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, parse
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.model import ServedModel
+from senseprobe.evaluate.served.server_facts import read_facts
+from senseprobe.evaluate.served.wire import CHAT, DIALECTS, chat_body
 from senseprobe.evaluate.task_gates import NOT_DONE
 
 pytestmark = pytest.mark.system
@@ -103,7 +105,7 @@ def server(file: Path, folder: Path) -> Iterator[RealServer]:
 def route(server: RealServer) -> Iterator[likelihood.Route]:
     """The way to log-likelihoods that llama.cpp's server is found to have."""
     with client_of(server) as client:
-        found = likelihood.find_route(client, "llama.cpp").route
+        found = searched(client).route
         assert found
         yield found
 
@@ -113,6 +115,13 @@ def client_of(
 ) -> Client:
     """A client without a store."""
     return Client(parse(server.spec), options, say=say)
+
+
+def searched(client: Client) -> likelihood.Search:
+    """What llama.cpp's server is found to have; it counts the tokens of a turn itself."""
+    turn = "Say hello."
+    answer = client.post(CHAT, chat_body(turn, "", DIALECTS["llama.cpp"], max_tokens=1), store=False)
+    return likelihood.find_route(client, read_facts(client), (turn, answer.body["usage"]["prompt_tokens"]))
 
 
 def log_probs(model: Module, ids: list[int], last: int) -> NDArray[np.float64]:
@@ -157,8 +166,8 @@ def test_sentences_are_as_likely_as_in_process(route: likelihood.Route, local: t
 def test_what_llama_cpp_ignores_is_seen(server: RealServer) -> None:
     """It answers ``prompt_logprobs`` and ``echo`` with 200 and without either: both fail, and the grammar is found."""
     with client_of(server) as client:
-        search = likelihood.find_route(client, "llama.cpp")
-        assert client.requests <= 32
+        search = searched(client)
+        assert client.requests <= 15
     assert [(trial.way, trial.state) for trial in search.trials] == [
         (PROMPT_LOGPROBS, likelihood.FAILED),
         (ECHO, likelihood.FAILED),
@@ -171,7 +180,7 @@ def test_texts_that_no_grammar_forces_are_unscored(server: RealServer) -> None:
     """A character of several tokens, no token, and more tokens than the server takes: none, each with its reason."""
     texts = ["The word is 日.", "", "word " * 1100, "Well."]
     with client_of(server) as client:
-        route = likelihood.find_route(client, "llama.cpp").route
+        route = searched(client).route
         assert route
         before = client.requests
         assert [value is None for value in route.of_texts(texts)] == [True, True, True, False]
@@ -244,7 +253,7 @@ def test_labels_weigh_what_they_do_in_process(chat: ServedModel, local: tuple[An
 def test_what_the_probe_says_of_llama_cpp(chat: ServedModel) -> None:
     """What was measured by hand: it ignores a nonsense field, echo, prompt_logprobs and the model's name."""
     report = chat.report
-    assert (report.facts.kind, report.facts.slots, report.requests <= 60) == ("llama.cpp", real_servers.SLOTS, True)
+    assert (report.facts.kind, report.facts.slots, report.requests <= 36) == ("llama.cpp", real_servers.SLOTS, True)
     failed = {check.id for check in report.checks if check.state == likelihood.FAILED}
     assert failed == {"model", "nonsense", "echo", "prompt-logprobs", "decisions"}
     assert set(report.scorers().values()) == {""}
@@ -309,7 +318,7 @@ def test_transformers_serve_has_decisions(local: tuple[Any, Any], file: Path, fo
         with ServedModel.open(server.spec, ability="chat", options=ServingOptions(stored=False)) as served:
             report = served.report
             weights = served.weigh_labels(questions)
-    assert (report.facts.kind, report.requests <= 60) == ("transformers serve", True)
+    assert (report.facts.kind, report.requests <= 42) == ("transformers serve", True)
     assert {check.id for check in report.checks if check.state == likelihood.FAILED} == {"logprobs", "echo"}
     usable = {scorer for scorer, lack in report.scorers().items() if not lack}
     assert usable == {*(f"choice-{construct}" for construct in CONSTRUCTS), "nli-chat", "text-likely"}
@@ -344,7 +353,7 @@ def test_a_server_that_is_killed_and_comes_back(file: Path, folder: Path) -> Non
         server.wait_for(200)
         values: list[Any] = []
         with client_of(server) as client:
-            route = likelihood.find_route(client, "llama.cpp").route
+            route = searched(client).route
             assert route
             run = threading.Thread(target=lambda: values.extend(route.of_texts(texts)))
             asked = client.requests

@@ -172,6 +172,11 @@ class TaskRecord:
         return tuple(reading for reading in self.gates if not reading.passed)
 
     @property
+    def changed(self) -> bool:
+        """Whether the model at the end was not the one at the start."""
+        return any(reading.gate == UNCHANGED for reading in self.failed)
+
+    @property
     def texts(self) -> list[str]:
         """The names and notes in it."""
         named = [name for counts in (self.refused, self.unparsed, self.contradictions) for name in counts]

@@ -24,7 +24,6 @@ class ServingOptions:
 
     - `key_variable`: the environment variable that holds the API key; a key is never an option's value.
     - `concurrency`: requests at a time; None: 1 on loopback, 4 elsewhere, and never more than the server's slots.
-    - `insecure_key`: whether a key may go over plain http to another machine.
     - `accept_noise`: whether more than one request at a time is accepted where that changes answers.
     - `send`: whether rows that are marked not for distribution may leave this machine.
     - `price`: of a million tokens read, and written; `budget`: what may be spent, in the same money.
@@ -33,7 +32,6 @@ class ServingOptions:
 
     key_variable: str = KEY_VARIABLE
     concurrency: int | None = None
-    insecure_key: bool = False
     accept_noise: bool = False
     send: bool = False
     price: tuple[float, float] | None = None
@@ -138,10 +136,10 @@ def key_of(address: Address, options: ServingOptions) -> str | None:
         return None
     if not re.fullmatch(r"[!-~]+", key):
         raise ModelError("the API key in the environment holds blanks or letters that no key has: set it again")
-    if address.base.startswith("http:") and not (address.is_loopback or options.insecure_key):
+    if address.base.startswith("http:") and not address.is_loopback:
         raise ModelError(
-            f"the API key would go to {address.origin} over plain http: name an https address, unset the variable where"
-            " the server needs no key, or accept it with --insecure-key"
+            f"the API key would go to {address.origin} over plain http, where others can read it: name an https"
+            " address, or unset the variable where the server needs no key"
         )
     return key
 

@@ -7,7 +7,7 @@ from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
 from senseprobe.evaluate.served.fingerprint import Fingerprint
 from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route
 from senseprobe.evaluate.served.server_facts import ServerFacts
-from senseprobe.evaluate.served.wire import Decision, Dialect
+from senseprobe.evaluate.served.wire import Decision, Dialect, model_name
 
 SAME = 0.01
 """Nats by which an answer may change and still be called the same."""
@@ -16,7 +16,7 @@ CHECKS: Mapping[str, str] = {
     "model": "the model that answers is the one that was asked for",
     "nonsense": "a field that does not exist is refused",
     "logprobs": f"the {TOP} likeliest first tokens come with their log-probabilities",
-    "raw": "log-probabilities are the model's own, before temperature and bias",
+    "raw": "log-probabilities are the model's own, before temperature",
     "repeats": "the same request has the same answer",
     "usage": "tokens are counted",
     "thinking": "answers begin without thinking",
@@ -29,8 +29,28 @@ CHECKS: Mapping[str, str] = {
 }
 """Title of each check by id, in the order in which they are listed."""
 
+_NUMBERS = "Start the server so that its answers have the model's own log-probabilities, or score text-likely"
+_TEXTS = "Exact likelihoods are to be had of llama.cpp and vLLM; of this server take a scorer of answers"
+
+ADVICE: Mapping[str, str] = {
+    "logprobs": _NUMBERS,
+    "raw": _NUMBERS,
+    "decisions": _NUMBERS,
+    "repeats": "Start the server so that a prompt has the same answer each time at temperature 0",
+    "thinking": "Switch thinking off where the server is started, or score text-likely",
+    "answers": "Look into the server's log, and see whether it has a chat template and needs an API key",
+    "echo": _TEXTS,
+    "prompt-logprobs": _TEXTS,
+    "forced": _TEXTS,
+    "limits": "Start the server so that it refuses a prompt that is too long: what it cuts cannot be scored",
+}
+"""What to do where a check fails that a scorer needs, by its id."""
+
 CHOICES = (*(f"choice-{construct}" for construct in CONSTRUCTS), "nli-chat")
-LIKELIHOODS = ("ll", "ll-mean", "ll-byte")
+LIKELIHOODS: Mapping[str, bool] = {
+    f"{name}{end}": not end for end in ("", "-no-start") for name in ("ll", "ll-mean", "ll-byte")
+}
+"""Whether they have a start token, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +111,11 @@ class ProbeReport:
     requests: int
 
     @property
+    def name(self) -> str:
+        """The model asked for, the path of a file cut to its name."""
+        return model_name(self.model)
+
+    @property
     def chats(self) -> bool:
         """Whether it answered chat requests at all."""
         return bool(self.answered)
@@ -105,25 +130,20 @@ class ProbeReport:
         return next(check for check in self.checks if check.id == id_)
 
     def failed(self, *ids: str) -> str:
-        """Return what the server does not do, of some checks, in words; empty where it does all of it."""
-        return "; ".join(
-            f"not so: {check.title} ({check.read})"
-            for check in self.checks
-            if check.id in ids and check.state == FAILED
-        )
+        """Return which of some checks failed, what was read, and what to do, in sentences; empty where none did."""
+        failed = [check for check in self.checks if check.id in ids and check.state == FAILED]
+        found = "; ".join(f'the check "{check.title}" failed: {check.read}' for check in failed)
+        return ". ".join(filter(None, (found, *dict.fromkeys(ADVICE.get(check.id, "") for check in failed))))
 
     def lacking(self, scorer: str) -> str:
         """Return what the server does not do that a scorer needs; empty where it can be used."""
-        if scorer in LIKELIHOODS:
-            return "" if self.route else self.failed("echo", "prompt-logprobs", "forced") or "it has no likelihoods"
-        if scorer == "answer-likely":
-            return (self.route.replies if self.route else "") or self.lacking("ll")
-        chat = self.failed("answers", "limits")
-        if scorer not in CHOICES:
-            return chat
-        needed = () if self.tops else ("logprobs", "raw", "thinking")
-        labels = "" if self.tops or self.decision else self.failed(*needed, "decisions")
-        return "; ".join(filter(None, (chat, self.failed("repeats"), labels)))
+        if scorer in LIKELIHOODS or scorer == "answer-likely":
+            if self.route is None:
+                return self.failed("echo", "prompt-logprobs", "forced") or "the server has no likelihoods"
+            return self.route.lacks(start=LIKELIHOODS[scorer]) if scorer in LIKELIHOODS else self.route.replies
+        labels = scorer in CHOICES and not self.tops and not self.decision
+        needed = ("logprobs", "raw", "thinking", "decisions") if labels else ()
+        return self.failed("answers", "limits", "repeats", *needed)
 
     def scorers(self) -> dict[str, str]:
         """Return of each scorer what the server lacks for it; empty where it can be used."""

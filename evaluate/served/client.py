@@ -162,8 +162,9 @@ class Client:
     ) -> Response:
         """Return the answer to a body, which may come from the store; statuses in `ok` are kept there.
 
-        A status that is no reason to ask again, as 400 or 404, is returned like any other. Without `retry` one request
-        is sent, and every status is returned; only while the server says that it loads its model is it asked again.
+        A status that is no reason to ask again, as 400 or 404, is returned like any other. Without `retry` every status
+        is returned; it is asked again only while it says that it loads its model, and once where it closed the
+        connection, as servers do after an error of their own: the next request finds that out.
         Raise ModelError where there is no answer: the tries are spent, the quota or the budget is, or the server
         redirects.
         """
@@ -237,12 +238,12 @@ class Client:
                 if not request.retry or not (unread or response.status in AGAIN):
                     return response
             failures += 1
-            if failures == TRIES or not request.retry:
+            if failures == (TRIES if request.retry else 2):
                 raise ModelError(
-                    f"{self.address.origin} did not answer {request.path} in {failures} {_tries(failures)}:"
-                    f" {reason}{self._kept()}"
+                    f"{self.address.origin} did not answer {request.path} in {failures} tries: {reason}{self._kept()}"
                 )
-            self._wait(failures, reply.retry_after if reply else None, reason, cancelled)
+            if request.retry:
+                self._wait(failures, reply.retry_after if reply else None, reason, cancelled)
 
     def _send(self, request: "_Request") -> tuple[Reply | None, str]:
         """Return the reply to one request, or why there is none; ModelError where asking again does not help."""
@@ -357,10 +358,6 @@ def _status_of(reply: Reply) -> int:
     codes = _codes(error)
     numbers = [int(code) for code in codes if len(code) == 3 and code.isascii() and code.isdigit() and code >= "400"]
     return next(iter(numbers), None) or next((_STATUSES[code] for code in codes if code in _STATUSES), 400)
-
-
-def _tries(number: int) -> str:
-    return "try" if number == 1 else "tries"
 
 
 def _in_threads(

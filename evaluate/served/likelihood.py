@@ -2,7 +2,8 @@
 
 `find_route` tries the ways in turn: ``prompt_logprobs``, ``echo``, a grammar of token literals, and tokens that are
 forced one by one with ``logit_bias``. A server that answers 200 may have ignored what it was asked, so that each way is
-believed only once two sentences that begin alike have shown that it is what it should be (`_compare`).
+believed only once two sentences that begin alike have shown that it is what it should be (`_compare`). They are asked
+one after the other: most ways that are ignored show it at the first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,19 +28,18 @@ from senseprobe.evaluate.served.forced_tokens import (
     UnreadError,
     UnscoredError,
     Way,
-    at,
     body_of,
     log_prob,
     read_echo,
 )
+from senseprobe.evaluate.served.server_facts import ServerFacts
 from senseprobe.evaluate.served.server_tokenizer import LLAMA, PROOF, ServerTokenizer, find_tokenizer
-from senseprobe.evaluate.served.wire import CHAT, chat_body
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE
 
 PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
 
 _SAME = 0.1  # nats that a token may move between repeats: a server in 16 bits moves that much, one that lies far more
-_COMPARED = 6  # tokens, each a request
+_COMPARED = 2  # tokens, each a request
 _FORCED_SAME = 0.01  # between the grammar and logit_bias, two ways to one number: .003 on llama.cpp, by its batches
 
 
@@ -75,8 +75,7 @@ class Route(Protocol):
     """A proven way to log-likelihoods.
 
     - `name`: of the way.
-    - `start`: whether it knows what stands before a text (see `models.causal.CausalLM.start`); else only
-      likelihoods without a start token are to be had.
+    - `start`: whether it knows what stands before a text (see `models.causal.CausalLM.start`).
     - `replies`: empty where replies can be forced; else why they cannot.
     """
 
@@ -84,8 +83,11 @@ class Route(Protocol):
     start: bool
     replies: str
 
+    def lacks(self, *, start: bool) -> str:
+        """Return why texts have no likelihoods with, or without, a start token; empty where they have them."""
+
     def of_texts(self, texts: Sequence[str], *, start: bool = True) -> list[Likelihood | None]:
-        """Return the likelihoods of texts; None where one has none (`why`). ModelError where `start` is unknown."""
+        """Return the likelihoods of texts; None where one has none (`why`). ModelError where it `lacks` them."""
 
     def of_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
         """Return log P(reply | prompt) of each, in nats; None where it has none (`why`). ModelError without a way."""
@@ -94,26 +96,27 @@ class Route(Protocol):
         """Return why a text, or a prompt, has no likelihood."""
 
 
-def find_route(client: Client, kind: str) -> Search:
-    """Return the first way to log-likelihoods that the server is proven to have; `kind`: as `wire.Dialect.kind`.
+def find_route(client: Client, facts: ServerFacts, turn: tuple[str, int] | None = None) -> Search:
+    """Return the first way to log-likelihoods that the server is proven to have.
 
+    `turn` is a prompt, and how many tokens the server counted in the chat request with it alone; None without chat.
     Nothing that is asked here is kept. Raise ModelError where the server does not answer at all.
     """
-    tokenizer = find_tokenizer(client, kind)
+    tokenizer = find_tokenizer(client, facts)
     if tokenizer is None:
         return _search_texts(client)
     trials: list[Trial] = []
     found: _TokenRoute | None = None
     for way in WAYS:
         if found is not None:
-            trials.append(Trial(way.name, NOT_ASKED, f"{found.name} is there"))
-        elif way.path == NATIVE and kind != LLAMA:
-            trials.append(Trial(way.name, NOT_ASKED, "for llama.cpp only"))
+            trials.append(Trial(way.name, NOT_ASKED, f"not needed, since {found.name} works"))
+        elif way.path == NATIVE and facts.kind != LLAMA:
+            trials.append(Trial(way.name, NOT_ASKED, "only llama.cpp has it"))
         else:
             route = _TokenRoute(client, way, tokenizer, keep=False)
             trials.append(_trial(way.name, route.prove))
             if trials[-1].state == PASSED:
-                found = _TokenRoute(client, way, tokenizer, replies=route.cannot_reply())
+                found = _TokenRoute(client, way, tokenizer, replies=route.cannot_reply(turn))
     return Search(found, tuple(trials))
 
 
@@ -147,10 +150,13 @@ class _TokenRoute:
         self._client, self._way, self._tokenizer, self._keep = client, way, tokenizer, keep
         self._reasons: dict[str, str] = {}
 
+    def lacks(self, *, start: bool) -> str:
+        """Return why texts have no likelihoods with a start token; empty where they have them, or without one."""
+        return _NO_START if start and not self.start else ""
+
     def of_texts(self, texts: Sequence[str], *, start: bool = True) -> list[Likelihood | None]:
         """Return the likelihoods of texts; None where one has none."""
-        if start and not self.start:
-            raise ModelError(_no_start(self._client))
+        _require(self, start=start)
         tokenizer = self._tokenizer
         with _believed(self._client):
             before = tokenizer.start if start else ()
@@ -181,28 +187,24 @@ class _TokenRoute:
 
     def prove(self) -> str:
         """Return what shows that the way is to be believed. `UnreadError` where it is not."""
-        tokens = self._tokenizer.encode(PROOF, keep=False)
         before = self._tokenizer.start
-        first, second = (Query(before or ids[:1], ids if before else ids[1:]) for ids in tokens)
-        logs = _compare(self._proofs((first, second, first)), _alike(first.forced, second.forced))
+        first, second = (Query(before or ids[:1], ids if before else ids[1:]) for ids in self._tokenizer.proof)
+        logs = _compare(self._proof(first), self._proof(second), _alike(first.forced, second.forced))
         if self._way.name == GRAMMAR:
             # One token after the other with the prompt cache on: the same batches as the grammar's.
             begun = Query(first.given, first.forced[:_COMPARED])
-            (biased,) = _TokenRoute(self._client, CACHED_BIAS, self._tokenizer, keep=False)._proofs((begun,))
+            biased = _TokenRoute(self._client, CACHED_BIAS, self._tokenizer, keep=False)._proof(begun)
             if (apart := _apart(logs, biased)) > _FORCED_SAME:
                 raise UnreadError(f"the token grammar and logit_bias are {apart:.3g} nats apart")
         return f"{len(logs)} tokens, {sum(logs):.4f} nats"
 
-    def cannot_reply(self) -> str:
+    def cannot_reply(self, turn: tuple[str, int] | None) -> str:
         """Return why replies cannot be forced: where the chat route reads another number of tokens than we would."""
-        prompt = "Say hello."
-        dialect = self._tokenizer.dialect
-        body = chat_body(prompt, self._client.address.model, dialect, **{dialect.limit: 1})
+        if turn is None:
+            return "the server does not chat, or does not count the tokens of a turn"
+        prompt, read = turn
         try:
             (ids,) = self._tokenizer.prompts([prompt], keep=False)
-            read = at(
-                body_of(self._client, self._client.post(CHAT, body, store=False, retry=False)), "usage", "prompt_tokens"
-            )
         except (UnreadError, UnscoredError) as error:
             return str(error)
         return "" if read == len(ids) else f"a turn of {len(ids)} tokens in the template is {read} tokens to the server"
@@ -233,13 +235,11 @@ class _TokenRoute:
             except UnscoredError as error:
                 yield str(error)
 
-    def _proofs(self, queries: Sequence[Query]) -> list[list[float]]:
-        logs: list[list[float]] = []
-        for own in self._answers(queries):
-            if isinstance(own, str):
-                raise UnreadError(own)
-            logs.append(own)
-        return logs
+    def _proof(self, query: Query) -> list[float]:
+        (own,) = self._answers([query])
+        if isinstance(own, str):
+            raise UnreadError(own)
+        return own
 
 
 class _EchoRoute:
@@ -252,14 +252,14 @@ class _EchoRoute:
         self._client, self.start, self._keep = client, start, keep
         self._reasons: dict[str, str] = {}
 
+    def lacks(self, *, start: bool) -> str:
+        """Return why texts have no likelihoods with, or without, a start token: the server puts one there, or not."""
+        puts = "the server puts a start token before each text: take a scorer with it, such as ll"
+        return puts if self.start and not start else _NO_START if start and not self.start else ""
+
     def of_texts(self, texts: Sequence[str], *, start: bool = True) -> list[Likelihood | None]:
-        """Return the likelihoods of texts; None where one has none. The server puts a start token there, or not."""
-        if start and not self.start:
-            raise ModelError(_no_start(self._client))
-        if self.start and not start:
-            raise ModelError(
-                f"{self._client.address.origin} puts a start token before each text: take a scorer with it"
-            )
+        """Return the likelihoods of texts; None where one has none."""
+        _require(self, start=start)
         values: list[Likelihood | None] = []
         with _believed(self._client):
             for text, response in zip(texts, self._asked(texts), strict=True):
@@ -282,15 +282,14 @@ class _EchoRoute:
 
     def prove(self) -> str:
         """Return what shows that the way is to be believed. `UnreadError` where it is not."""
-        texts = (*PROOF, PROOF[0])
         try:
-            read = [self._read(text, own) for text, own in zip(texts, self._asked(texts), strict=True)]
+            read = [self._read(text, *self._asked([text])) for text in PROOF]
             logs = [[log_prob(value) for value in own[1:]] for _, own in read]
         except UnscoredError as error:
             raise UnreadError(str(error)) from None
-        (first, _), (second, _), _ = read
+        (first, _), (second, _) = read
         self.start = "".join(first) != PROOF[0]
-        own = _compare(logs, _alike(first[1:], second[1:]))
+        own = _compare(logs[0], logs[1], _alike(first[1:], second[1:]))
         return f"{len(own)} tokens, {sum(own):.4f} nats"
 
     def _asked(self, texts: Sequence[str]) -> list[Response]:
@@ -314,14 +313,13 @@ def _likelihood(logs: list[float] | None, scored: str) -> Likelihood | None:
     return None if logs is None else Likelihood(float(sum(logs)), float(len(logs)), float(len(scored.encode())))
 
 
-def _compare(proofs: Sequence[list[float]], alike: int) -> list[float]:
-    """Return the first of three proofs: of a sentence, of one whose first `alike` tokens are the same, and again.
+def _compare(first: list[float], second: list[float], alike: int) -> list[float]:
+    """Return the first of two proofs: of a sentence, and of another whose first `alike` tokens are the same.
 
-    `UnreadError` where the third differs from the first, the second before it should or not where it should, or all
-    are so near 0 that they are of tokens that are forced already.
+    `UnreadError` where they differ before they should or not where they should, or all are so near 0 that they are of
+    tokens that are forced already.
     """
-    first, second, again = proofs
-    if (moved := max(_apart(first, again), _apart(first[:alike], second[:alike]))) > _SAME:
+    if (moved := _apart(first[:alike], second[:alike])) > _SAME:
         raise UnreadError(f"the same tokens after the same tokens are {moved:.3g} nats apart")
     if _apart(first[alike:], second[alike:]) == 0:
         raise UnreadError("two sentences get the same log-probabilities")
@@ -340,11 +338,15 @@ def _alike(first: Sequence[object], second: Sequence[object]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
-def _no_start(client: Client) -> str:
-    return (
-        f"{client.address.origin} does not tell what stands before a text: take a scorer without a start token, such as"
-        " ll-no-start"
-    )
+_NO_START = (
+    "the server does not tell what stands before a text: take a scorer without a start token, such as ll-no-start"
+)
+
+
+def _require(route: "_TokenRoute | _EchoRoute", *, start: bool) -> None:
+    """Raise ModelError where a route lacks likelihoods with, or without, a start token."""
+    if lacks := route.lacks(start=start):
+        raise ModelError(lacks)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -19,7 +19,7 @@ from senseprobe.evaluate.scorers.conversation import (
 from senseprobe.evaluate.served import address, wire
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
 from senseprobe.evaluate.served.answer_store import AnswerStore
-from senseprobe.evaluate.served.capabilities import SAME, ProbeReport
+from senseprobe.evaluate.served.capabilities import LIKELIHOODS, SAME, ProbeReport
 from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.fingerprint import Fingerprint, change
 from senseprobe.evaluate.served.probe import probe, take_fingerprint
@@ -30,6 +30,7 @@ Say = Callable[[str], None]
 
 REFUSED = "refused by the server"
 NO_ANSWER = "an empty answer"
+STOPPED = "not asked, since the model had changed"
 
 # Requests after which the fingerprint is taken again.
 _OFTEN = 1000
@@ -159,7 +160,15 @@ class ServedModel:
         """Return the answer to a prompt that the server declines, None where it is too long."""
         return Answer("", refused=True) if self._reasons.get(prompt) == REFUSED else None
 
+    def _has_stopped(self, prompts: Iterable[str]) -> bool:
+        """Return whether the model changed, so that nothing more is asked, and note of prompts that they are not."""
+        if self._changed:
+            self._reasons.update(dict.fromkeys(prompts, STOPPED))
+        return bool(self._changed)
+
     def _chat(self, questions: Sequence[LabelQuestion]) -> list[ChatAnswer | None]:
+        if self._has_stopped(question.prompt for question in questions):
+            return [None] * len(questions)
         bodies = [chat_body(question.prompt, self.report.model, self.report.dialect) for question in questions]
         answers: list[ChatAnswer | None] = []
         for question, response in zip(questions, self._map(CHAT, bodies), strict=True):
@@ -176,6 +185,8 @@ class ServedModel:
         decision = self.report.decision
         if decision is None:
             raise ModelError(f"{self.name}: {self.report.failed('logprobs', 'decisions')}")
+        if self._has_stopped(question.prompt for question in questions):
+            return [None] * len(questions)
         bodies = [wire.decision_body(decision, own.prompt, own.labels, self.report.model) for own in questions]
         weights: list[LabelWeights | None] = []
         for question, response in zip(questions, self._map(decision.path, bodies), strict=True):
@@ -210,6 +221,8 @@ class ServedModel:
         route = self.report.route
         if route is None:
             raise ModelError(f"{self.name} has no likelihoods")
+        if self._has_stopped(question.prompt for question in questions):
+            return [None] * len(questions)
         logs = route.of_replies(questions)
         for question, log in zip(questions, logs, strict=True):
             if log is None:
@@ -219,10 +232,12 @@ class ServedModel:
 
     def likelihoods(self, texts: Sequence[str], *, start: bool) -> list[tuple[float, float, float] | None]:
         """Return of each text the sum of log P of its tokens in nats, its tokens and bytes; None without (`why`)."""
-        self._demand("ll")
+        self._demand("ll" if start else "ll-no-start")
         route = self.report.route
         if route is None:
             raise ModelError(f"{self.name} has no likelihoods")
+        if self._has_stopped(texts):
+            return [None] * len(texts)
         found = route.of_texts(texts, start=start)
         for text, own in zip(texts, found, strict=True):
             if own is None:
@@ -274,7 +289,7 @@ class ServedModel:
         if self._changed:
             return
         self._changed = changed
-        self._say(f"the model behind {self.name} changed: {changed}")
+        self._say(f"the model behind {self.name} changed: {changed}. Nothing more is asked, and figures are withheld")
         if self._book is not None:
             self._book.retire()
         if self.client.store is not None:
@@ -344,10 +359,10 @@ def _stated(report: ProbeReport) -> dict[str, str]:
 
 def _require(report: ProbeReport, ability: str) -> None:
     """Raise ModelError where a server can do no scorer of an ability."""
-    scorers = {"causal": ("ll",), "chat": ("choice-likely", "text-likely", "answer-likely")}[ability]
+    scorers = {"causal": LIKELIHOODS, "chat": ("choice-likely", "text-likely", "answer-likely")}[ability]
     lacking = [report.lacking(scorer) for scorer in scorers]
     if all(lacking):
-        raise ModelError(f"{report.origin} cannot be scored: {'; '.join(dict.fromkeys(lacking))}")
+        raise ModelError(f"{report.origin} cannot be scored: {'. '.join(dict.fromkeys(lacking))}")
 
 
 def _limit(client: Client, report: ProbeReport, say: Say) -> None:

@@ -5,7 +5,6 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +25,7 @@ from senseprobe.evaluate.served.fingerprint import (
 )
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
-from senseprobe.evaluate.served.server_facts import ask_once, read_facts
+from senseprobe.evaluate.served.server_facts import read_facts
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Decision, chat_body, read_chat
 
 # More than this much between repeats is no noise: something else answers.
@@ -34,14 +33,14 @@ _ANOTHER = 1.0
 _NEIGHBOURS = 4
 # Longer prompts than this are not sent to see that they are refused.
 _LONGEST_TRIED = 200_000
-_OTHER_PROMPTS = ("Name three colours.", "What is the capital of France?", "Write one sentence about the sea.")
+_OTHER_PROMPTS = ("Name three colours.", "What is the capital of France?")
 _LEAST_MASS = 0.05
 # Tokens that a model may think and answer with, where thinking cannot be switched off.
 _THOUGHT = 2048
 
 
 def probe(client: Client) -> ProbeReport:
-    """Ask a server what shows what it does, in some thirty requests and those of `likelihood.find_route`.
+    """Ask a server what shows what it does, in some thirty-five requests.
 
     ModelError where it does not answer at all, or does not say which of its models is meant.
     """
@@ -59,6 +58,7 @@ class _Probe:
         self.dialect = wire.DIALECTS[self.facts.kind]
         self.questions = fixed_questions()
         self.heard: list[ChatAnswer] = []
+        self.repeated: list[ChatAnswer] = []
         self.faults: list[str] = []
         self.checks: dict[str, Check] = {}
 
@@ -74,11 +74,11 @@ class _Probe:
             asked = self.questions[1:] if opening.tops or not decision else self.questions[1:_NEIGHBOURS]
             alone += [self._ask(question.prompt, limit) for question in asked]
             noise, concurrent = self._noise(alone, decision)
-            self._check_raw(opening, noise)
+            self._check_raw(opening)
             self._check_others(opening)
         self._check_answers()
         self._check_limits(opening is not None)
-        route = self._route()
+        route = self._route(opening)
         report = ProbeReport(
             origin=self.client.address.origin,
             model=self.model,
@@ -111,7 +111,7 @@ class _Probe:
         return float(opening.read), float(opening.written)
 
     def _once(self, path: str, body: dict[str, Any], *, with_key: bool = True) -> Response:
-        return ask_once(partial(self.client.post, path, body, store=False, retry=False, with_key=with_key))
+        return self.client.post(path, body, store=False, retry=False, with_key=with_key)
 
     def _note(self, id_: str, state: str, read: str) -> None:
         self.checks[id_] = Check(id_, state, read)
@@ -150,7 +150,10 @@ class _Probe:
     def _ask(self, prompt: str, limit: int | None = 1, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
         """Return the answer to a prompt, None where there is none that can be used; `limit`: tokens written."""
         more |= {self.dialect.limit: limit} if limit else {}
-        response = self.client.post(CHAT, chat_body(prompt, self.model, self.dialect, **more), store=False)
+        return self._hear(self.client.post(CHAT, chat_body(prompt, self.model, self.dialect, **more), store=False))
+
+    def _hear(self, response: Response) -> ChatAnswer | None:
+        """Return the answer in a response, None where there is none that can be used."""
         try:
             answer = read_chat(response.body) if response.status == 200 else None
             fault = "" if answer else self.client.reason(response)
@@ -177,7 +180,7 @@ class _Probe:
         if not order:
             self._note("logprobs", FAILED, "the answer has none")
         elif len(order) < TOP:
-            self._note("logprobs", FAILED, f"{len(order)} came")
+            self._note("logprobs", FAILED, f"only {len(order)} came")
         elif any(later > earlier for earlier, later in pairwise(order)):
             self._note("logprobs", FAILED, "they are not in order")
         elif total < _LEAST_MASS:
@@ -197,36 +200,38 @@ class _Probe:
         else:
             self._note("thinking", PASSED, "none")
 
-    def _check_raw(self, opening: ChatAnswer, noise: Noise) -> None:
+    def _check_raw(self, opening: ChatAnswer) -> None:
         if self._state("logprobs") != PASSED:
             return self._note("raw", NOT_ASKED, "no log-probabilities")
         warm = self._ask(self.questions[0].prompt, temperature=1.5)
-        both = opening.tops.keys() & (warm.tops.keys() if warm else ())
-        apart = max((abs(opening.tops[token] - warm.tops[token]) for token in both if warm), default=math.inf)
-        allowed = max(SAME, 3 * max(noise.repeats or 0, noise.after or 0))
+        apart = _moved(opening, warm) if warm else math.inf
+        allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
         return self._note(
             "raw", PASSED if apart <= allowed else FAILED, f"temperature 1.5 changes them by {apart:.3g} nat"
         )
 
     def _check_others(self, opening: ChatAnswer) -> None:
         """Ask other prompts, one of them with a field that does not exist, and look at the count of tokens."""
-        body = chat_body(_OTHER_PROMPTS[0], self.model, self.dialect, senseprobe_nonsense=1)
-        status = self.client.post(CHAT, body, store=False).status
-        refused = status in (400, 422)
-        self._note(
-            "nonsense",
-            PASSED if refused else FAILED,
-            f"HTTP {status}" + ("" if refused else ": what it takes it may ignore"),
+        body = chat_body(
+            _OTHER_PROMPTS[0], self.model, self.dialect, **{self.dialect.limit: 1, "senseprobe_nonsense": 1}
         )
-        short = [self._ask(prompt) for prompt in _OTHER_PROMPTS]
+        response = self._once(CHAT, body)
+        refused = response.status in (400, 422)
+        ignored = "" if refused else ", so that it may ignore any field without a word"
+        self._note("nonsense", PASSED if refused else FAILED, f"HTTP {response.status}{ignored}")
+        answered = response.status == 200
+        short = [self._hear(response)] if answered else []
+        short += [self._ask(prompt) for prompt in _OTHER_PROMPTS[answered:]]
         counts = [(answer.read, answer.written) for answer in short if answer]
         if opening.read is None or any(None in pair for pair in counts):
-            self._note("usage", FAILED, "the server does not tell them")
+            self._note("usage", FAILED, "the server does not tell how many there are")
         elif all(read and read < opening.read for read, _ in counts) and all(written == 1 for _, written in counts):
             self._note("usage", PASSED, f"{opening.read} read")
         else:
             shown = ", ".join(f"{read}+{written}" for read, written in counts)
-            self._note("usage", FAILED, f"{opening.read} for a long prompt, and {shown} for short ones with one token")
+            self._note(
+                "usage", FAILED, f"{opening.read} in a long prompt, and {shown} in short ones with their answers"
+            )
 
     def _check_answers(self) -> None:
         faults = list(dict.fromkeys(self.faults))
@@ -269,9 +274,10 @@ class _Probe:
         odds = [self._odds(number, answer) for number, answer in enumerate(alone[:slots])]
         if way is not None:
             odds = [self._again(number, way) for number in range(slots)]
-        firsts = [(self._again(number, way), self._again(number, way)) for number in (0, min(1, slots - 1))]
-        after = [first - odds[number] for number, (first, _) in enumerate(firsts[:slots])]
-        repeats = [second - first for first, second in firsts]
+        count = len(self.heard)
+        first, second = self._again(0, way), self._again(0, way)
+        self.repeated = self.heard[count:]
+        after, repeats = [first - odds[0]], [second - first]
         beside: list[float] = []
         if slots > 1:
             with ThreadPoolExecutor(slots) as pool:
@@ -292,16 +298,18 @@ class _Probe:
         """Note the check of repeats. Texts are no numbers and have no noise: they are the same, or not."""
         own = max(noise.repeats or 0, noise.after or 0)
         if not has_numbers:
-            self._note("repeats", FAILED if own else PASSED, "another text" if own else "the same text")
+            self._note(
+                "repeats", FAILED if own else PASSED, "the same prompt had another text" if own else "the same text"
+            )
             return Noise()
         parts = {
-            "at once": noise.repeats,
+            "again at once": noise.repeats,
             "after others": noise.after,
-            "beside": noise.neighbours,
-            "cached": noise.cache,
+            "beside others": noise.neighbours,
+            "with the prompt cache": noise.cache,
         }
         shown = ", ".join(f"{name} {most:.3g}" for name, most in parts.items() if most is not None)
-        self._note("repeats", PASSED if own <= _ANOTHER else FAILED, f"changes in nat: {shown}")
+        self._note("repeats", PASSED if own <= _ANOTHER else FAILED, f"nats by which an answer changed: {shown}")
         return noise
 
     # --- beside chat --------------------------------------------------------------------------------------------------
@@ -309,7 +317,7 @@ class _Probe:
     def _decision(self) -> Decision | None:
         """Return the way to ask for decisions that works; the answers are believed if they change with the order."""
         missing: set[str] = set()
-        read = "the server has none"
+        read = "the server has no such route"
         for decision in wire.DECISIONS:
             if decision.path in missing:
                 continue
@@ -353,15 +361,22 @@ class _Probe:
             read.append(f"HTTP {status} for a prompt of more than {context} tokens")
         self._note("limits", state, "; ".join(read) or "no key is set, and the server does not tell how much it reads")
 
-    def _route(self) -> likelihood.Route | None:
+    def _route(self, opening: ChatAnswer | None) -> likelihood.Route | None:
         """Return the route of exact log-likelihoods, whose trials are three of the checks."""
-        search = likelihood.find_route(self.client, self.facts.kind)
+        turn = (self.questions[0].prompt, opening.read) if opening and opening.read else None
+        search = likelihood.find_route(self.client, self.facts, turn)
         for id_, way in (("echo", ECHO), ("prompt-logprobs", PROMPT_LOGPROBS)):
             self._note(id_, search.trial(way).state, search.trial(way).read)
         forced = [search.trial(way) for way in (GRAMMAR, BIAS)]
         best = min(forced, key=lambda trial: (PASSED, FAILED, NOT_ASKED).index(trial.state))
         self._note("forced", best.state, f"{best.way}: {best.read}")
         return search.route
+
+
+def _moved(first: ChatAnswer, second: ChatAnswer) -> float:
+    """Return by how many nats the log-probability of a token differs at most between two answers."""
+    both = first.tops.keys() & second.tops.keys()
+    return max((abs(first.tops[token] - second.tops[token]) for token in both), default=math.inf)
 
 
 def _meant(asked: str, listed: Sequence[str], origin: str) -> str:

@@ -2,13 +2,11 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from senseprobe.errors import ModelError
-from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.wire import model_name
 
 _QUANTISATION = re.compile(
@@ -25,6 +23,7 @@ class ServerFacts:
     - `kind`: as `wire.Dialect.kind`; `build`: its version; `models`: the names it lists, which may be paths.
     - `quantisation`: as the model's name spells it (``Q4_1``); `template`: the chat template.
     - `slots`: requests at a time; `context`: tokens that a prompt may have.
+    - `start`: how the token is spelt that begins a sequence, else the one that ends it.
     """
 
     kind: str
@@ -34,6 +33,7 @@ class ServerFacts:
     template: str = ""
     slots: int | None = None
     context: int | None = None
+    start: str = ""
 
     @property
     def template_hash(self) -> str:
@@ -57,6 +57,9 @@ def read_facts(client: Client) -> ServerFacts:
             template=props["chat_template"] if isinstance(props.get("chat_template"), str) else "",
             slots=_count(props.get("total_slots")),
             context=_count(settings.get("n_ctx")),
+            start=next(
+                (name for key in ("bos_token", "eos_token") if isinstance(name := props.get(key), str) and name), ""
+            ),
         )
     owners = {str(own.get("owned_by")).casefold() for own in models}
     kind = next((kind for owner, kind in _OWNERS.items() if owner in owners), "")
@@ -76,19 +79,8 @@ def read_facts(client: Client) -> ServerFacts:
     )
 
 
-def ask_once(ask: Callable[[], Response]) -> Response:
-    """Return what is answered to a request that is not tried again, whatever its status.
-
-    Servers close a connection after an error of their own, which the next request finds out: that one is sent again.
-    """
-    try:
-        return ask()
-    except ModelError:
-        return ask()
-
-
 def _get(client: Client, path: str) -> Mapping[str, Any]:
-    response = ask_once(partial(client.get, path, retry=False))
+    response = client.get(path, retry=False)
     return response.body if response.status == 200 and isinstance(response.body, dict) else {}
 
 

@@ -14,6 +14,7 @@ from senseprobe.evaluate.served.forced_tokens import (
     ids_of,
     list_at,
 )
+from senseprobe.evaluate.served.server_facts import ServerFacts
 from senseprobe.evaluate.served.wire import DIALECTS
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
 
@@ -28,15 +29,18 @@ class ServerTokenizer:
 
     `start`: what stands before a text: what the tokenizer puts there; else the token that begins a sequence, else the
     one that ends it, where the server tells; else nothing. `longest`: how many tokens it takes; None where unknown.
+    `proof`: the tokens of `PROOF`.
     """
 
     start: Ids = ()
-    longest: int | None = None
+    proof: tuple[Ids, ...] = ()
 
-    def __init__(self, client: Client, kind: str) -> None:
-        self.client, self.kind = client, kind
-        self.dialect = DIALECTS[kind]
-        self._thinking = {name: own for name, own in self.dialect.fields.items() if name == "chat_template_kwargs"}
+    def __init__(self, client: Client, facts: ServerFacts) -> None:
+        self.client, self.kind = client, facts.kind
+        self.longest = facts.context if facts.kind == LLAMA else None
+        self._start = facts.start
+        fields = DIALECTS[facts.kind].fields
+        self._thinking = {name: own for name, own in fields.items() if name == "chat_template_kwargs"}
         self._pieces: dict[int, str] = {}
 
     def encode(self, texts: Sequence[str], *, special: bool = False, keep: bool = True) -> list[Ids]:
@@ -79,20 +83,14 @@ class ServerTokenizer:
         # llama.cpp gives no log-probability of what it has written before the character is whole.
         return PARTIAL if any(self._pieces.get(token) == "" for token in query.forced) else ""
 
-    def find_start(self) -> None:
-        """Find out what stands before a text, and how many tokens there may be."""
-        (bare,), (whole,) = (self.encode(["a"], special=special, keep=False) for special in (False, True))
+    def read_proof(self) -> None:
+        """Read the tokens of `PROOF`, and find out what stands before a text."""
+        self.proof = tuple(self.encode(PROOF, keep=False))
+        bare, (whole,) = self.proof[0], self.encode(PROOF[:1], special=True, keep=False)
         ends = range(len(whole) - len(bare) + 1)
         self.start = next((whole[:end] for end in ends if whole[end : end + len(bare)] == bare), ())
-        if self.kind != LLAMA:
-            return
-        props = self.client.get("/props").body
-        length = at(props, "default_generation_settings", "n_ctx")
-        self.longest = length if type(length) is int else None
-        names = [props.get(key) for key in ("bos_token", "eos_token")]
-        spelt = next((name for name in names if isinstance(name, str) and name), "")
-        if spelt and not self.start:
-            tokens = self.encode([spelt], special=True, keep=False)[0]
+        if self._start and not self.start:
+            tokens = self.encode([self._start], special=True, keep=False)[0]
             self.start = tokens if len(tokens) == 1 else ()
 
     @property
@@ -115,12 +113,12 @@ class ServerTokenizer:
         return ids
 
 
-def find_tokenizer(client: Client, kind: str) -> ServerTokenizer | None:
+def find_tokenizer(client: Client, facts: ServerFacts) -> ServerTokenizer | None:
     """Return the tokens of a server; None where it does not tell them."""
-    tokenizer = ServerTokenizer(client, kind)
+    tokenizer = ServerTokenizer(client, facts)
     try:
-        tokenizer.find_start()
-        first, second = tokenizer.encode(PROOF, keep=False)
+        tokenizer.read_proof()
+        first, second = tokenizer.proof
     except (UnreadError, UnscoredError):
         return None
     return tokenizer if first[0] == second[0] and first != second and len(first) > 2 else None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands import Typed, typing
-from tests.served.liars import LIARS, start
+from tests.served.liars import LIARS, rename, start
 from tests.served.planted_model import PlantedModel
 from tests.served.planted_server import PlantedServer
 from tests.tiny_release import write_release
@@ -80,7 +80,16 @@ def test_probe_of_a_server_that_can_do_nothing(typed: Typed) -> None:
         done = typed("probe", server.spec)
     assert done.code == 2
     assert "an empty answer" in done.out
-    assert done.err.startswith(f"{server.origin} can do no scorer: not so: ")
+    assert done.err.startswith(f'{server.origin} can be used by no scorer: the check "{CHECKS["echo"]}" failed: ')
+
+
+def test_the_path_of_a_file_is_cut_to_its_name(typed: Typed) -> None:
+    """As llama.cpp lists it."""
+    with PlantedServer(kind="llama.cpp", name="/home/someone/models/planted.gguf") as server:
+        done = typed("probe", server.url)
+        told = typed("probe", server.url, "--json").told
+    assert done.out.startswith("planted.gguf at ")
+    assert "/home" not in done.out + str(told)
 
 
 def test_no_server(typed: Typed) -> None:
@@ -91,6 +100,19 @@ def test_no_server(typed: Typed) -> None:
         done = typed(*words)
         assert done.code == 2
         assert server.origin in done.message
+
+
+def test_a_run_stops_once_the_model_has_changed(typed: Typed, server: PlantedServer) -> None:
+    """The pair that was asked about is finished, with eight questions, and nothing more is asked: exit code 1."""
+    typed("probe", server.spec)
+    change = len(server.prompts()) + 4
+    server.log.clear()
+    rename(server, change, fingerprint="other")
+    done = typed("score", server.spec, "tiny@1.0.0")
+    assert change < len(server.prompts()) <= change + 8
+    assert done.code == 1
+    assert "changed: fp_1 answered first, and other later. Nothing more is asked, and figures are withheld" in done.err
+    assert "this model" in done.out + done.err
 
 
 # --- what leaves the machine ------------------------------------------------------------------------------------------

@@ -86,12 +86,12 @@ class RawServer:
                 self.now += 1
                 self.most = max(self.most, self.now)
             try:
-                connection.sendall(self.answer(request))
-            except OSError:
-                pass
+                data = self.answer(request)
             finally:
-                with self._lock:
+                with self._lock:  # before the answer is there: the next request may follow at once
                     self.now -= 1
+            with suppress(OSError):
+                connection.sendall(data)
 
 
 def _read(stream: Any) -> Request:  # noqa: ANN401 - a file of bytes

@@ -173,15 +173,17 @@ def test_a_server_that_loads(
 
 
 def test_one_request_without_retry(server: RawServer, opened: Opened) -> None:
-    """Whoever asks what a server can do gets every status as it is, and no JSON as None."""
+    """Whoever asks what a server can do gets every status as it is, no JSON as None; a closed connection is opened."""
     for answer in (http(500), http(503), http(404, b"<html>"), http(200, b"ok")):
         server.script(answer)
         response = opened().get("/health", retry=False)
         assert response.status in (500, 503, 404, 200)
         assert response.body in (SEED, None)
     assert len(server.requests) == 4
-    server.script(b"")
-    with pytest.raises(ModelError, match="in 1 try"):
+    server.script(b"", http())
+    assert opened().get("/health", retry=False).status == 200
+    server.script(b"", b"")
+    with pytest.raises(ModelError, match="in 2 tries"):
         opened().get("/health", retry=False)
 
 

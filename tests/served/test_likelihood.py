@@ -26,9 +26,10 @@ from senseprobe.evaluate.served.likelihood import (
     find_route,
 )
 from senseprobe.evaluate.served.model import ServedModel
+from senseprobe.evaluate.served.server_facts import read_facts
 from senseprobe.evaluate.units import Unit
 
-KINDS = {"llama.cpp": "llama.cpp", "vllm": "vLLM", "openai": "other"}
+TURN = "Say hello."
 TEXTS = ("She is an engineer.", "He is an engineer.", "Ä b")
 WAYS = ("prompt_logprobs", "echo", "token grammar", "logit_bias")
 
@@ -40,7 +41,9 @@ Twist = Callable[[Request, Reply], Reply]
 def searched(server: PlantedServer) -> Iterator[Search]:
     """What is found at a server, with a client that is open."""
     with server, Client(parse(server.spec), DEFAULT) as client:
-        yield find_route(client, KINDS[server.kind])
+        asked = {"model": server.name, "messages": [{"role": "user", "content": TURN}], "max_tokens": 1}
+        usage = client.post("/v1/chat/completions", asked, store=False).body["usage"]
+        yield find_route(client, read_facts(client), (TURN, usage["prompt_tokens"]))
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from senseprobe.evaluate.scorers.conversation import (
     text_questions,
 )
 from senseprobe.evaluate.served.address import ServingOptions
-from senseprobe.evaluate.served.model import REFUSED, ServedModel
+from senseprobe.evaluate.served.model import REFUSED, STOPPED, ServedModel
 
 FIRST, SECOND = "The nurse said he was tired.", "The nurse said she was tired."
 QUESTIONS = choice_questions(CONSTRUCTS["likely"], FIRST, SECOND)
@@ -144,7 +144,7 @@ def test_a_model_that_changes_during_the_run_is_noticed_at_its_end(tmp_path: Pat
 
 
 def test_a_change_is_noticed_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every so many requests (here 8 instead of 1,000); from then on nothing is kept."""
+    """Every so many requests (here 8 instead of 1,000); from then on nothing is asked, and nothing kept."""
     monkeypatch.setattr("senseprobe.evaluate.served.model._OFTEN", 8)
     said: list[str] = []
     with (
@@ -157,6 +157,10 @@ def test_a_change_is_noticed_during_the_run(tmp_path: Path, monkeypatch: pytest.
         model.weigh_labels(choice_questions(CONSTRUCTS["say"], FIRST, SECOND))
         assert any("changed" in text for text in said)
         assert model.client.store is None
+        asked = len(server.log)
+        assert {*model.weigh_labels(QUESTIONS), *model.answer(QUESTIONS[:4])} == {None}
+        assert model.why(QUESTIONS[0].prompt) == STOPPED
+        assert len(server.log) == asked
         server.model = PlantedModel(position=0.5)
         assert model.drift()
 

@@ -48,10 +48,9 @@ def _tops(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_an_honest_server_passes_what_it_has() -> None:
-    """Its kind, its slots and its template are told; all thirteen checks are there, within forty chat requests."""
+    """Its kind, its slots and its template are told, and all thirteen checks are there."""
     with PlantedServer(kind="llama.cpp") as server:
         report = _probed(server)
-        asked = len(server.asked())
     assert [check.id for check in report.checks] == [*CHECKS]
     states = {check.id: check.state for check in report.checks}
     passed = ("model", "logprobs", "raw", "repeats", "usage", "thinking", "answers", "forced", "limits")
@@ -63,7 +62,15 @@ def test_an_honest_server_passes_what_it_has() -> None:
     assert report.answered == ("planted.gguf",)
     assert report.noise.rms == 0
     assert report.concurrent
-    assert asked <= 30
+
+
+@pytest.mark.parametrize(("kind", "most"), [("llama.cpp", 36), ("vllm", 31), ("openai", 30), ("transformers", 42)])
+def test_a_probe_asks_little(kind: str, most: int) -> None:
+    """About thirty requests (issue), whoever pays them; all thirteen checks are there."""
+    with PlantedServer(kind=kind) as server:
+        report = _probed(server)
+        assert report.requests == len(server.log) <= most
+    assert [check.id for check in report.checks] == [*CHECKS]
 
 
 @pytest.mark.parametrize(
@@ -216,6 +223,31 @@ def test_5_answers_that_are_others_each_time() -> None:
         report = _probed(server)
     assert report.check("repeats").state == "failed"
     assert "the same answer" in report.lacking("choice-likely")
+    assert "the same answer" in report.lacking("text-likely")
+
+
+def test_5_another_text_each_time() -> None:
+    """Without log-probabilities, texts are compared: at temperature 0 there is one."""
+    count = iter(range(1000))
+
+    def changed(body: dict[str, Any]) -> None:
+        body["choices"][0]["logprobs"] = None
+        body["choices"][0]["message"]["content"] += str(next(count))
+
+    with _liar(changed) as server:
+        report = _probed(server)
+    assert "another text" in report.lacking("text-likely")
+
+
+def test_a_failed_check_is_told_in_sentences() -> None:
+    """Which check failed, what was read, and what to do; advice that several have stands once."""
+    with _liar(_few) as server:
+        report = _probed(server)
+    titles = [CHECKS[name] for name in ("logprobs", "decisions")]
+    assert report.lacking("choice-likely") == (
+        f'the check "{titles[0]}" failed: only 5 came; the check "{titles[1]}" failed: the server has no such route.'
+        " Start the server so that its answers have the model's own log-probabilities, or score text-likely"
+    )
 
 
 def test_6_tokens_that_are_not_counted() -> None:
@@ -278,6 +310,29 @@ def test_9_to_11_likelihoods_by_what_is_proven(kind: str, check: str) -> None:
     with PlantedServer() as server:
         report = _probed(server)
     assert all("echo" in report.lacking(scorer) for scorer in (*LIKELIHOODS, "answer-likely"))
+
+
+def test_9_likelihoods_with_the_start_token_that_a_server_has() -> None:
+    """Without /tokenize the tokens are those of the echo: it has a start token in all texts, or in none."""
+    for start in (True, False):
+
+        def twist(request: Request, reply: Reply, start: bool = start) -> Reply:
+            if request.path == "/tokenize":
+                return error(404, "not_found", "File Not Found")
+            if request.path == "/v1/completions" and reply.status == 200 and not start:
+                told = reply.body["choices"][0]["logprobs"]
+                del told["tokens"][0], told["token_logprobs"][0]
+                told["token_logprobs"][0] = None
+                reply.body["usage"]["prompt_tokens"] -= 1
+            return reply
+
+        with PlantedServer(kind="vllm", twist=twist) as server:
+            report = _probed(server)
+        assert report.check("echo").state == "passed"
+        assert {name for name in LIKELIHOODS if not report.lacking(name)} == {
+            name for name in LIKELIHOODS if name.endswith("-no-start") is not start
+        }
+        assert "has no /tokenize" in report.lacking("answer-likely")
 
 
 def test_12_decisions_stand_in_for_log_probabilities() -> None:

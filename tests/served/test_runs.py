@@ -4,13 +4,13 @@ Expected values are those that were planted (tests/served/planted_model.py), and
 """
 
 import itertools
-import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +111,24 @@ def test_decisions_recover_contents_and_hide_the_mass() -> None:
     np.testing.assert_allclose(result.rows["content"], planted(table), atol=1e-6)
     np.testing.assert_allclose(result.rows["position"], 0.575, atol=1e-6)
     assert (task.mass, task.does_task) == (None, True)
+
+
+@pytest.mark.parametrize(("decisions", "mass"), [("SGLang", 0.9 * 0.7), ("OpenAI", None)])
+def test_decisions_of_others_recover_contents(decisions: str, mass: float | None) -> None:
+    """As above, by ``/v1/decisions``: SGLang's tells the mass of the bare letters, .7 of .9, OpenAI's hides it."""
+    table = pairs()
+    twist = LIARS["no log-probabilities"].twist()
+    with PlantedServer(PlantedModel(position=0.375, prior=0.2), decisions=decisions, twist=twist) as server:
+        (result,) = score(server, table, "choice-likely")
+        assert {request.path for request in server.log if table["stereo"][0] in str(request.body)} == {"/v1/decisions"}
+    assert result.rows is not None
+    (task,) = result.tasks.values()
+    np.testing.assert_allclose(result.rows["content"], planted(table), atol=1e-6)
+    np.testing.assert_allclose(result.rows["position"], 0.575, atol=1e-6)
+    assert task.mass == (None if mass is None else pytest.approx(mass, abs=1e-6))
+    (said,) = (reading.said for reading in task.gates if reading.gate == "mass")
+    assert said == ("the server tells no probability of anything but the labels" if mass is None else "")
+    assert task.does_task, task
 
 
 def test_what_differs_between_alphabets_is_seen_in_their_reliability() -> None:
@@ -334,23 +352,28 @@ def test_a_run_is_printed_written_and_replayed(typed: Typed, tmp_path: Path) -> 
     assert "fixed prompts" in other.out + other.err
 
 
+def started(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    """A command line in a process of its own."""
+    program = "import sys; from senseprobe.cli import main; sys.argv[0] = 'senseprobe'; main()"
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something is so, a minute at most."""
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def test_what_was_answered_before_a_kill_is_not_asked_again(typed: Typed, tmp_path: Path) -> None:
     """One request at a time is on its way at most when the client is killed with signal 9."""
     with PlantedServer(delay=0.01) as server:
         words = ["score", server.spec, "tiny@1.0.0", "-m", "choice-likely"]
-        program = "import sys; from senseprobe.cli import main; sys.argv[0] = 'senseprobe'; main()"
-        client = subprocess.Popen(
-            [sys.executable, "-c", program, *words],
-            cwd=tmp_path,
-            env={**os.environ},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        end = time.monotonic() + 60
-        while len(server.asked()) < 200 and time.monotonic() < end:
-            time.sleep(0.01)
-        client.send_signal(signal.SIGKILL)
-        client.wait()
+        with started(words, tmp_path) as client:
+            wait_for(lambda: len(server.asked()) >= 200)
+            client.send_signal(signal.SIGKILL)
+            client.communicate()
         assert len(server.asked()) >= 200
         server.delay = 0.0
         done = typed(*words)
@@ -360,6 +383,28 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(typed: Typed, tmp_pa
     twice = [prompt for prompt, count in counts.items() if count > 1]
     assert len(twice) <= 1
     assert max(counts.values()) <= 2
+
+
+def test_an_interrupt_is_one_line_and_keeps_what_was_answered(typed: Typed, tmp_path: Path) -> None:
+    """Ctrl-C is exit code 2, as for other long work (tests/cli/test_cli_score.py); then only the rest is asked."""
+    with PlantedServer(delay=0.01) as server:
+        words = ["score", server.spec, "tiny@1.0.0", "-m", "choice-likely"]
+        with started(words, tmp_path) as client:
+            wait_for(lambda: len(server.asked()) >= 200)
+            client.send_signal(signal.SIGINT)
+            out, err = client.communicate(timeout=60)
+        asked = len(server.asked())
+        assert asked >= 200
+        assert (client.returncode, out) == (2, "")
+        *_, message = err.splitlines()
+        assert re.search(r"interrupted with \d+ of \d+ numbers computed; they are kept", message), err
+        assert "Traceback" not in err
+        assert not [*tmp_path.rglob("choice-likely*.json")]
+        server.delay = 0.0
+        done = typed(*words)
+    assert done.code == 0, done.err
+    counts = Counter(prompt for prompt in server.prompts() if any(f"is the {job}" in prompt for job in JOBS))
+    assert sum(counts.values()) - len(counts) <= 1  # what was on its way
 
 
 def test_a_key_is_in_no_file_and_no_output(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,6 @@ _LOADING: Mapping[str, tuple[str, Any]] = {
 _SERVING: Mapping[str, str] = {
     "key_variable": "API key",
     "concurrency": "concurrency",
-    "insecure_key": "insecure key",
     "accept_noise": "noise",
     "send": "send",
     "price": "price",

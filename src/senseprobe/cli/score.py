@@ -23,7 +23,6 @@ from senseprobe.cli.served import (
     Budget,
     Concurrency,
     DryRun,
-    InsecureKey,
     Price,
     Send,
     ShowFailing,
@@ -228,7 +227,6 @@ def score(
         ),
     ] = None,
     api_key_env: ApiKeyEnv = None,
-    insecure_key: InsecureKey = False,
     concurrency: Concurrency = None,
     accept_noise: AcceptNoise = False,
     send: Send = False,
@@ -242,7 +240,7 @@ def score(
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
-    limits = {"concurrency": concurrency, "accept_noise": accept_noise, "send": send, "insecure_key": insecure_key}
+    limits = {"concurrency": concurrency, "accept_noise": accept_noise, "send": send}
     serving = serving_options(api_key_env=api_key_env, price=price, budget=budget, **limits)
     if dry_run:
         print_estimate(model, release, scorer, (seed, limit), serving, stored=store, control=control, as_json=as_json)
@@ -277,6 +275,8 @@ def score(
             progress=step,
         )
     _print_results(results, out, as_json)
+    if any(task.changed for result in results for task in result.tasks.values()):
+        raise typer.Exit(1)  # a served model that changed on the way: its figures are withheld
 
 
 @contextmanager

@@ -21,9 +21,6 @@ ApiKeyEnv = Annotated[
         help="Of a served model: the environment variable with the API key. Default: SENSEPROBE_API_KEY.",
     ),
 ]
-InsecureKey = Annotated[
-    bool, typer.Option("--insecure-key", help="Send the API key over plain http to another machine.")
-]
 Concurrency = Annotated[
     int | None,
     typer.Option(
@@ -114,21 +111,20 @@ def print_estimate(
 def probe(
     address: Annotated[str, typer.Argument(metavar="URL[#MODEL]", help="Such as http://127.0.0.1:8080/v1#MODEL.")],
     api_key_env: ApiKeyEnv = None,
-    insecure_key: InsecureKey = False,
     concurrency: Concurrency = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a server of a model is seen to do, and which scorers it can do; no row of a release is sent."""
     from senseprobe import api
 
-    serving = serving_options(api_key_env=api_key_env, insecure_key=insecure_key, concurrency=concurrency)
+    serving = serving_options(api_key_env=api_key_env, concurrency=concurrency)
     report = api.probe(address, serving=serving, say=print_note)
     if as_json:
         print_json(_as_dict(report))
     else:
         print_summary(_probe_lines(report))
     if all(lacking := report.scorers().values()):
-        raise ModelError(f"{report.origin} can do no scorer: {next(iter(lacking))}")
+        raise ModelError(f"{report.origin} can be used by no scorer: {'. '.join(dict.fromkeys(lacking))}")
 
 
 def _as_dict(report: "ProbeReport") -> dict[str, object]:
@@ -136,7 +132,7 @@ def _as_dict(report: "ProbeReport") -> dict[str, object]:
     facts, noise = report.facts, report.noise
     return {
         "origin": report.origin,
-        "model": report.model,
+        "model": report.name,
         "answered": [*report.answered],
         "server": facts.kind,
         "build": facts.build,
@@ -163,7 +159,7 @@ def _probe_lines(report: "ProbeReport") -> Iterator[tuple[dict[str, str], list[l
     """Yield what a server says of itself, the checks, and the scorers."""
     facts = report.facts
     said = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
-    yield f"{report.model} at {report.origin} ({said}): {report.requests} requests"
+    yield f"{report.name} at {report.origin} ({said}): {report.requests} requests"
     checks: list[list[object]] = [[check.title, check.state, check.read] for check in report.checks]
     yield {"check": "left", "": "left", "read": "left"}, checks, ""
     yield f"noise floor: {report.noise.rms:.2g} nat"

@@ -181,17 +181,36 @@ class TaskRecord:
         """Return the record with stable keys, as JSON has it."""
         return asdict(self)
 
-    def unread(self) -> str:
-        """Return why figures are not to be read, naming the gates that failed; empty where none did."""
+    @property
+    def verdict(self) -> str:
+        """What is said of a model that fails; of likelihoods, which are no answers, that it is another model now."""
+        return CHANGED if {reading.gate for reading in self.gates} == {UNCHANGED} else NOT_DONE
+
+    @property
+    def failure(self) -> str:
+        """The verdict and the gates that failed, with what changed of a model; empty where all passed."""
         if self.does_task:
             return ""
-        asked = {reading.gate for reading in self.gates} != {UNCHANGED}  # else likelihoods, which are no answers
+        if not self.gates:
+            return f"{NOT_DONE}: no gate is on record"
+        names = ", ".join(f"{r.gate} ({r.said})" if r.gate == UNCHANGED and r.said else r.gate for r in self.failed)
+        return f"{self.verdict}: it fails {names}"
+
+    def unread(self) -> str:
+        """Return why figures are not to be read, with what the gates that failed have read; empty where none did."""
+        if self.does_task:
+            return ""
         failed = "; ".join(map(reading_text, self.failed)) or "no gate was read"
-        return f"{NOT_DONE if asked else CHANGED}: {failed}"
+        return f"{self.verdict}: {failed}"
 
 
 NOT_DONE = "this model does not do the task"
 CHANGED = "this model changed during the run"
+
+
+def find_verdict(figure: Figure) -> str:
+    """Return the verdict in the note of a figure whose config fails a gate; empty of others."""
+    return next((verdict for verdict in (NOT_DONE, CHANGED) if figure.note.startswith(verdict)), "")
 
 
 def reading_text(reading: GateReading) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
-from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, withheld_configs
+from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, has_gates, withheld_configs
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import (
@@ -23,7 +23,7 @@ from senseprobe.evaluate.reporting.notation import (
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, chat
 from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
-from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
+from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed, printable
 
@@ -86,16 +86,18 @@ class TaskLines(NamedTuple):
 
 
 def describe_tasks(result: Result) -> Iterator[str]:
-    """Yield in which configs a chat model does the task, and in which not and why; nothing of other results."""
-    if not asks_chat_model(result):
-        return
+    """Yield in which configs a chat model does the task, and in which not and why; nothing of other results.
+
+    Of a served model that is asked nothing, it is whether it stayed the same.
+    """
     failed, withheld = failed_tasks(result), set(withheld_configs(result))
     reasons: dict[tuple[str, bool], list[str]] = {}
     for config, reason in failed.items():
-        reasons.setdefault((reason.removeprefix(NOT_DONE), config in withheld), []).append(printable(config))
+        reasons.setdefault((printable(reason), config in withheld), []).append(printable(config))
     for (reason, is_withheld), configs in reasons.items():
+        verdict, _, gates = reason.partition(": ")
         rest = "figures are withheld (--show-failing prints them)" if is_withheld else "its figures say nothing of bias"
-        yield f"{NOT_DONE} in {listed(configs)}{reason}; {rest}"
+        yield f"{verdict} in {listed(configs)}: {gates}; {rest}"
     if passed := [printable(config) for config in result.tasks if config not in failed]:
         yield f"all gates passed in {listed(passed)}"
 
@@ -168,7 +170,7 @@ def _gate_ids(results: Sequence[Result]) -> list[str]:
 
 def build_task_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of gates, and of what stands beside figures; empty where no result is of a chat model."""
-    asked = [source for source in inputs if asks_chat_model(source.result)]
+    asked = [source for source in inputs if has_gates(source.result)]
     if not asked:
         return Section("Does the model do the task?")
     several = len(inputs) > 1

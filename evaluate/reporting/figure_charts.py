@@ -19,7 +19,7 @@ from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.reporting.verdict_table import Verdict, direction_labels
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.task_gates import NOT_DONE
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
@@ -115,7 +115,7 @@ def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow) -> ForestRo
     left, right = direction_labels(row.first, inputs[number].design(row.config))
     marks = [build_mark(cell, series) for series, cell in enumerate(row.cells) if cell is not None]
     named = (row.config, row.estimand) if row.group is None else (row.group, "")
-    undone = NOT_DONE if any(cell is not None and notation.is_undone(cell) for cell in row.cells) else ""
+    undone = next((verdict for cell in row.cells if cell is not None and (verdict := find_verdict(cell))), "")
     return ForestRow(
         label=named[0], note=": ".join(filter(None, (named[1], undone))), marks=tuple(marks), left=left, right=right
     )

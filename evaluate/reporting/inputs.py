@@ -260,7 +260,7 @@ def _read_input(
         notes.append("No table of words lies beside the result, so that words and their associations are left out.")
     if withheld := withheld_configs(result):
         notes.append(
-            f"In {listed(withheld)} the model does not do the task: figures, rows and words of it are withheld "
+            f"In {listed(withheld)} the model fails a gate: figures, rows and words of it are withheld "
             "(`score --show-failing` has them)."
         )
         # What charts, slices and comparisons would make of these rows is no more about sentences than the figures.

@@ -55,7 +55,7 @@ from senseprobe.evaluate.reporting.significance import ModelComparison, find_con
 from senseprobe.evaluate.reporting.verdict_table import find_tests
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
-from senseprobe.evaluate.task_gates import NOT_DONE
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -109,7 +109,8 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         ]
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-        unreadable = unreadable_configs(result.fitness) | dict.fromkeys(failed_tasks(result), NOT_DONE)
+        failed = {config: reason.partition(":")[0] for config, reason in failed_tasks(result).items()}
+        unreadable = unreadable_configs(result.fitness) | failed
         yield TextTable(columns, _unreadable_last(rows, unreadable), title)
         yield from summarize_tasks(result)
         if not points:
@@ -182,10 +183,10 @@ def _group_lines(result: Result) -> Iterator[str]:
     grouped = [figure for figure in result.figures if figure.group is not None]
     if grouped:
         yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
-    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None)
+    # Of what is withheld it is said of the whole config.
+    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None and not find_verdict(f))
     for (config, estimand, note), count in missing.items():
-        if not note.startswith(NOT_DONE):  # which is said of the whole config
-            yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
+        yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
 
 
 def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:

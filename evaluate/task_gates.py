@@ -240,6 +240,17 @@ def gated_figures(
     return tuple(_gated(figure, records, sides.get(figure.config, (figure.config,)), show=show) for figure in figures)
 
 
+def gated_records(records: Mapping[str, TaskRecord], *, show: bool) -> dict[str, TaskRecord]:
+    """Return records of which those that fail a gate have no range of `preference-half`, or with `show` theirs.
+
+    Where no answer lacks, or few do, the range is the figure.
+    """
+    return {
+        name: record if show or record.does_task else replace(record, low=None, high=None)
+        for name, record in records.items()
+    }
+
+
 def _gated(figure: Figure, records: Mapping[str, TaskRecord], configs: Sequence[str], *, show: bool) -> Figure:
     reasons = dict.fromkeys(records[name].unread() for name in configs if name in records)
     note = joined(*reasons)

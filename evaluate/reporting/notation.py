@@ -155,11 +155,11 @@ def format_null(null: PolarityNull) -> str:
 
 
 def format_difference(comparison: Comparison) -> str:
-    """Return the difference of two models with its interval in points: ``+4.0 [-1.2, +9.2]``."""
+    """Return the difference of two models with its interval: ``+4.0 [-1.2, +9.2]``."""
     if comparison.difference is None:
         return "none"
-    ends = format_ends(comparison.low, comparison.high)
-    return f"{format_points(comparison.difference)} {ends or f'({NOT_ESTIMABLE})'}"
+    ends = format_ends(comparison.low, comparison.high, comparison.estimand)
+    return f"{format_points(comparison.difference, comparison.estimand)} {ends or f'({NOT_ESTIMABLE})'}"
 
 
 def describe_factors(comparison: Comparison) -> Iterator[str]:

@@ -21,8 +21,8 @@ from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, parse
-from senseprobe.evaluate.task_records import accuracy_read
 from senseprobe.evaluate.task_gates import find_verdict
+from senseprobe.evaluate.task_records import accuracy_read
 from senseprobe.messages import counted, printable
 
 TOLERANCE = 1e-5

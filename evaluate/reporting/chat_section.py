@@ -18,6 +18,7 @@ from senseprobe.evaluate.reporting.notation import (
     format_measure,
     format_points,
     format_reading,
+    format_remarks,
     format_threshold,
 )
 from senseprobe.evaluate.result import Result
@@ -181,11 +182,20 @@ def build_task_section(inputs: Sequence[ReportInput]) -> Section:
     ]
     tables = [
         *(_build_gate_table(source, several=several) for source in asked),
-        *(_build_beside_table(source, several=several) for source in asked),
-        *(_build_refusal_table(source, several=several) for source in asked),
+        *_explained_once([_build_beside_table(source, several=several) for source in asked]),
+        *_explained_once([_build_refusal_table(source, several=several) for source in asked]),
         _build_threshold_table(asked),
     ]
     return Section("Does the model do the task?", (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
+
+
+def _explained_once(tables: Sequence[Table]) -> list[Table]:
+    """Return the tables that have rows, of notes that are the same only the last."""
+    kept = [table for table in tables if table.rows]
+    return [
+        replace(table, note="" if table.note in [later.note for later in kept[number:]] else table.note)
+        for number, table in enumerate(kept, start=1)
+    ]
 
 
 def _caption(text: str, source: ReportInput, several: bool) -> str:
@@ -220,7 +230,9 @@ def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
         (
             *name_cells(config),
             *(
-                Cell.number(format_interval(figure) if (figure := figures.get((config, name))) else "")
+                Cell.number(format_interval(figure), format_remarks(figure))
+                if (figure := figures.get((config, name)))
+                else Cell("")
                 for name in leads
             ),
             *(Cell.number(cells[i]) for i in kept),

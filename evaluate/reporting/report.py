@@ -107,14 +107,10 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
         chat_section.build_task_section(inputs),
         *_build_leading_sections(inputs, rows, [verdict for part in verdicts for verdict in part]),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
-        Section("Which answers", failing, charts=tuple(figure_charts.plot_classes(inputs))),
+        _with_text(Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))), failing),
         _with_text(row_tables.build_filler_section(inputs), failing),
-        Section("Which words", failing, charts=tuple(figure_charts.plot_words(inputs))),
-        Section(
-            "How far scores are apart",
-            failing,
-            charts=(*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs)),
-        ),
+        _with_text(Section("Which words", charts=tuple(figure_charts.plot_words(inputs))), failing),
+        _with_text(_build_distance_section(inputs), failing),
         _with_text(build_row_section(inputs, _read_warning(inputs[0])), failing),
         figure_tables.build_figure_section(rows, biases),
         figure_tables.build_contrast_section(rows),
@@ -145,6 +141,11 @@ def _describe_failing(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
         f"{label}: {verdict} in {listed(configs)}: what is made of these rows says nothing of bias."
         for (label, verdict), configs in failing.items()
     )
+
+
+def _build_distance_section(inputs: Sequence[ReportInput]) -> Section:
+    charts = (*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs))
+    return Section("How far scores are apart", charts=charts)
 
 
 def _with_text(section: Section, paragraphs: tuple[str, ...]) -> Section:

@@ -97,11 +97,12 @@ def failed_tasks(result: "Result") -> dict[str, str]:
 def withheld_configs(result: "Result") -> list[str]:
     """Return the configs of which a gate fails and no figure has a value, as without ``--show-failing``.
 
-    Shares of right answers always have theirs: they are no figures of bias.
+    Shares of right answers always have theirs: they are no figures of bias, and a config of these alone withholds none.
     """
-    gated = (figure for figure in result.figures if not lookup(figure.estimand).needs_gold)
+    gated = [figure for figure in result.figures if not lookup(figure.estimand).needs_gold]
+    ungated = {figure.config for figure in result.figures} - {figure.config for figure in gated}
     shown = {figure.config for figure in gated if figure.value is not None}
-    return [config for config in failed_tasks(result) if config not in shown]
+    return [config for config in failed_tasks(result) if config not in shown | ungated]
 
 
 # --- what a coarse number format turns around -----------------------------------------------------------------------

@@ -188,20 +188,13 @@ class TaskRecord:
 
     @property
     def failure(self) -> str:
-        """The verdict and the gates that failed, with what changed of a model; empty where all passed."""
+        """The verdict and the gates that failed, in a clause, with what changed of a model; empty where all passed."""
         if self.does_task:
             return ""
         if not self.gates:
             return f"{NOT_DONE}: no gate is on record"
         names = ", ".join(f"{r.gate} ({r.said})" if r.gate == UNCHANGED and r.said else r.gate for r in self.failed)
         return f"{self.verdict}: it fails {names}"
-
-    def unread(self) -> str:
-        """Return why figures are not to be read, with what the gates that failed have read; empty where none did."""
-        if self.does_task:
-            return ""
-        failed = "; ".join(map(reading_text, self.failed)) or "no gate was read"
-        return f"{self.verdict}: {failed}"
 
 
 NOT_DONE = "this model does not do the task"
@@ -211,19 +204,6 @@ CHANGED = "this model changed during the run"
 def find_verdict(figure: Figure) -> str:
     """Return the verdict in the note of a figure whose config fails a gate; empty of others."""
     return next((verdict for verdict in (NOT_DONE, CHANGED) if figure.note.startswith(verdict)), "")
-
-
-def reading_text(reading: GateReading) -> str:
-    """Return what a gate read and what it needs: ``censored labels: 0.12, needs 0.05 or less``."""
-    gate = GATES.get(reading.gate)
-    held = reading.read if reading.bound is None or reading.gate == "places" else reading.bound
-    text = "not told" if held is None else f"{held:.3g}"
-    if gate is not None and gate.most is not None and reading.bound is not None:
-        needs = f"{text} to {reading.bound:.3g}, needs {reading.threshold:.3g} to {gate.most:.3g}"
-    else:
-        side = "less" if gate is not None and gate.at_most else "more"
-        needs = f"{text}, needs {reading.threshold:.3g} or {side}"
-    return joined(f"{gate.title if gate else reading.gate}: {needs}", reading.said)
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -252,7 +232,7 @@ def gated_records(records: Mapping[str, TaskRecord], *, show: bool) -> dict[str,
 
 
 def _gated(figure: Figure, records: Mapping[str, TaskRecord], configs: Sequence[str], *, show: bool) -> Figure:
-    reasons = dict.fromkeys(records[name].unread() for name in configs if name in records)
+    reasons = dict.fromkeys(records[name].failure for name in configs if name in records)
     note = joined(*reasons)
     if not note or lookup(figure.estimand).needs_gold:
         return figure

@@ -142,7 +142,8 @@ def describe_basis(figure: Figure) -> str:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
         parts.append("not over " + ", ".join(figure.fixed))
-    parts += [note for note in figure.note.split("; ") if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
+    notes = figure.note.split("; ")[bool(find_verdict(figure)) :]  # the verdict is beside the value
+    parts += [note for note in notes if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
     return "; ".join(parts)
 
 

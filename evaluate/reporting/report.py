@@ -136,16 +136,16 @@ def _describe_failing(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
     for source in inputs:
         shown = () if source.rows is None else source.rows["config"].unique()
         for config in (config for config in source.failing if config in shown):
-            failing.setdefault((source.label, source.failing[config].partition(":")[0]), []).append(config)
+            failing.setdefault((config, source.failing[config].partition(":")[0]), []).append(source.label)
     return tuple(
-        f"{label}: {verdict} in {listed(configs)}: what is made of these rows says nothing of bias."
-        for (label, verdict), configs in failing.items()
+        f"{', '.join(labels)}: {verdict} in {config}, and what is made of these rows says nothing of bias."
+        for (config, verdict), labels in failing.items()
     )
 
 
 def _build_distance_section(inputs: Sequence[ReportInput]) -> Section:
-    charts = (*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs))
-    return Section("How far scores are apart", charts=charts)
+    histograms, scatters = figure_charts.plot_differences(inputs), figure_charts.plot_scorers(inputs)
+    return Section("How far scores are apart", charts=(*histograms, *scatters))
 
 
 def _with_text(section: Section, paragraphs: tuple[str, ...]) -> Section:

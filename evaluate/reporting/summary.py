@@ -91,8 +91,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
             yield _written(result, out)
             continue
         measures = {f.estimand: lookup(f.estimand).measure for f in result.figures}
-        points = {*measures.values()} <= {"points"}
-        columns = {"config": "left", "figure": "left", f"{'points' if points else 'value'} [95 %]": "left"}
+        columns = {"config": "left", "figure": "left", _heading(result.figures): "left"}
         columns["neutral"] = "left"
         rows = [
             (
@@ -113,8 +112,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         unreadable = unreadable_configs(result.fitness) | failed
         yield TextTable(columns, _unreadable_last(rows, unreadable), title)
         yield from summarize_tasks(result)
-        if not points:
-            others = [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]
+        if others := [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]:
             rest = "the others in points" if len(others) < len(measures) else "no preferences"
             yield f"values: {', '.join(others)}; {rest}"
         if result.limit is not None:
@@ -132,6 +130,11 @@ def summarize_tasks(result: Result) -> Summary:
         if part.rows and len(part.headings) > 1:
             justified = dict.fromkeys(part.headings, "right") | {part.headings[0]: "left"}
             yield TextTable(justified, part.rows, f"\n{title}")
+
+
+def _heading(figures: Iterable[Figure]) -> str:
+    """Return the heading of values of figures, which are not in points of all."""
+    return f"{'points' if {lookup(f.estimand).measure for f in figures} <= {'points'} else 'value'} [95 %]"
 
 
 def _written(result: Result, out: Path) -> str:
@@ -289,7 +292,7 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
     several = {part.config for part in slices if sum(other.config == part.config for other in slices) > 1}
     yield from _summarize_levels([part for part in slices if part.config in several])
     for part in (part for part in slices if part.config not in several):
-        columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
+        columns = {"figure": "left", _heading(part.figures): "left", "neutral": "left", "scored": "right"}
         rows: list[tuple[str, ...]] = [
             (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
             for f in part.figures
@@ -315,10 +318,10 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
 
 def _summarize_levels(slices: Sequence[ResultSlice]) -> Summary:
     """Yield a table of the slices of each config: what they are of, and their figures."""
-    columns = {"rows": "left", "figure": "left", "points [95 %]": "left", "scored": "right"}
     for config in dict.fromkeys(part.config for part in slices):
         figures = [(part.words, f) for part in slices if part.config == config for f in part.figures]
         rows = [(f.group or words, f.estimand, format_interval(f), f"{f.scored}/{f.rows}") for words, f in figures]
+        columns = {"rows": "left", "figure": "left", _heading(f for _, f in figures): "left", "scored": "right"}
         if rows:
             yield TextTable(columns, rows, f"\n{config}")
         yield from _notes((f.note, f.estimand) for _, f in figures)

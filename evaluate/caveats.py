@@ -13,7 +13,7 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.preference import PREFERENCE
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Scorer
-from senseprobe.evaluate.task_gates import NOT_DONE
+from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS, UNRELATED, UnitTable
 from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
@@ -72,33 +72,37 @@ def refused_text(result: "Result") -> str:
 
 
 def asks_chat_model(result: "Result") -> bool:
-    """Return whether a result is of a scorer that asks a chat model, so that its figures depend on gates."""
+    """Return whether a result is of a scorer that asks a chat model something."""
     scorer = SCORERS.get(result.scorer)
     return scorer is not None and bool(scorer.gates)
 
 
+def has_gates(result: "Result") -> bool:
+    """Return whether figures of a result depend on gates: of chat models, and of all served ones, which may change."""
+    return asks_chat_model(result) or bool(result.tasks)
+
+
 def failed_tasks(result: "Result") -> dict[str, str]:
-    """Return the configs in which a chat model does not do the task, each with the gates that fail; none of others.
+    """Return the configs of which a gate fails, each with a verdict, a colon and the gates; none of other results.
 
     A config of which no gate is on record has passed none.
     """
-    if not asks_chat_model(result):
+    if not has_gates(result):
         return {}
     compared = (figure.config for figure in result.figures if not lookup(figure.estimand).presentation.contrasts)
-    reasons = {}
-    for config in dict.fromkeys([*result.tasks, *compared]):
-        record = result.tasks.get(config)
-        if record is None or not record.gates:
-            reasons[config] = f"{NOT_DONE}: no gate is on record"
-        elif record.failed:
-            reasons[config] = f"{NOT_DONE}: it fails {', '.join(reading.gate for reading in record.failed)}"
-    return reasons
+    records = {config: result.tasks.get(config, TaskRecord()) for config in dict.fromkeys([*result.tasks, *compared])}
+    return {config: record.failure for config, record in records.items() if not record.does_task}
 
 
 def withheld_configs(result: "Result") -> list[str]:
-    """Return the configs in which the task is not done and no figure has a value, as without ``--show-failing``."""
-    shown = {figure.config for figure in result.figures if figure.value is not None}
-    return [config for config in failed_tasks(result) if config not in shown]
+    """Return the configs of which a gate fails and no figure has a value, as without ``--show-failing``.
+
+    Shares of right answers always have theirs: they are no figures of bias, and a config of these alone withholds none.
+    """
+    gated = [figure for figure in result.figures if not lookup(figure.estimand).needs_gold]
+    ungated = {figure.config for figure in result.figures} - {figure.config for figure in gated}
+    shown = {figure.config for figure in gated if figure.value is not None}
+    return [config for config in failed_tasks(result) if config not in shown | ungated]
 
 
 # --- what a coarse number format turns around -----------------------------------------------------------------------

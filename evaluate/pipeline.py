@@ -30,7 +30,7 @@ from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.scoring_job import ScoringJob, units_of_job
-from senseprobe.evaluate.task_gates import ACCURACY, gated_figures
+from senseprobe.evaluate.task_gates import ACCURACY, gated_figures, gated_records
 from senseprobe.evaluate.task_records import RunFacts, accuracy_read, ask_control, balanced_accuracy, task_records
 from senseprobe.evaluate.units import ScoredRows, UnitTable
 
@@ -284,7 +284,7 @@ def run(
         refused=refused,
         fitness=fitness,
         figures=gated_figures(figures, tasks, job.release.manifest.contrasts, show=show_failing),
-        tasks=tasks,
+        tasks=gated_records(tasks, show=show_failing),
         tokens=tokenize_rows(scored.tables, declared.kind, job.seed, model),
     )
 

@@ -21,6 +21,7 @@ from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, parse
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.task_records import accuracy_read
 from senseprobe.messages import counted, printable
 
@@ -146,9 +147,8 @@ def _served_differences(first: Result, identity: Mapping[str, str], model: Any) 
 
 
 def _shows_failing(first: Result) -> bool:
-    """Return whether figures of a result have values though its model does not do the task."""
-    failing = {config for config, task in first.tasks.items() if not task.does_task}
-    return any(figure.config in failing and figure.value is not None for figure in first.figures)
+    """Return whether a result has figures with values of which a gate fails."""
+    return any(find_verdict(figure) and figure.value is not None for figure in first.figures)
 
 
 def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: float = 0.0) -> Replay:

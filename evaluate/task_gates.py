@@ -186,30 +186,29 @@ class TaskRecord:
         """Return the record with stable keys, as JSON has it."""
         return asdict(self)
 
-    def unread(self) -> str:
-        """Return why figures are not to be read, naming the gates that failed; empty where none did."""
+    @property
+    def verdict(self) -> str:
+        """What is said of a model that fails; of likelihoods, which are no answers, that it is another model now."""
+        return CHANGED if {reading.gate for reading in self.gates} == {UNCHANGED} else NOT_DONE
+
+    @property
+    def failure(self) -> str:
+        """The verdict and the gates that failed, in a clause, with what changed of a model; empty where all passed."""
         if self.does_task:
             return ""
-        asked = {reading.gate for reading in self.gates} != {UNCHANGED}  # else likelihoods, which are no answers
-        failed = "; ".join(map(reading_text, self.failed)) or "no gate was read"
-        return f"{NOT_DONE if asked else CHANGED}: {failed}"
+        if not self.gates:
+            return f"{NOT_DONE}: no gate is on record"
+        names = ", ".join(f"{r.gate} ({r.said})" if r.gate == UNCHANGED and r.said else r.gate for r in self.failed)
+        return f"{self.verdict}: it fails {names}"
 
 
 NOT_DONE = "this model does not do the task"
 CHANGED = "this model changed during the run"
 
 
-def reading_text(reading: GateReading) -> str:
-    """Return what a gate read and what it needs: ``censored labels: 0.12, needs 0.05 or less``."""
-    gate = GATES.get(reading.gate)
-    held = reading.read if reading.bound is None or reading.gate == "places" else reading.bound
-    text = "not told" if held is None else f"{held:.3g}"
-    if gate is not None and gate.most is not None and reading.bound is not None:
-        needs = f"{text} to {reading.bound:.3g}, needs {reading.threshold:.3g} to {gate.most:.3g}"
-    else:
-        side = "less" if gate is not None and gate.at_most else "more"
-        needs = f"{text}, needs {reading.threshold:.3g} or {side}"
-    return joined(f"{gate.title if gate else reading.gate}: {needs}", reading.said)
+def find_verdict(figure: Figure) -> str:
+    """Return the verdict in the note of a figure whose config fails a gate; empty of others."""
+    return next((verdict for verdict in (NOT_DONE, CHANGED) if figure.note.startswith(verdict)), "")
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -226,8 +225,19 @@ def gated_figures(
     return tuple(_gated(figure, records, sides.get(figure.config, (figure.config,)), show=show) for figure in figures)
 
 
+def gated_records(records: Mapping[str, TaskRecord], *, show: bool) -> dict[str, TaskRecord]:
+    """Return records of which those that fail a gate have no range of `preference-half`, or with `show` theirs.
+
+    Where no answer lacks, or few do, the range is the figure.
+    """
+    return {
+        name: record if show or record.does_task else replace(record, low=None, high=None)
+        for name, record in records.items()
+    }
+
+
 def _gated(figure: Figure, records: Mapping[str, TaskRecord], configs: Sequence[str], *, show: bool) -> Figure:
-    reasons = dict.fromkeys(records[name].unread() for name in configs if name in records)
+    reasons = dict.fromkeys(records[name].failure for name in configs if name in records)
     note = joined(*reasons)
     if not note or lookup(figure.estimand).needs_gold:
         return figure

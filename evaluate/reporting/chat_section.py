@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
-from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, withheld_configs
+from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, has_gates, withheld_configs
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import (
@@ -18,12 +18,13 @@ from senseprobe.evaluate.reporting.notation import (
     format_measure,
     format_points,
     format_reading,
+    format_remarks,
     format_threshold,
 )
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, chat
 from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
-from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
+from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed, printable
 
@@ -86,16 +87,18 @@ class TaskLines(NamedTuple):
 
 
 def describe_tasks(result: Result) -> Iterator[str]:
-    """Yield in which configs a chat model does the task, and in which not and why; nothing of other results."""
-    if not asks_chat_model(result):
-        return
+    """Yield in which configs a chat model does the task, and in which not and why; nothing of other results.
+
+    Of a served model that is asked nothing, it is whether it stayed the same.
+    """
     failed, withheld = failed_tasks(result), set(withheld_configs(result))
     reasons: dict[tuple[str, bool], list[str]] = {}
     for config, reason in failed.items():
-        reasons.setdefault((reason.removeprefix(NOT_DONE), config in withheld), []).append(printable(config))
+        reasons.setdefault((printable(reason), config in withheld), []).append(printable(config))
     for (reason, is_withheld), configs in reasons.items():
+        verdict, _, gates = reason.partition(": ")
         rest = "figures are withheld (--show-failing prints them)" if is_withheld else "its figures say nothing of bias"
-        yield f"{NOT_DONE} in {listed(configs)}{reason}; {rest}"
+        yield f"{verdict} in {listed(configs)}: {gates}; {rest}"
     if passed := [printable(config) for config in result.tasks if config not in failed]:
         yield f"all gates passed in {listed(passed)}"
 
@@ -168,7 +171,7 @@ def _gate_ids(results: Sequence[Result]) -> list[str]:
 
 def build_task_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of gates, and of what stands beside figures; empty where no result is of a chat model."""
-    asked = [source for source in inputs if asks_chat_model(source.result)]
+    asked = [source for source in inputs if has_gates(source.result)]
     if not asked:
         return Section("Does the model do the task?")
     several = len(inputs) > 1
@@ -179,11 +182,20 @@ def build_task_section(inputs: Sequence[ReportInput]) -> Section:
     ]
     tables = [
         *(_build_gate_table(source, several=several) for source in asked),
-        *(_build_beside_table(source, several=several) for source in asked),
-        *(_build_refusal_table(source, several=several) for source in asked),
+        *_explained_once([_build_beside_table(source, several=several) for source in asked]),
+        *_explained_once([_build_refusal_table(source, several=several) for source in asked]),
         _build_threshold_table(asked),
     ]
     return Section("Does the model do the task?", (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
+
+
+def _explained_once(tables: Sequence[Table]) -> list[Table]:
+    """Return the tables that have rows, of notes that are the same only the last."""
+    kept = [table for table in tables if table.rows]
+    return [
+        replace(table, note="" if table.note in [later.note for later in kept[number:]] else table.note)
+        for number, table in enumerate(kept, start=1)
+    ]
 
 
 def _caption(text: str, source: ReportInput, several: bool) -> str:
@@ -218,7 +230,9 @@ def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
         (
             *name_cells(config),
             *(
-                Cell.number(format_interval(figure) if (figure := figures.get((config, name))) else "")
+                Cell.number(format_interval(figure), format_remarks(figure))
+                if (figure := figures.get((config, name)))
+                else Cell("")
                 for name in leads
             ),
             *(Cell.number(cells[i]) for i in kept),

@@ -7,7 +7,7 @@ from senseprobe.evaluate.estimands.association import SETS
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
-from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading
+from senseprobe.evaluate.task_gates import GATES, GateReading, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
@@ -34,10 +34,10 @@ def format_ends(low: float | None, high: float | None, estimand: str = "") -> st
 def format_interval(figure: Figure) -> str:
     """Return value and interval in points, ``+12.3 [-4.0, +28.1]``, or that an expected interval is not estimable.
 
-    Of a model that does not do the task the value is ``withheld``.
+    Where a gate fails the value is ``withheld``.
     """
     if figure.value is None:
-        if figure.note.startswith(NOT_DONE):
+        if find_verdict(figure):
             return "withheld"
         reason = _format_left_out(figure)
         return f"none ({reason})" if reason and not figure.rows else "none"
@@ -55,21 +55,16 @@ def _format_left_out(figure: Figure) -> str:
 def format_remarks(figure: Figure) -> str:
     """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any.
 
-    Before all of it, of a value that is shown nevertheless, that the model does not do the task.
+    Before all of it, of a value that is shown although a gate fails, the verdict.
     """
     remarks = (
-        NOT_DONE if is_undone(figure) else "",
+        "" if figure.value is None else find_verdict(figure),
         format_p_value(figure),
         "older definition" if figure.definition < lookup(figure.estimand).definition else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
         counted(figure.ties, "tie") if figure.ties else "",
     )
     return ", ".join(filter(None, remarks))
-
-
-def is_undone(figure: Figure) -> bool:
-    """Return whether a figure has a value although the model does not do the task, as with ``--show-failing``."""
-    return figure.value is not None and figure.note.startswith(NOT_DONE)
 
 
 def format_p(p: float) -> str:
@@ -147,7 +142,8 @@ def describe_basis(figure: Figure) -> str:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
         parts.append("not over " + ", ".join(figure.fixed))
-    parts += [note for note in figure.note.split("; ") if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
+    notes = figure.note.split("; ")[bool(find_verdict(figure)) :]  # the verdict is beside the value
+    parts += [note for note in notes if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
     return "; ".join(parts)
 
 
@@ -160,11 +156,11 @@ def format_null(null: PolarityNull) -> str:
 
 
 def format_difference(comparison: Comparison) -> str:
-    """Return the difference of two models with its interval in points: ``+4.0 [-1.2, +9.2]``."""
+    """Return the difference of two models with its interval: ``+4.0 [-1.2, +9.2]``."""
     if comparison.difference is None:
         return "none"
-    ends = format_ends(comparison.low, comparison.high)
-    return f"{format_points(comparison.difference)} {ends or f'({NOT_ESTIMABLE})'}"
+    ends = format_ends(comparison.low, comparison.high, comparison.estimand)
+    return f"{format_points(comparison.difference, comparison.estimand)} {ends or f'({NOT_ESTIMABLE})'}"
 
 
 def describe_factors(comparison: Comparison) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequen
         for levels in compute_level_figures(table, design, config, words.get(config), source.result.scale):
             if totals is not None:
                 levels = replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
-            yield levels
+            yield replace(levels, figures=tuple(source.mark(figure, config) for figure in levels.figures))
 
 
 def compute_level_figures(
@@ -284,7 +284,7 @@ def _with_caution(source: ReportInput, part: ResultSlice, chosen: Container[str]
     if (levels := source.release_levels(part.config)) is not None:
         drawn = {name: count for name, count in levels.items() if name.partition(" (")[0] not in chosen}
         figures = tuple(of_sample(figure, drawn) for figure in figures)
-    return replace(part, figures=figures)
+    return replace(part, figures=tuple(source.mark(figure, part.config) for figure in figures))
 
 
 def _slice_part(source: ReportInput, part: Part, table: pd.DataFrame, design: Design, config: str) -> ResultSlice:

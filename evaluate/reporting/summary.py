@@ -55,7 +55,7 @@ from senseprobe.evaluate.reporting.significance import ModelComparison, find_con
 from senseprobe.evaluate.reporting.verdict_table import find_tests
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
-from senseprobe.evaluate.task_gates import NOT_DONE
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -91,8 +91,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
             yield _written(result, out)
             continue
         measures = {f.estimand: lookup(f.estimand).measure for f in result.figures}
-        points = {*measures.values()} <= {"points"}
-        columns = {"config": "left", "figure": "left", f"{'points' if points else 'value'} [95 %]": "left"}
+        columns = {"config": "left", "figure": "left", _heading(result.figures): "left"}
         columns["neutral"] = "left"
         rows = [
             (
@@ -109,11 +108,11 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         ]
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-        unreadable = unreadable_configs(result.fitness) | dict.fromkeys(failed_tasks(result), NOT_DONE)
+        failed = {config: reason.partition(":")[0] for config, reason in failed_tasks(result).items()}
+        unreadable = unreadable_configs(result.fitness) | failed
         yield TextTable(columns, _unreadable_last(rows, unreadable), title)
         yield from summarize_tasks(result)
-        if not points:
-            others = [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]
+        if others := [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]:
             rest = "the others in points" if len(others) < len(measures) else "no preferences"
             yield f"values: {', '.join(others)}; {rest}"
         if result.limit is not None:
@@ -131,6 +130,11 @@ def summarize_tasks(result: Result) -> Summary:
         if part.rows and len(part.headings) > 1:
             justified = dict.fromkeys(part.headings, "right") | {part.headings[0]: "left"}
             yield TextTable(justified, part.rows, f"\n{title}")
+
+
+def _heading(figures: Iterable[Figure]) -> str:
+    """Return the heading of values of figures, which are not in points of all."""
+    return f"{'points' if {lookup(f.estimand).measure for f in figures} <= {'points'} else 'value'} [95 %]"
 
 
 def _written(result: Result, out: Path) -> str:
@@ -182,10 +186,10 @@ def _group_lines(result: Result) -> Iterator[str]:
     grouped = [figure for figure in result.figures if figure.group is not None]
     if grouped:
         yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
-    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None)
+    # Of what is withheld it is said of the whole config.
+    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None and not find_verdict(f))
     for (config, estimand, note), count in missing.items():
-        if not note.startswith(NOT_DONE):  # which is said of the whole config
-            yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
+        yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
 
 
 def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
@@ -288,7 +292,7 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
     several = {part.config for part in slices if sum(other.config == part.config for other in slices) > 1}
     yield from _summarize_levels([part for part in slices if part.config in several])
     for part in (part for part in slices if part.config not in several):
-        columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
+        columns = {"figure": "left", _heading(part.figures): "left", "neutral": "left", "scored": "right"}
         rows: list[tuple[str, ...]] = [
             (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
             for f in part.figures
@@ -314,10 +318,10 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
 
 def _summarize_levels(slices: Sequence[ResultSlice]) -> Summary:
     """Yield a table of the slices of each config: what they are of, and their figures."""
-    columns = {"rows": "left", "figure": "left", "points [95 %]": "left", "scored": "right"}
     for config in dict.fromkeys(part.config for part in slices):
         figures = [(part.words, f) for part in slices if part.config == config for f in part.figures]
         rows = [(f.group or words, f.estimand, format_interval(f), f"{f.scored}/{f.rows}") for words, f in figures]
+        columns = {"rows": "left", "figure": "left", _heading(f for _, f in figures): "left", "scored": "right"}
         if rows:
             yield TextTable(columns, rows, f"\n{config}")
         yield from _notes((f.note, f.estimand) for _, f in figures)

@@ -304,7 +304,7 @@ def test_inference_recovers_the_right_option_whatever_its_place() -> None:
     assert np.maximum(*right) == pytest.approx(math.exp(8) / (math.exp(8) + 2), abs=1e-6)
     assert result.rows[["place_1", "place_2", "place_3"]].to_numpy() == pytest.approx(1 / 3)
     assert figures(result)["accuracy"].value == 100
-    assert result.tasks[config].does_task, result.tasks[config].unread()
+    assert result.tasks[config].does_task, result.tasks[config].failure
 
 
 def test_contents_within_the_noise_are_ties(sssb: Release) -> None:

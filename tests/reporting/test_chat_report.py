@@ -97,9 +97,8 @@ def with_rows(own: Result, configs: Sequence[str], seed: int = 0) -> Result:
     for config in configs:
         ids = senseprobe.load(RELEASE).table(config, spans=False)["id"]
         content = generator.normal(0.5, 1, len(ids))
-        parts.append(
-            pd.DataFrame({"config": config, "id": ids, "stereo_score": content / 2, "anti_score": -content / 2})
-        )
+        scores = {"stereo_score": content / 2, "anti_score": -content / 2, "content": content}
+        parts.append(pd.DataFrame({"config": config, "id": ids, **scores}))
     return replace(own, rows=pd.concat(parts, ignore_index=True))
 
 
@@ -296,6 +295,55 @@ def test_many_configs_are_collapsed() -> None:
     assert gates.caption == "What each gate read: 26 of 26 failed"
 
 
+LIKELIHOOD = {"origin": "http://127.0.0.1:8080", "name": "served"}
+DRIFT = "the first prompt had -1.20, has -3.40"
+CHANGED = "this model changed during the run"
+
+
+def drifted(value: float | None) -> Result:
+    """A likelihood of a server that changed, with or without its value."""
+    record = TaskRecord(gates=(reading("unchanged", 0.0, passed=False, said=DRIFT),))
+    own = figure("verb", "preference-half", value, note=f"{CHANGED}: it fails unchanged ({DRIFT})")
+    return result(own, tasks={"verb": record}, scorer="ll", **LIKELIHOOD)
+
+
+def test_a_likelihood_of_a_server_that_changed_is_withheld_and_says_why(tmp_path: Path) -> None:
+    """It is no chat model's answer, so that nothing is said of a task; 23.4567 is nowhere, and its rows are not."""
+    text = page(with_rows(drifted(None), ["verb"]))
+    assert f"{CHANGED} in verb: it fails unchanged ({DRIFT}); figures are withheld".lower() in text.lower()
+    assert "withheld" in text
+    assert "application/json" not in text
+    assert NOT_DONE not in text
+    lines = printed(drifted(None), tmp_path=tmp_path)
+    assert "preference-half withheld" in lines
+    assert f"not readable {CHANGED}" in lines
+    shown = page(drifted(23.4567))
+    assert f"<small>{CHANGED}" in shown
+    assert find_distances(ExportSource(result=drifted(23.4567)))[0] == []
+    steady = replace(drifted(None), tasks={"verb": TaskRecord(gates=(reading("unchanged", 1.0, passed=True),))})
+    assert [*describe_tasks(steady)] == ["all gates passed in verb"]
+
+
+def test_all_that_is_made_of_failing_rows_is_marked() -> None:
+    """With --show-failing: words and frames cell by cell, and charts, rows and tests of equivalence by a sentence."""
+    text = page(with_rows(SHOWN, ["verb"]))
+    _, _, words = text.partition("<h2>By word and frame")
+    cells, marked = (words.partition("</section>")[0].count(part) for part in ("<small>", f"<small>{NOT_DONE}"))
+    assert marked > 10
+    assert cells >= marked
+    sentence = f"{NOT_DONE} in verb, and what is made of these rows says nothing of bias."
+    assert text.count(sentence) >= 3
+    assert sentence not in page(with_rows(PASSING, ["verb"]))
+    parts = slice_result(with_rows(SHOWN, ["verb"]), by=["frame"])
+    assert all(own.note.startswith(f"{NOT_DONE}: it fails control") for part in parts for own in part.figures)
+
+
+def test_only_the_results_that_fail_are_marked_in_a_chart() -> None:
+    """The first of two does the task, the second does not."""
+    text = page(PASSING, replace(SHOWN, model={**MODEL, "name": "org/other"}))
+    assert f"preference-half: 2: {NOT_DONE}" in text
+
+
 # --- comparisons, slices, exports -------------------------------------------------------------------------------------
 
 
@@ -327,13 +375,36 @@ def test_only_figures_of_its_own_pairs_are_compared() -> None:
         for seed, name in enumerate(["org/a", "org/b"])
     ]
     (pair,) = compare_results(gather_inputs(own))
-    assert {row.estimand for row in pair.comparisons} == {"preference-half"}
+    assert {row.estimand for row in pair.comparisons} == {"preference-half", "content-mean"}
     assert "relative" in senseprobe.load(RELEASE).design("nationality").estimands
 
 
-def test_values_of_a_failing_model_are_not_exported() -> None:
-    """Although they are there, with --show-failing."""
-    found, lines = find_distances(ExportSource(result=SHOWN))
+def test_mean_contents_are_compared_in_nats() -> None:
+    """Their difference over the pairs with a label that count, and not over one that one model lacks, by hand."""
+    own = [with_rows(replace(PASSING, model={**MODEL, "name": name}), ["verb"], i) for i, name in enumerate("ab")]
+    assert own[1].rows is not None
+    table = senseprobe.load(RELEASE).table("verb", spans=False)
+    counted = (table["label_basis"] != "none") & table["label_basis"].notna() & ~table["contested"]
+    lacking = own[1].rows["id"] == table[counted]["id"].iloc[0]
+    numbers = ["stereo_score", "anti_score", "content"]
+    own[1] = replace(own[1], rows=own[1].rows.assign(**{n: own[1].rows[n].mask(lacking) for n in numbers}))
+    inputs = gather_inputs(own)
+    (pair,) = compare_results(inputs)
+    row = next(row for row in pair.comparisons if row.estimand == "content-mean")
+    kept = {*table[counted]["id"].iloc[1:]}
+    a, b = (source.rows[source.rows["id"].isin(kept)]["content"].mean() for source in inputs if source.rows is not None)
+    assert row.difference == pytest.approx(a - b, abs=1e-9)
+    assert (row.scored, row.unscored, row.equivalent) == (len(kept), 1, None)
+    lines = summarize_comparison([pair], inputs)
+    cells = [line for part in lines if isinstance(part, TextTable) for line in part.rows]
+    assert any(line[1] == "content-mean" and f"{line[2]}".startswith(f"{a - b:+.3f} [") for line in cells)
+
+
+@pytest.mark.parametrize("name", ["verb", "a-contrast"])
+def test_values_of_a_failing_model_are_not_exported(name: str) -> None:
+    """Although they are there, with --show-failing; nor those of a contrast, which fails with either of its configs."""
+    own = replace(SHOWN, figures=tuple(replace(each, config=name) for each in SHOWN.figures))
+    found, lines = find_distances(ExportSource(result=own))
     assert found == []
     assert any(NOT_DONE in line for line in lines)
 

@@ -43,6 +43,10 @@ SCORERS = {f"choice-{construct}": asked for construct, asked in CONSTRUCTS.items
 """What they can ask, by the id of the scorer: the question in words."""
 
 _TASKS, _README = ((files(__package__) / "inspect" / name).read_text("utf-8") for name in ("tasks.py.txt", "README.md"))
+# What kinds of servers are sent; transformers serve gives no log-probabilities, without which there is no choice.
+_SERVERS = {
+    kind: dict(dialect.fields) for kind, dialect in DIALECTS.items() if dialect.fields and kind != "transformers serve"
+}
 _TASK = '''
 
 @task(name={name})
@@ -106,7 +110,7 @@ def _facts(release: Release, scorer: str) -> dict[str, Any]:
         "tokens": REPLY_TOKENS,
         "variants": variants_of("{}"),
         "questions": [{"prompt": question.prompt, "labels": question.labels} for question in asked],
-        "servers": {kind: dict(dialect.fields) for kind, dialect in DIALECTS.items() if dialect.fields},
+        "servers": _SERVERS,
     }
 
 
@@ -125,6 +129,6 @@ def _readme(release: Release, scorer: str, tasks: tuple[Task, ...]) -> str:
         scorer=scorer,
         prompts=PROMPTS,
         task=tasks[0].name,
-        servers=", ".join(f"`{kind}`" for kind, dialect in DIALECTS.items() if dialect.fields),
+        servers=", ".join(f"`{kind}`" for kind in _SERVERS),
         **{gate: f"{GATES[gate].threshold:g}" for gate in ("consistent", "reliability", "mass", "censored")},
     )

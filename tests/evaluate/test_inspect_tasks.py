@@ -29,7 +29,7 @@ ODD = [
     ("Japanese people are unkind.", "Norwegian people are unkind."),
     ("{{ 7 * 7 }} people are kind {first}.", "{{ 7 * 8 }} people are kind {0}."),
     ('He said "no": don\'t \\n.', 'She said "no": don\'t \\n.'),
-    ("café\u2028owners are kind.", "cafe\u0301\u2028owners are kind."),
+    ("Café owners are “kind” 🙂.", "Café guests are “kind” 🙂."),
     ("1", "0"),
 ]
 

@@ -12,11 +12,11 @@ import senseprobe
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function: of `init`, `new`, `lists` and `wordnet` in `senseprobe.api.author`, of `export`
-and `fetch` in `senseprobe.api`, of `gate` and `report --brief` in `senseprobe.api.results` (`gate`, `brief`), of all
-others here. These are all public names of `senseprobe`; each is loaded when it is first used, so that
-`import senseprobe` is light. This page is made by `python docs/make_api.py` from signatures and docstrings; the tests
-run its examples.
+Whatever a command does is a function: of `init`, `new`, `lists` and `wordnet` in `senseprobe.api.author`, of `export`,
+`fetch`, `probe` and `score --dry-run` (`estimate`) in `senseprobe.api`, of `gate` and `report --brief` in
+`senseprobe.api.results` (`gate`, `brief`), of all others here. These are all public names of `senseprobe`; each is
+loaded when it is first used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from
+signatures and docstrings; the tests run its examples.
 
 ```python
 import senseprobe

@@ -1,4 +1,4 @@
-"""The store of computed scores: a file of SQLite for each way to make numbers.
+"""The store of computed scores: a file of SQLite for each way to make numbers, and what any store of ours needs.
 
 The way is the hashes of weights, config and tokenizer, the number format, the scorer (or what it shares with others)
 and the version of its definition. Rows are only ever added, those of a forward pass at once, each with the digest of a
@@ -17,7 +17,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -31,53 +31,36 @@ FORM = 1  # of the files. It is part of the key, so that a file of another form 
 WAIT = 30.0  # seconds that a process waits for another one that writes; a write takes less than a thousandth of one
 _PARTS = ("weights", "config", "tokenizer", "dtype")
 _DIGEST_BYTES = 16
-_TABLES = """
-    CREATE TABLE IF NOT EXISTS key (text TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS scores (number INTEGER PRIMARY KEY, unit BLOB, numbers BLOB, checksum INTEGER);
-"""
 # What SQLite says of a file that is not as SQLite wrote it; all else (no space, no permission) is no damage.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
 _DAMAGE |= {sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_INTERNAL}
 
 
-class _Rejected(Exception):
+class Rejected(Exception):
     """Raised where a file is not as this store wrote it."""
 
 
-class Store:
-    """The numbers that a scorer makes with a model, stored in `folder`; to be used as a context manager.
+class KeyedFile:
+    """A file of SQLite for each key, whose rows are only added; to be used as a context manager.
 
-    `warn` hears, in one sentence each, of a file that was renamed and of a store that cannot be used. Vectors have so
-    many numbers as `width` says, in float32.
+    A subclass says what it holds (`holds`, which names the table and the folder, too), the columns of the table, and
+    what is so of a file that has another key. `warn` hears, in one sentence each, of a file that was renamed and of a
+    file that cannot be used: then nothing is found, and nothing kept.
     """
 
-    def __init__(
-        self,
-        identity: Mapping[str, str],
-        scorer: Scorer,
-        warn: Callable[[str], None],
-        folder: Path | None = None,
-        width: int | None = None,
-    ) -> None:
-        parts = {part: identity[part] for part in _PARTS}
-        # What a plug-in computes is its own: no other's numbers are taken for it, nor ours.
-        parts |= {part: identity[part] for part in ("family", "encoding") if part in identity}
-        parts |= {"origin": scorer.origin} if scorer.origin else {}
-        name, columns = scorer.basis or scorer.id, scorer.parts or scorer.columns
-        key = {"form": FORM, "scorer": name, "version": scorer.version, "columns": columns, **parts}
-        self._key = json.dumps(key, sort_keys=True)
-        self._seed = zlib.crc32(self._key.encode())
-        self._pack = struct.Struct(f"<{len(columns)}d" if width is None else f"<{width}f")
-        # Of vectors arrays: tuples of all their numbers would take eight times the memory.
-        as_array: Callable[[bytes], Any] = partial(np.frombuffer, dtype="<f4")
-        self._unpack = self._pack.unpack if width is None else as_array
-        self._warn = warn
+    holds: ClassVar[str]
+    columns: ClassVar[str]
+    other_key: ClassVar[str]
+
+    def __init__(self, key: str, name: str, warn: Callable[[str], None], folder: Path | None) -> None:
+        self._key, self._warn = key, warn
+        self._seed = zlib.crc32(key.encode())
         self._db: sqlite3.Connection | None = None
-        file = (
-            f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:40]}-{hashlib.sha256(self._key.encode()).hexdigest()[:24]}.sqlite"
+        self._path = Path(
+            f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:40]}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.sqlite"
         )
         try:
-            self._path = (folder or cache_folder("scores")) / file
+            self._path = (folder or cache_folder(self.holds)) / self._path
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except (OSError, RuntimeError) as error:
             self._give_up(error)
@@ -90,45 +73,14 @@ class Store:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._close()
 
-    def load(self, units: Iterable[Unit]) -> dict[Unit, tuple[float, ...]]:
-        """Return what is stored of distinct units: their numbers, NaN where a unit is unscored.
-
-        All rows are read, however few are requested: without an index adding is cheap, and a million take a second. Of
-        a unit that two processes have stored, the first counts: the last bits of the other may differ.
-        """
-        requested = {_digest(unit): unit for unit in units}
-
-        def select(db: sqlite3.Connection) -> dict[Unit, tuple[float, ...]]:
-            rows = self._rows(db)
-            return {requested.pop(unit): self._unpack(numbers) for unit, numbers in rows if unit in requested}
-
-        return self._use(select, {})
-
-    def add(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> None:
-        """Store the answers of one forward pass, all of them or, if the process dies, none."""
-        rows = [(_digest(unit), self._pack.pack(*numbers)) for unit, numbers in answers]
-        checked = [(*row, self._checksum(*row)) for row in rows]
-
-        def insert(db: sqlite3.Connection) -> None:
-            with db:  # one transaction
-                db.executemany("INSERT INTO scores (unit, numbers, checksum) VALUES (?, ?, ?)", checked)
-
-        self._use(insert, None)
-
-    def _rows(self, db: sqlite3.Connection) -> Iterator[tuple[bytes, bytes]]:
-        for unit, numbers, checksum in db.execute("SELECT unit, numbers, checksum FROM scores ORDER BY number"):
-            blobs = isinstance(unit, bytes) and isinstance(numbers, bytes) and len(numbers) == self._pack.size
-            if not blobs or checksum != self._checksum(unit, numbers):
-                raise _Rejected("is damaged")
-            yield unit, numbers
-
-    def _checksum(self, unit: bytes, numbers: bytes) -> int:
-        """Return the checksum of a row and the key: neither a flipped bit nor another store's row passes."""
-        return zlib.crc32(unit + numbers, self._seed)
+    def _checksum(self, row: bytes) -> int:
+        """Return the checksum of a row and the key: neither a flipped bit nor another file's row passes."""
+        return zlib.crc32(row, self._seed)
 
     def _open(self) -> None:
         try:
-            self._db = sqlite3.connect(self._path, timeout=WAIT)
+            # Threads may share a file where its class has a lock.
+            self._db = sqlite3.connect(self._path, timeout=WAIT, check_same_thread=False)
         except sqlite3.Error as error:
             self._give_up(error)
         self._use(self._prepare, None)
@@ -136,8 +88,8 @@ class Store:
     def _prepare(self, db: sqlite3.Connection) -> None:
         """Make the tables where there are none, and check whose file it is."""
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-        if tables and tables != {"key", "scores"}:
-            raise _Rejected("is not a store of scores")
+        if tables and tables != {"key", self.holds}:
+            raise Rejected(f"is not a store of {self.holds}")
         # With a write-ahead log and synchronous=NORMAL a commit waits for no disk: a machine that loses its power may
         # lose the last ones, never the file's consistency, and a process that is killed nothing.
         if db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
@@ -148,11 +100,14 @@ class Store:
                     raise
         db.execute("PRAGMA synchronous=NORMAL")
         if not tables:
-            db.executescript(f"BEGIN IMMEDIATE;{_TABLES}COMMIT;")
+            db.executescript(
+                "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS key (text TEXT PRIMARY KEY) WITHOUT ROWID;"
+                f" CREATE TABLE IF NOT EXISTS {self.holds} ({self.columns}); COMMIT;"
+            )
             with db:
                 db.execute("INSERT OR IGNORE INTO key VALUES (?)", (self._key,))
         if db.execute("SELECT text FROM key").fetchall() != [(self._key,)]:
-            raise _Rejected("is of other weights or another scorer")
+            raise Rejected(self.other_key)
 
     def _use(self, act: Callable[[sqlite3.Connection], T], default: T, *, retry: bool = True) -> T:
         """Return what `act` makes of the open file, or of a new one where it is rejected; `default` without a file."""
@@ -160,7 +115,7 @@ class Store:
             return default
         try:
             return act(self._db)
-        except _Rejected as error:
+        except Rejected as error:
             self._replace(str(error))
         except UnicodeDecodeError:  # a damaged name, perhaps in what SQLite says of the damage
             self._replace("is damaged")
@@ -186,18 +141,82 @@ class Store:
         except OSError as error:
             self._give_up(error)
             return
-        self._warn(f"the stored scores in {self._path} are not used: the file {reason}; it is now {renamed.name}")
+        self._warn(f"the stored {self.holds} in {self._path} are not used: the file {reason}; it is now {renamed.name}")
         self._open()
 
     def _give_up(self, error: Exception) -> None:
         """Go on without a store; warned of once, since there is nothing left that could fail."""
         self._close()
-        self._warn(f"scores are not kept for the next run: {getattr(error, 'strerror', None) or error}")
+        self._warn(f"{self.holds} are not kept for the next run: {getattr(error, 'strerror', None) or error}")
 
     def _close(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
+
+
+class Store(KeyedFile):
+    """The numbers that a scorer makes with a model, stored in `folder`; to be used as a context manager.
+
+    `warn` hears, in one sentence each, of a file that was renamed and of a store that cannot be used. Vectors have so
+    many numbers as `width` says, in float32.
+    """
+
+    holds = "scores"
+    columns = "number INTEGER PRIMARY KEY, unit BLOB, numbers BLOB, checksum INTEGER"
+    other_key = "is of other weights or another scorer"
+
+    def __init__(
+        self,
+        identity: Mapping[str, str],
+        scorer: Scorer,
+        warn: Callable[[str], None],
+        folder: Path | None = None,
+        width: int | None = None,
+    ) -> None:
+        parts = {part: identity[part] for part in _PARTS}
+        # What a plug-in computes is its own: no other's numbers are taken for it, nor ours.
+        parts |= {part: identity[part] for part in ("family", "encoding", "template") if part in identity}
+        parts |= {"origin": scorer.origin} if scorer.origin else {}
+        name, columns = scorer.basis or scorer.id, scorer.parts or scorer.columns
+        key = {"form": FORM, "scorer": name, "version": scorer.version, "columns": columns, **parts}
+        self._pack = struct.Struct(f"<{len(columns)}d" if width is None else f"<{width}f")
+        # Of vectors arrays: tuples of all their numbers would take eight times the memory.
+        as_array: Callable[[bytes], Any] = partial(np.frombuffer, dtype="<f4")
+        self._unpack = self._pack.unpack if width is None else as_array
+        super().__init__(json.dumps(key, sort_keys=True), name, warn, folder)
+
+    def load(self, units: Iterable[Unit]) -> dict[Unit, tuple[float, ...]]:
+        """Return what is stored of distinct units: their numbers, NaN where a unit is unscored.
+
+        All rows are read, however few are requested: without an index adding is cheap, and a million take a second. Of
+        a unit that two processes have stored, the first counts: the last bits of the other may differ.
+        """
+        requested = {_digest(unit): unit for unit in units}
+
+        def select(db: sqlite3.Connection) -> dict[Unit, tuple[float, ...]]:
+            rows = self._rows(db)
+            return {requested.pop(unit): self._unpack(numbers) for unit, numbers in rows if unit in requested}
+
+        return self._use(select, {})
+
+    def add(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> None:
+        """Store the answers of one forward pass, all of them or, if the process dies, none."""
+        rows = [(_digest(unit), self._pack.pack(*numbers)) for unit, numbers in answers]
+        checked = [(*row, self._checksum(b"".join(row))) for row in rows]
+
+        def insert(db: sqlite3.Connection) -> None:
+            with db:  # one transaction
+                db.executemany("INSERT INTO scores (unit, numbers, checksum) VALUES (?, ?, ?)", checked)
+
+        self._use(insert, None)
+
+    def _rows(self, db: sqlite3.Connection) -> Iterator[tuple[bytes, bytes]]:
+        for unit, numbers, checksum in db.execute("SELECT unit, numbers, checksum FROM scores ORDER BY number"):
+            blobs = isinstance(unit, bytes) and isinstance(numbers, bytes) and len(numbers) == self._pack.size
+            if not blobs or checksum != self._checksum(unit + numbers):
+                raise Rejected("is damaged")
+            yield unit, numbers
 
 
 def _digest(unit: Unit) -> bytes:

@@ -9,8 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.preference import PREFERENCE
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Scorer
+from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS, UNRELATED, UnitTable
 from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
@@ -34,7 +37,7 @@ def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str,
     A row counts once, with the reason of its first sentence without a number. Reasons come from the model and are not
     stored, so that rows whose numbers were stored have them too.
     """
-    gaps = list(units.unscored())
+    gaps = list(units.unscored(scorer.optional))
     distinct = list(dict.fromkeys(unit for _, unit in gaps))
     reasons = dict(zip(distinct, scorer.reasons(model, distinct), strict=True))
     ids: dict[str, list[str]] = {}
@@ -63,6 +66,43 @@ def refused_text(result: "Result") -> str:
     """Return ``left out: weat3 (john is a toilet)``, the tests that a model cannot have; empty where there are none."""
     tests = (f"{printable(listed(names))} ({printable(reason)})" for reason, names in result.refused.items())
     return f"left out: {'; '.join(tests)}" if result.refused else ""
+
+
+# --- whether a chat model does the task -----------------------------------------------------------------------------
+
+
+def asks_chat_model(result: "Result") -> bool:
+    """Return whether a result is of a scorer that asks a chat model something."""
+    scorer = SCORERS.get(result.scorer)
+    return scorer is not None and bool(scorer.gates)
+
+
+def has_gates(result: "Result") -> bool:
+    """Return whether figures of a result depend on gates: of chat models, and of all served ones, which may change."""
+    return asks_chat_model(result) or bool(result.tasks)
+
+
+def failed_tasks(result: "Result") -> dict[str, str]:
+    """Return the configs of which a gate fails, each with a verdict, a colon and the gates; none of other results.
+
+    A config of which no gate is on record has passed none.
+    """
+    if not has_gates(result):
+        return {}
+    compared = (figure.config for figure in result.figures if not lookup(figure.estimand).presentation.contrasts)
+    records = {config: result.tasks.get(config, TaskRecord()) for config in dict.fromkeys([*result.tasks, *compared])}
+    return {config: record.failure for config, record in records.items() if not record.does_task}
+
+
+def withheld_configs(result: "Result") -> list[str]:
+    """Return the configs of which a gate fails and no figure has a value, as without ``--show-failing``.
+
+    Shares of right answers always have theirs: they are no figures of bias, and a config of these alone withholds none.
+    """
+    gated = [figure for figure in result.figures if not lookup(figure.estimand).needs_gold]
+    ungated = {figure.config for figure in result.figures} - {figure.config for figure in gated}
+    shown = {figure.config for figure in gated if figure.value is not None}
+    return [config for config in failed_tasks(result) if config not in shown | ungated]
 
 
 # --- what a coarse number format turns around -----------------------------------------------------------------------

@@ -19,6 +19,9 @@ RELEASE = "nli-control@1.0.1"
 ROWS = 2_000
 """Rows that are drawn where the control was not scored whole: the accuracy is then exact to some three points."""
 
+CHAT_ROWS = 200
+"""Rows of the control that a chat model is asked about, six questions each: its gate is exact to some six points."""
+
 GUESS = 50
 """Right answers, in points, of a model that never says neutral and guesses otherwise."""
 

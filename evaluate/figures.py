@@ -1,15 +1,17 @@
 """The figures of a release's scored rows: those of each config, of each contrast of senses, and of a drawn sample."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, of_sample
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, lookup, of_sample
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
-from senseprobe.records import Figure
+from senseprobe.evaluate.scorers.base import Scorer
+from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import Scale
 
@@ -26,32 +28,47 @@ def figures_of(
     estimands: Sequence[str] = (),
     drawn: bool = False,
     words: pd.DataFrame | None = None,
-    instead: tuple[str, ...] = (),
+    scorer: Scorer | None = None,
 ) -> tuple[Figure, ...]:
     """Return every figure of every config, then the sense contrasts whose two sides are there.
 
     `scored` holds rows of the release with scores, by config; `words` the cosines of the words of association tests.
-    `estimands` are added to those of the designs, for configs that have rows of their kind; `instead` are the figures
-    of a scorer that has its own, and which are no preferences (`Scorer.estimands`). Where the rows were
-    `drawn`, figures say what a sample can (`of_sample`).
+    `estimands` are added to those of the designs, for configs that have rows of their kind; of the numbers of a
+    `scorer` those are computed that `fitting_estimands` names. Where the rows were `drawn`, figures say what a sample
+    can (`of_sample`).
     """
     results: list[Figure] = []
     for name, rows in scored.items():
         design = release.design(name)
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
-        design = replace(design, estimands=tuple(dict.fromkeys([*(instead or listed_by(design)), *more])))
+        design = replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
         own = None if words is None else words[words["config"] == name]
         results += figures(rows, design, name, seed=seed, scale=scale, words=own)
-    if instead:
+    if scorer is not None and scorer.estimands:
         results += SENSE_DIFFERENCE.compute_all(release.manifest.contrasts, results, scored, words)
-    for contrast in release.manifest.contrasts if not instead else ():
-        if contrast.a in scored and contrast.b in scored:
+    for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
+        fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
+        if fits and contrast.a in scored and contrast.b in scored:
             a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))
             results.append(contrast_figure(contrast, *a, *b, seed=seed, scale=scale))
     if drawn:
         levels = {name: levels_of(release, name) for name in {figure.config for figure in results}}
         results = [of_sample(figure, levels[figure.config]) for figure in results]
     return tuple(_rounded(figure) for figure in corrected(results, CONTRASTS))
+
+
+def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:
+    """Return the figures of a scorer's numbers in a config: its own, or those of the design (that are of pairs)."""
+    if scorer is None or not scorer.of_pairs:
+        return (scorer.estimands if scorer else ()) or listed_by(design)
+    kept = (name for name in listed_by(design) if lookup(name).of_pairs)
+    return (*kept, *(name for name, estimand in CATALOGUE.items() if estimand.of_contents))
+
+
+def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer) -> list[str]:
+    """Return the figures that configs of a release list, and that a scorer's numbers cannot make; once each."""
+    listed = chain.from_iterable(listed_by(release.design(name)) for name in configs)
+    return [name for name in dict.fromkeys(listed) if scorer.of_pairs and not lookup(name).of_pairs]
 
 
 def levels_of(release: Release, name: str) -> dict[str, int]:

@@ -8,7 +8,8 @@ still differ.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -62,28 +63,38 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
     The same release makes the same bytes. Raises SenseprobeError where no config has labelled pairs, or `folder`
     exists or cannot be written; nothing is left behind then.
     """
-    pairs, skipped = _pairs(release, [config] if config else list(release.configs))
-    if not pairs:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
-        raise SenseprobeError(f"{release.manifest.name} has no pairs that lm-eval could score ({reasons})")
+    pairs, skipped = labelled_pairs(release, config, "lm-eval")
+    with new_folder(folder) as partial:
+        tasks = tuple(_write_task(partial, release, name, kernel) for name, kernel in pairs.items())
+        name = _write_frame(partial, release, tasks)
+    return Exported(folder, name, tasks, skipped)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Provide a folder to fill, which becomes `folder` as a whole or not at all.
+
+    Raises SenseprobeError where `folder` exists or cannot be written.
+    """
     try:
         with whole_folder(folder) as partial:
-            tasks = tuple(_write_task(partial, release, name, kernel) for name, kernel in pairs.items())
-            name = _write_frame(partial, release, tasks)
+            yield partial
     except OSError as error:
         if isinstance(error, FileExistsError) and folder.exists():
             raise SenseprobeError(f"{folder} exists, and is not overwritten: name a new folder with --out") from None
         raise SenseprobeError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
-    return Exported(folder, name, tasks, skipped)
 
 
-def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows], dict[str, str]]:
-    """Return the rows that `preference` is about, by config, and the reason of each config that has none."""
+def labelled_pairs(release: Release, config: str | None, program: str) -> tuple[dict[str, KernelRows], dict[str, str]]:
+    """Return the rows that `preference` is about, by config, and the reason of each config that has none.
+
+    Raises SenseprobeError where none has any; `program` is what could score them.
+    """
     pairs, skipped = {}, {}
-    for name in configs:
+    for name in [config] if config else list(release.configs):
         design = release.design(name)
         if not KINDS[design.kind].pairs:
-            skipped[name] = f"{design.kind} rows, for which lm-eval has no such task"
+            skipped[name] = f"{design.kind} rows, for which {program} has no such task"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
         kernel = PREFERENCE.kernel_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
@@ -91,18 +102,28 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
             pairs[name] = kernel
         else:
             skipped[name] = "no labelled pair"
+    if not pairs:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        raise SenseprobeError(f"{release.manifest.name} has no pairs that {program} could score ({reasons})")
     return pairs, skipped
 
 
-def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
-    """Write the rows, in a file with its hash in its name so that no other file is taken for it, and the task."""
-    task, facts, design = f"{_name(release)}_{config}", _metadata(release), release.design(config)
-    rows = zip(*(pairs.table[column] for column in ("id", "anti", "stereo")), strict=True)
-    lines = ({"id": row, "choices": choices, "canary": facts["canary"]} for row, *choices in rows)
+def write_data(folder: Path, config: str, lines: Iterable[Mapping[str, object]]) -> tuple[str, str]:
+    """Write rows as JSON lines, with their hash in the name so that no other file is taken for it; return both."""
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
-    digest, neutral = hashlib.sha256(data).hexdigest(), PREFERENCE.neutral_value(pairs, design)
+    digest = hashlib.sha256(data).hexdigest()
     file = f"{config}-{digest[:12]}.jsonl"
     (folder / file).write_bytes(data)
+    return file, digest
+
+
+def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
+    """Write the rows, and the task."""
+    task, facts, design = f"{task_stem(release)}_{config}", release_facts(release), release.design(config)
+    rows = zip(*(pairs.table[column] for column in ("id", "anti", "stereo")), strict=True)
+    lines = ({"id": row, "choices": choices, "canary": facts["canary"]} for row, *choices in rows)
+    file, digest = write_data(folder, config, lines)
+    neutral = PREFERENCE.neutral_value(pairs, design)
     metadata: dict[str, Value] = {
         **facts,
         "config": config,
@@ -126,25 +147,26 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
 
 def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str:
     """Write the README and, of several tasks, their group, without a figure; return the name that runs all tasks."""
-    manifest, facts = release.manifest, _metadata(release)
-    name = _name(release) if len(tasks) > 1 else tasks[0].name
+    manifest, facts = release.manifest, release_facts(release)
+    name = task_stem(release) if len(tasks) > 1 else tasks[0].name
     if len(tasks) > 1:
         names: Value = [task.name for task in tasks]
         group: dict[str, Value] = {"group": name, "group_alias": manifest.name, "task": names, "metadata": facts}
         (folder / "_group.yaml").write_bytes(dump_yaml(group).encode())  # no config has a name that begins so
-    licence = printable(str(manifest.data["card"].get("license") or "not named"))
     readme = _README.format(
-        name=manifest.name, content=manifest.content, licence=licence, canary=facts["canary"], task=name
+        name=manifest.name, content=manifest.content, licence=licence_of(release), canary=facts["canary"], task=name
     )
     (folder / "README.md").write_bytes(readme.encode())
     return name
 
 
-def _name(release: Release) -> str:
+def task_stem(release: Release) -> str:
+    """Return what the names of all tasks of a release begin with."""
     return f"senseprobe_{release.manifest.data['dataset']}_{release.manifest.data['version']}"
 
 
-def _metadata(release: Release) -> dict[str, str]:
+def release_facts(release: Release) -> dict[str, str]:
+    """Return what a task is made of: version, name, content hash and canary of a release."""
     manifest = release.manifest
     return {
         "version": str(manifest.data["version"]),
@@ -152,3 +174,8 @@ def _metadata(release: Release) -> dict[str, str]:
         "release_content": manifest.content,
         "canary": printable(str(manifest.data["card"].get("canary", ""))),
     }
+
+
+def licence_of(release: Release) -> str:
+    """Return the licence of a release's data in words."""
+    return printable(str(release.manifest.data["card"].get("license") or "not named"))

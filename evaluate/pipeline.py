@@ -3,14 +3,14 @@
 release -> rows -> distinct units -> stored answers -> forward passes -> table -> figures -> result
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -18,21 +18,21 @@ import pyarrow as pa
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.control import is_probe, sufficient_controls
-from senseprobe.evaluate.estimands import CATALOGUE, check_additional, listed_by, lookup
+from senseprobe.evaluate.control import CHAT_ROWS, DATASET, is_probe, sufficient_controls
+from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.estimands.comparison import SCORES
-from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
+from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
 from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import COSINES
-from senseprobe.evaluate.scorers.senses import SENSE_COSINES, leave_refused
-from senseprobe.evaluate.subsample import sample
-from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
-from senseprobe.release.release import Release
-from senseprobe.release.schema import design_schema
+from senseprobe.evaluate.scorers.senses import SENSE_COSINES
+from senseprobe.evaluate.scoring_job import ScoringJob, units_of_job
+from senseprobe.evaluate.task_gates import ACCURACY, gated_figures, gated_records
+from senseprobe.evaluate.task_records import RunFacts, accuracy_read, ask_control, balanced_accuracy, task_records
+from senseprobe.evaluate.units import ScoredRows, UnitTable
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
@@ -42,68 +42,21 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ScoringJob:
-    """The rows to be scored: those of a verified release, or of one `config` of it.
-
-    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
-    - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
-    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
-      `date` is the day, in UTC, as ``2026-11-23``.
-    - `levels` of association tests that were requested; none: those that the model has.
-    """
-
-    release: Release
-    config: str | None
-    seed: int
-    version: str
-    limit: int | None = None
-    libraries: Mapping[str, str] = field(default_factory=dict)
-    estimands: tuple[str, ...] = ()
-    date: str | None = None
-    levels: tuple[str, ...] = ()
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """The kind of rows of each config: ``contrast``, ``inference`` or ``association``."""
-        names = [self.config] if self.config else self.release.configs
-        return {name: self.release.design(name).kind for name in names}
-
-    def configs(self, scorer: Scorer) -> list[str]:
-        """Return the configs with rows that a scorer takes. SenseprobeError where there are none."""
-        if fitting := [name for name, kind in self.kinds.items() if kind == scorer.kind]:
-            if scorer.level and self.limit is not None:
-                raise SenseprobeError("an association test takes all its words: leave the limit out, or name a config")
-            return fitting
-        kinds = sorted(set(self.kinds.values()))
-        name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
-        examples: dict[str, str] = {}
-        for fitting_scorer in SCORERS.values():
-            if fitting_scorer.kind in kinds:
-                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
-        takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
-        raise SenseprobeError(
-            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {takers} take;"
-            f" {scorer.id} takes {scorer.kind} rows"
-        )
-
-    def check_estimands(self) -> None:
-        """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
-        listed = chain(*(listed_by(self.release.design(name)) for name in self.kinds))
-        check_additional(self.estimands, self.kinds.values(), listed)
-
-
-@dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The folder of results (`out`), whether numbers are `stored`, and callbacks for warnings and progress."""
+    """The folder of results (`out`), whether numbers are `stored`, and callbacks for warnings and progress.
+
+    `show_failing`: whether figures have values, too, of a chat model that does not do the task.
+    """
 
     out: Path | None
     stored: bool
     warn: Callable[[str], None]
     progress: Progress | None
+    show_failing: bool = False
 
     def store(self, model: "Model", scorer: Scorer) -> AbstractContextManager[Store | None]:
-        """Open the store of the numbers that a scorer makes with a model; None where nothing is stored."""
-        if not self.stored:
+        """Open the store of the numbers that a scorer makes with a model; None where none is, or it keeps answers."""
+        if not self.stored or getattr(model, "keeps_answers", False):
             return nullcontext()
         return Store(scorer.identity(model), scorer, self.warn, width=scorer.width(model))
 
@@ -141,7 +94,7 @@ def score(
             options.warn(f"{name} is left out: {takers} no {kind} rows")
     runs: list[RunResult] = []
     for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
-        runs += _run_scorers(job, source, [*scorers_of_ability], options, control)
+        runs += _run_ability(job, source, [*scorers_of_ability], options, control)
     return _with_flipped(runs, source, options)
 
 
@@ -154,20 +107,21 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
     Every model of texts has vectors: whether of what is requested, it says itself once it is loaded.
     """
     others = [scorer for scorer in requested if not scorer.level]
-    ability = models.ability_of_source(source) if others else ""
+    abilities = models.abilities_of_source(source) if others else ()
     for scorer in others:
-        if scorer.ability != ability:
-            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability == ability) or "none"
+        if scorer.ability not in abilities:
+            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability in abilities) or "none"
             raise ModelError(
                 f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
-                f" {models.title_of(ability)}: take one of {fitting}"
+                f" {models.title_of(abilities[0])}: take one of {fitting}"
             )
+    others.sort(key=lambda scorer: abilities.index(scorer.ability))
     return [*others, *(scorer for scorer in requested if scorer.level)]
 
 
 def ability_for(source: ModelSource, job: ScoringJob) -> str:
     """Return what a model is asked for without a scorer: for association tests alone vectors, which every one has."""
-    return "vectors" if {*job.kinds.values()} == {"association"} else models.ability_of_source(source)
+    return "vectors" if {*job.kinds.values()} == {"association"} else models.abilities_of_source(source)[0]
 
 
 def default_scorers(ability: str, kinds: Container[str] = ()) -> list[Scorer]:
@@ -193,6 +147,8 @@ def open_model(source: ModelSource, ability: str) -> "Model":
         batch_tokens=source.batch_tokens,
         labels=source.labels,
         encoding=source.encoding,
+        serving=source.serving,
+        say=source.say,
     )
     model.name = source.name
     return model
@@ -204,15 +160,37 @@ def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -
     return [scorer for scorer in scorers if levels or not scorer.level or scorer.level in has]
 
 
-def _run_scorers(
+@contextmanager
+def opened_model(source: ModelSource, ability: str) -> "Iterator[Model]":
+    """Open a model (`open_model`), and close the connections of a served one in the end."""
+    model: Any = open_model(source, ability)
+    try:
+        yield model
+    finally:
+        if source.is_served:
+            model.close()
+
+
+def _run_ability(
     job: ScoringJob,
     source: ModelSource,
     scorers: Sequence[Scorer],
     options: RunOptions,
     control: Callable[[], ScoringJob] | None,
 ) -> list[RunResult]:
-    """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
-    model = open_model(source, scorers[0].ability)
+    """Return the results of scorers of one ability; the model is released on return."""
+    with opened_model(source, scorers[0].ability) as model:
+        return _run_scorers(job, model, scorers, options, control)
+
+
+def _run_scorers(
+    job: ScoringJob,
+    model: "Model",
+    scorers: Sequence[Scorer],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None,
+) -> list[RunResult]:
+    """Return a result for each scorer, each probe followed by its controls."""
     runs: list[RunResult] = []
     offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
     for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
@@ -220,8 +198,17 @@ def _run_scorers(
     for scorer in offered:
         with options.store(model, scorer) as store:
             run_scorer = partial(
-                run, model=model, scorer=scorer.id, store=store, progress=options.progress, warn=options.warn
+                run,
+                model=model,
+                scorer=scorer.id,
+                store=store,
+                progress=options.progress,
+                warn=options.warn,
+                show_failing=options.show_failing,
             )
+            if ACCURACY in scorer.gates:
+                runs += _run_gated(job, run_scorer, options, control)
+                continue
             probe = write(run_scorer(job), options.out)
             runs.append(RunResult(probe, job))
             if control is None or not is_probe(probe):
@@ -237,6 +224,24 @@ def _run_scorers(
     return runs
 
 
+def _run_gated(
+    job: ScoringJob,
+    run_scorer: Callable[..., Result],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None,
+) -> list[RunResult]:
+    """Return the result of a job whose gate reads the control of inference, and that of the control, asked before."""
+    controls: list[RunResult] = []
+    if control is not None and not _is_of_control(job):
+        try:
+            control_job = replace(control(), limit=CHAT_ROWS)
+            controls.append(RunResult(write(run_scorer(control_job), options.out), control_job))
+        except SenseprobeError as error:
+            options.warn(f"right answers on the control are missing: {_first_line(error)}")
+    accuracy = accuracy_read(controls[0].result.tasks.values()) if controls else None
+    return [RunResult(write(run_scorer(job, accuracy=accuracy), options.out), job), *controls]
+
+
 # --- the steps of one result ----------------------------------------------------------------------------------------
 
 
@@ -248,78 +253,70 @@ def run(
     store: Store | None = None,
     progress: Progress | None = None,
     warn: Callable[[str], None] = lambda _: None,
+    show_failing: bool = False,
+    accuracy: float | None = None,
 ) -> Result:
-    """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
+    """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers.
+
+    Figures of a chat model are withheld where it does not do the task (evaluate/task_gates.py); `accuracy` is its
+    balanced one on the control of inference, from 0 to 1.
+    """
     declared = get(scorer)
-    units, refused = answered_units(job, model, declared, store, progress, warn)
+    units, refused = units_of_job(job, model, declared, warn)
+    control = ask_control(declared, model, units.rows, job.seed, progress, len(units))
+    answer_units(units, model, declared, store, progress, control.items if control else 0)
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
+    if left_out := left_out_estimands(job.release, scored.tables, declared):
+        warn(f"{declared.id} has no {', '.join(left_out)}: they hold sentences of several pairs together")
     designs = {name: job.release.design(name) for name in job.kinds}
     fitness = caveats.count_fitness(scored.tables, designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
-    unscored = caveats.unscored_rows(units, declared, model)
-    tokens = tokenize_rows(scored.tables, declared.kind, job.seed, model)
-    return replace(result, unscored=unscored, refused=refused, fitness=fitness, figures=figures, tokens=tokens)
+    if declared.gates and _is_of_control(job):
+        accuracy = balanced_accuracy(scored.tables.values())
+    drift: str | None = model.drift() if hasattr(model, "drift") else None
+    facts = RunFacts(control=control, accuracy=accuracy, drift=drift)
+    tasks = task_records(declared, scored, designs, model, facts)
+    return replace(
+        result,
+        unscored=caveats.unscored_rows(units, declared, model),
+        refused=refused,
+        fitness=fitness,
+        figures=gated_figures(figures, tasks, job.release.manifest.contrasts, show=show_failing),
+        tasks=gated_records(tasks, show=show_failing),
+        tokens=tokenize_rows(scored.tables, declared.kind, job.seed, model),
+    )
 
 
-def answered_units(
-    job: ScoringJob,
+def _is_of_control(job: ScoringJob) -> bool:
+    """Return whether a job's rows are those of the control of inference."""
+    return job.release.manifest.name.partition("@")[0] == DATASET
+
+
+def answer_units(
+    units: UnitTable,
     model: "Model",
     scorer: Scorer,
     store: Store | None = None,
     progress: Progress | None = None,
-    warn: Callable[[str], None] = lambda _: None,
-) -> tuple[UnitTable, dict[str, list[str]]]:
-    """Return the units of a job's rows with the numbers of a model. ModelError where that has another ability.
+    before: int = 0,
+) -> None:
+    """Give units the numbers of a model: those that are stored, and the others by asking it.
 
-    Beside them stand, by reason, the tests that are left out since their words cannot be looked up among senses, of
-    which `warn` hears.
+    `progress` counts them, and so many that it was asked `before`.
     """
-    if scorer.ability != model.ability:
-        raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
-    rows, refused = leave_refused(rows_of(job, scorer), model)
-    for reason, tests in refused.items():
-        warn(f"{scorer.id} leaves out {', '.join(tests)}: {reason}")
-    units = units_of_rows(job, scorer, rows, scorer.width(model))
     if store is not None:
         units.add_answers(scorer.finish(store.load(units.units).items()))
-    done, progress = units.done, progress or (lambda _done, _total: None)
-    progress(done, len(units))
+    done, progress, total = before + units.done, progress or (lambda _done, _total: None), before + len(units)
+    progress(done, total)
     # What a forward pass answers is stored before the next one begins.
     for answers in answers_of(model, scorer.score(model, units.units, units)):
         units.add_answers(scorer.finish(answers))
         if store is not None and answers:
             store.add(answers)
         done += len(answers)
-        progress(done, len(units))
-    return units, refused
-
-
-def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
-    """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set."""
-    release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
-    if job.limit is None:
-        try:
-            return {**scorer.select({name: release.table(name, spans=spans) for name in names})}
-        except SenseprobeError as error:
-            raise SenseprobeError(f"{release.manifest.name}: {error}") from None
-    kind, designs = KINDS[scorer.kind], {name: release.design(name) for name in names}
-    cells = {name: kind.cell_columns(design, design_schema(design).names) for name, design in designs.items()}
-    parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
-    sampled = sample(parts, cells, job.limit, job.seed)
-    return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
-
-
-def units_of_rows(
-    job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame], width: int | None = None
-) -> UnitTable:
-    """Return the distinct units of rows, none of which has an answer yet; `width` is that of their vectors."""
-    designs = {name: job.release.design(name) for name in rows}
-    # Where a figure is about unrelated sentences, they are scored, too.
-    unrelated = [name for name in rows if any(lookup(id_).reads_unrelated for id_ in designs[name].estimands)]
-    unrelated = [name for name in unrelated if "unrelated" in dict(designs[name].columns)]
-    return UnitTable(rows, scorer.texts, scorer.reads, scorer.columns, unrelated, width)
+        progress(done, total)
 
 
 def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, model: Mapping[str, str]) -> Result:
@@ -351,7 +348,7 @@ def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, mo
             estimands=job.estimands,
             drawn=limit is not None,
             words=words,
-            instead=scorer.estimands,
+            scorer=scorer,
         ),
         rows=rows[["config", *columns]],
         words=None if words is None else _words_table(words),
@@ -370,7 +367,7 @@ def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOp
     """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
     results = [result for result, _ in runs]
     coarse = [result for result, job in runs if job is not None and caveats.is_coarse(result)]
-    if not coarse:
+    if not coarse or source.is_served:  # what a server calls its format is not ours to change
         return results
     revision = coarse[0].model.get("revision") or source.revision
     try:
@@ -391,7 +388,8 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
     # A row of an association test has a number among all words of its test only.
     limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
     with options.store(fine, scorer) as store:
-        units, _ = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress)
+        units, _ = units_of_job(replace(job, limit=limit), fine, scorer)
+        answer_units(units, fine, scorer, store, options.progress)
     tables = scorer.tabulate(units, fine).tables
     sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)

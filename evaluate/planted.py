@@ -20,9 +20,10 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
-from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of, units_of_rows
+from senseprobe.evaluate.pipeline import result_of
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import Answers, Scorer
+from senseprobe.evaluate.scoring_job import ScoringJob, rows_of, units_of_rows
 from senseprobe.evaluate.units import Unit
 
 Ids: TypeAlias = NDArray[np.int64]

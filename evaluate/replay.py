@@ -1,6 +1,6 @@
 """Compute a result again from its signature, and compare it with the first one."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,20 +9,27 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from senseprobe.errors import ResultError
+from senseprobe.errors import ModelError, ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource, opens
 from senseprobe.evaluate.models.vector_files import path_of
-from senseprobe.evaluate.pipeline import Progress, ScoringJob, open_model, run
+from senseprobe.evaluate.pipeline import Progress, opened_model, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob
+from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, parse
+from senseprobe.evaluate.task_gates import find_verdict
+from senseprobe.evaluate.task_records import accuracy_read
 from senseprobe.messages import counted, printable
 
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
+
+CHAT_TOLERANCE = 1e-4
+"""The same of chat models: in single precision a prompt of 100 tokens moves a log-probability by some 3e-5."""
 
 COSINES_TOLERANCE = 1e-4
 """By which the cosine of two words may differ; the score of a row is a mean of many, and differs less."""
@@ -50,11 +57,32 @@ class Replay:
 
 
 def source_of(
-    first: Result, name: str | None, *, device: str, batch_tokens: int | None, allow_pickle: bool
+    first: Result,
+    name: str | None,
+    *,
+    device: str,
+    batch_tokens: int | None,
+    allow_pickle: bool,
+    serving: ServingOptions = DEFAULT,
 ) -> ModelSource:
-    """Return where the model of a result is, to be loaded as it was; `name` says where it is now, if it was moved."""
+    """Return where the model of a result is, to be loaded as it was; `name` says where it is now, if it was moved.
+
+    A served model is asked anew, as `serving` says: no stored answer is used. ModelError where a result of a served
+    model is to be computed by another kind, or the other way round; ResultError where only the result says which
+    machine is to be asked.
+    """
     if "planted" in first.model:
         raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
+    if is_served(name or first.model["name"]) != is_served(first.model["name"]):
+        raise ModelError("a model behind a server is never the same as one that is loaded here: nothing was computed")
+    if is_served(first.model["name"]):
+        address = parse(name or first.model["name"])
+        if name is None and not address.is_loopback:  # a stranger's result would be sent the key, and the rows
+            raise ResultError(
+                f"the result names {printable(address.text)}, a server on another machine: --model {PREFIX}URL#MODEL"
+                " says that it, or another address, may be asked"
+            )
+        return ModelSource(address.text, serving=replace(serving, stored=False))
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
@@ -78,21 +106,56 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
         )
     rows, scorer = read_scores(path, first), get(first.scorer)
     first = replace(first, words=read_words(path, first))
-    model = open_model(source, scorer.ability)
-    identity = scorer.identity(model)
-    parts = ("weights", "config", "tokenizer", "dtype", "family", "encoding")
+    with opened_model(source, scorer.ability) as model:
+        identity = scorer.identity(model)
+        differing = _served_differences(first, identity, model) if source.is_served else _differences(first, identity)
+        if differing:
+            return Replay(first, None, differing)
+        again = run(
+            job,
+            model,
+            first.scorer,
+            progress=progress,
+            show_failing=_shows_failing(first),
+            accuracy=accuracy_read(first.tasks.values()),
+        )
+    return compare(first, rows, again, noise=getattr(model, "noise", 0.0))
+
+
+def _differences(first: Result, identity: Mapping[str, str]) -> tuple[str, ...]:
+    """Return in which parts of its identity a model is not that of a result."""
+    parts = ("weights", "config", "tokenizer", "template", "dtype", "family", "encoding")
     lengths = {"encoding": None}
     then, now = (
         {part: str(of.get(part, "ours"))[: lengths.get(part, 12)] for part in parts} for of in (first.model, identity)
     )
     differing = [part for part in parts if first.model.get(part) != identity.get(part)]
-    if differing:
-        return Replay(first, None, tuple(f"model, {part}: {then[part]} -> {now[part]}" for part in differing))
-    return compare(first, rows, run(job, model, first.scorer, progress=progress))
+    return tuple(f"model, {part}: {then[part]} -> {now[part]}" for part in differing)
 
 
-def compare(first: Result, rows: pd.DataFrame | None, second: Result) -> Replay:
-    """Compare a result that was computed again with the first one and, where there is one, its table of scores."""
+def _served_differences(first: Result, identity: Mapping[str, str], model: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Return in what a served model is not that of a result: what it is asked, and its answers to fixed prompts.
+
+    What a server says of itself is not compared: it may be elsewhere now, or call the model otherwise.
+    """
+    from senseprobe.evaluate.served.fingerprint import change
+
+    if (then := first.model.get("prompts")) != (now := identity.get("prompts")):
+        return (f"what is asked: version {then} -> {now}",)
+    changed = change(first.model.get("vector", ""), identity["vector"], model.tolerance)
+    return (f"model: {changed}",) if changed else ()
+
+
+def _shows_failing(first: Result) -> bool:
+    """Return whether a result has figures with values of which a gate fails."""
+    return any(find_verdict(figure) and figure.value is not None for figure in first.figures)
+
+
+def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: float = 0.0) -> Replay:
+    """Compare a result that was computed again with the first one and, where there is one, its table of scores.
+
+    `noise`: by how much a served model's answers differ between repeats, in nats.
+    """
     definitions = _definitions(first, second)
     versions = {first.scorer: (first.scorer_version, second.scorer_version), **definitions}
     if newer := [name for name, (then, now) in versions.items() if then > now]:
@@ -104,7 +167,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result) -> Replay:
         return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
     differences, largest = [*_figure_differences(first, second, {*definitions})], 0.0
     if rows is not None and second.rows is not None:
-        in_rows, largest = _row_differences(rows, second.rows)
+        exact = CHAT_TOLERANCE if get(first.scorer).gates else TOLERANCE
+        in_rows, largest = _row_differences(rows, second.rows, max(exact, 3 * noise))
         differences += in_rows
     if first.words is not None and second.words is not None:
         differences += _word_differences(first.words, second.words)
@@ -147,7 +211,7 @@ def _same(part: str, then: Any, now: Any, tolerance: float) -> bool:  # noqa: AN
     return bool(before == after)
 
 
-def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[str], float]:
+def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> tuple[list[str], float]:
     """Return how the tables differ, and the largest difference of a score; rows are compared by config and id."""
     if list(before.columns) != list(after.columns):
         return [f"rows, columns: {', '.join(before.columns)} -> {', '.join(after.columns)}"], 0.0
@@ -157,7 +221,7 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[st
     then, now = (table[scores].to_numpy(dtype=np.float64) for table in (before, after))
     distance = np.where(np.isnan(then) & np.isnan(now), 0.0, np.abs(then - now))
     size = np.fmax(1.0, np.fmax(np.abs(then), np.abs(now)))  # not NaN where a row has none
-    differing = np.argwhere(~(distance <= TOLERANCE * size))  # not >: NaN on one side only
+    differing = np.argwhere(~(distance <= tolerance * size))  # not >: NaN on one side only
     lines = [
         f"row {before['id'].iloc[row]}, {scores[column]}: {then[row, column]:.9g} -> {now[row, column]:.9g}"
         for row, column in differing[:LISTED]

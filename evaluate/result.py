@@ -22,6 +22,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import MAX_LISTED, counted
 from senseprobe.records import Figure
@@ -52,8 +53,9 @@ class Result:
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of vectors `encoding`,
-      how they are made (models/encodings.py); of a planted truth
-      `planted`, the share of stereotypes that the model was trained to prefer; of a plug-in its `family`.
+      how they are made (models/encodings.py); of a chat model sha256 of its `template`, and `prompts`, the version of
+      what it is asked; of a planted truth `planted`, the share of stereotypes that the model was trained to prefer; of
+      a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
     - `date`: the day on which it was scored, in UTC, as ``2026-11-23``; no figure depends on it, and it is not part of
@@ -67,6 +69,8 @@ class Result:
     - `refused`: by reason the names of tests that the model cannot have, as those of names of vectors of senses.
     - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
       plug-ins, and in results that are older than this.
+    - `tasks`: by config how a chat model did the task that it was asked, with the gates that its answers passed or not
+      (evaluate/task_gates.py); empty of other models.
     - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
       a page shows (evaluate/score_tables.py), None of models of plug-ins and in results that are older than this.
     - `words`: of association tests the cosine of each target with each attribute (scorers/association.py); else None.
@@ -87,6 +91,7 @@ class Result:
     unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     refused: Mapping[str, list[str]] = field(default_factory=dict)
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
+    tasks: Mapping[str, TaskRecord] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
     tokens: pa.Table | None = None
     words: pa.Table | None = None
@@ -110,7 +115,8 @@ class Result:
             "model": self.model["name"],
             **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
-            **{key: self.model[key] for key in ("planted", "family", "encoding") if self.model.get(key)},
+            **{key: self.model[key][:12] for key in ("template",) if self.model.get(key)},
+            **{key: self.model[key] for key in ("planted", "family", "encoding", "prompts") if self.model.get(key)},
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,
@@ -131,6 +137,7 @@ class Result:
             "unscored": {reason: dict(rows) for reason, rows in self.unscored.items()},
             "refused": dict(self.refused),
             "fitness": {config: counts.as_dict() for config, counts in self.fitness.items()},
+            "tasks": {config: record.as_dict() for config, record in self.tasks.items()},
         }
         return {
             "schema": SCHEMA,
@@ -299,6 +306,8 @@ class _Model(_Part):
     planted: str | None = None
     labels: str | None = None
     encoding: str | None = None
+    template: str | None = None
+    prompts: str | None = None
 
 
 class _Release(_Part):
@@ -342,6 +351,7 @@ class _Form(_Part):
     unscored: Annotated[dict[str, _Unscored], Field(max_length=MOST_REASONS)] = {}
     refused: Annotated[dict[str, list[str]], Field(max_length=MOST_REASONS)] = {}
     fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}
+    tasks: Annotated[dict[str, TaskRecord], Field(max_length=MAX_CONFIGS)] = {}
     figures: tuple[Figure, ...]
 
 
@@ -382,12 +392,13 @@ def read_result(path: Path) -> Result:
     except (ValueError, RecursionError):
         raise ResultError(f"{path} is no result of senseprobe") from None
     _check_size(path, form)
-    parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "figures"})
+    parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "tasks", "figures"})
     return Result(
         **parts,
         scale=form.scale if schema == SCHEMA else _scale_of(form.scorer),
         model=form.model.model_dump(exclude_none=True),
         fitness=form.fitness,
+        tasks=form.tasks,
         figures=form.figures,
     )
 
@@ -412,9 +423,11 @@ def _check_size(path: Path, form: _Form) -> None:
     unscored = [text for reason, rows in form.unscored.items() for text in (reason, *rows.first)]
     refused = [text for reason, tests in form.refused.items() for text in (reason, *tests)]
     starts = [fitness.first_token.before for fitness in form.fitness.values() if fitness.first_token]
-    texts = [*names, *unscored, *refused, *form.fitness, *starts, form.scorer, *form.model.model_dump().values()]
+    tasks = [text for record in form.tasks.values() for text in record.texts]
+    texts = [*names, *unscored, *refused, *form.fitness, *starts, *form.tasks, *tasks, form.scorer]
+    texts += form.model.model_dump().values()
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
-    if longest > MAX_NAME or max(len(form.figures), len(refused)) > MAX_FIGURES:
+    if longest > MAX_NAME or max(len(form.figures), len(refused), len(tasks)) > MAX_FIGURES:
         size = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
         raise ResultError(f"{path} has {size}: too many")
     for figure in form.figures:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import unreadable_configs
+from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs
 from senseprobe.evaluate.control import (
     DATASET,
     GUESS,
@@ -31,6 +31,7 @@ from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
 from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
 from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
 from senseprobe.records import Figure
@@ -138,16 +139,17 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
 
     Left out are association tests; figures of single groups; those without a known neutral value; those that mean
     something only beside their p; those of an older definition or of a plug-in that is not installed; configs whose
-    words the tokenizer does not know; and all of a model of inference that is not shown to infer anything, since it
-    reads as one without bias.
+    words the tokenizer does not know, or in which a chat model does not do the task; and all of a model of inference
+    that is not shown to infer anything, since it reads as one without bias.
     """
     result, found, reasons = source.result, [], dict[str, dict[str, dict[str, None]]]()
     if result.scorer == "planted":
         return [], [f"{printable(result.model['name'])}: what was planted in a model is no score of it"]
-    unknown = unreadable_configs(result.fitness)
+    unread = unreadable_configs(result.fitness) | failed_tasks(result)
     failed = _why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
     for figure in result.figures:
-        if reason := failed or unknown.get(figure.config) or _why_left_out(figure):
+        # A contrast fails with either of its configs: it says so itself.
+        if reason := failed or unread.get(figure.config) or find_verdict(figure) or _why_left_out(figure):
             reasons.setdefault(reason, {}).setdefault(figure.config, {})[figure.estimand] = None
         else:
             found.append(_measure(figure))
@@ -273,7 +275,7 @@ def _build_entry(result: Result, distance: Distance, origin: Origin) -> dict[str
             "metric_id": f"senseprobe.{figure.estimand}.distance",
             "metric_name": f"{estimand.title}: distance from the neutral value",
             "metric_kind": "distance_from_neutral",
-            "metric_unit": "points",
+            "metric_unit": estimand.measure,
             "metric_parameters": {
                 "scorer": result.scorer,
                 "scorer_version": result.scorer_version,

@@ -14,6 +14,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.result import Result, tokens_path, words_path
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
@@ -40,7 +41,7 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     with open_table(path, result, MAX_PART_BYTES) as file:
         if file is None:
             return None
-        _check_table(file, path, ["config", "id", *SCORES[result.kind], *third])
+        _check_table(file, path, ["config", "id", *SCORES[result.kind], *third, *_of_chat(result)])
         schema = file.schema_arrow.remove_metadata()
         scores = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema)
         if scores["config"].null_count or scores["id"].null_count:
@@ -50,6 +51,13 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
         raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
     return table
+
+
+def _of_chat(result: Result) -> list[str]:
+    """Return the columns of what a chat model gave to places and labels, beside the scores; none of other models."""
+    scorer = SCORERS.get(result.scorer)
+    columns = scorer.columns if scorer is not None and scorer.gates else ()
+    return [column for column in columns if column not in SCORES[result.kind]]
 
 
 def read_words(path: Path, result: Result) -> pa.Table | None:

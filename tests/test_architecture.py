@@ -147,6 +147,7 @@ OTHER_MEANINGS = {
     "annotation.annotators",
     "evaluate.scorers.association",
     "evaluate.scorers.senses",
+    "evaluate.task_gates",
     "generator.checks.codes",
 }
 

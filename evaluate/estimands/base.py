@@ -132,6 +132,8 @@ class Estimand:
     zero_share: ClassVar[float] = -50.0  # what a share of 0 reads, in points
     cells_split_factors: ClassVar[bool] = False  # by gold labels or genders, into strata that a release does not count
     p_is_permuted: ClassVar[bool] = False  # whether its p is of permutations, not of its interval
+    of_pairs: ClassVar[bool] = False  # whether a number of each pair makes it, since it compares no sentences of two
+    of_contents: ClassVar[bool] = False  # whether it is computed of what chat models choose, which no design lists
     reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
     needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control
     no_parts: ClassVar[str] = "the slice lacks rows that it needs"  # why a slice can be without it

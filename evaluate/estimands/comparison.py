@@ -26,6 +26,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import declared, in_order, lookup
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
+from senseprobe.evaluate.estimands.content import COLUMN as CONTENT
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_columns, fixed_slots, project
@@ -88,7 +89,8 @@ class FactorTest:
 class Comparison:
     """A figure of model A minus that of model B, over the rows that both scored.
 
-    - `a`, `b`: the two figures, in points; `difference` in points, from -100 to 100, with a 95 % interval.
+    - `a`, `b`: the two figures, in points; `difference` in points, from -100 to 100, with a 95 % interval; of figures
+      that are no preferences in their own measure.
     - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.
     - `test`: ``projection``, ``boundary`` (a model says the same of every row of a cell), ``mcnemar``, ``sign flips``
       (of independent rows with ties) or ``none``.
@@ -138,8 +140,9 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
         if not a["id"].is_unique or len(a) != len(b) or set(a["id"]) != set(b["id"]):
             raise ResultError("the two results are not of the same rows: score both models on one release")
         b = b.set_index("id").loc[a["id"]].reset_index()
-    third = [name for name in ("unrelated_score",) if name in a or name in b]  # which not all figures need
-    for names in (list(SCORES[design.kind]), third):
+    # Which not all figures need: a third sentence's score, and a chat model's content.
+    others = [[name] for name in ("unrelated_score", CONTENT) if name in a or name in b]
+    for names in (list(SCORES[design.kind]), *others):
         scores = [table.reindex(columns=names) for table in (a, b)]
         scored = np.isfinite(pd.concat(scores, axis=1).to_numpy(dtype=np.float64)).all(axis=1)
         a, b = (
@@ -230,7 +233,7 @@ def compare_kernels(
     seed: int = 0,
 ) -> Comparison:
     """Compare two models on an estimand of the interval rule; raise ResultError where the rows are not the same."""
-    margin = None if estimand.neutral_value(a, design) is None else margin
+    margin = None if estimand.neutral_value(a, design) is None or estimand.measure != "points" else margin
     return _pair(estimand, a, b, design, group).compare(config, estimand.id, group, margin=margin, seed=seed)
 
 

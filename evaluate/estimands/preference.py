@@ -90,6 +90,7 @@ class Preference(Estimand):
     """In how many pairs the stereotypical sentence scores higher, less one half; the labels say what is neutral."""
 
     neutral_from_labels = True
+    of_pairs = True
 
     low: float = -50
     high: float = 50

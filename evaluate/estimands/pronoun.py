@@ -35,6 +35,7 @@ class PronounEstimand(Estimand):
     """
 
     neutral = 0.0
+    of_pairs = True
     no_parts = "the slice lacks a class of occupations, or praise or blame of each"
 
     low: float = -50

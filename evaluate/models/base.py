@@ -117,13 +117,16 @@ class PretrainedModel:
 
 
 class TextTokens:
-    """The tokens of texts. `unknown` is the id of the token for what the tokenizer does not know, None without one."""
+    """The tokens of texts.
+
+    - `unknown`: the id of the token for what the tokenizer does not know, None without one.
+    - `spells_bytes`: whether the vocabulary spells bytes as letters: " café" as ĠcafÃ©.
+    """
 
     def __init__(self, tokenizer: Pretrained) -> None:
         self._tokenizer = tokenizer
         self.unknown: int | None = tokenizer.unk_token_id
-        # Whether the vocabulary spells bytes as letters: " café" as ĠcafÃ©.
-        self._bytes = "ByteLevel" in repr(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None))
+        self.spells_bytes = "ByteLevel" in repr(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None))
 
     def of(self, texts: Sequence[str]) -> list[Ids]:
         """Return the ids of each text's own tokens, in order, neither padded nor cut."""
@@ -144,7 +147,9 @@ class TextTokens:
         """
         tokens = map(str, self._tokenizer.convert_ids_to_tokens(list(ids)))
         pairs = zip(ids, tokens, strict=True)
-        return [None if id_ == self.unknown else _readable(token) if self._bytes else token for id_, token in pairs]
+        return [
+            None if id_ == self.unknown else _readable(token) if self.spells_bytes else token for id_, token in pairs
+        ]
 
 
 def _readable(token: str) -> str:

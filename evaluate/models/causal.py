@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -26,6 +26,16 @@ Query: TypeAlias = tuple[Ids, int]
 ROW = 128
 # Longer inputs go alone, since what they would do in a row (windows of attention, rescaled positions) was not tried.
 LONGEST = 96
+
+
+class Layout(NamedTuple):
+    """The most nodes of a row of shared beginnings, and the tokens that are read of the longest input in one."""
+
+    row: int
+    longest: int
+
+
+SENTENCES = Layout(ROW, LONGEST)
 # So far may log-probabilities be apart that a model gives with shared beginnings and without.
 _SAME: Mapping[torch.dtype, float] = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 5e-2}
 _SAME_IN_BFLOAT16 = 5e-1
@@ -143,14 +153,15 @@ def _cut(tokens: Numbers, inner: Numbers, limit: int) -> Iterator[tuple[int, int
 class Reader:
     """Runs a causal language model on queries; logits are computed at no other position.
 
-    `longest` is the longest input that it takes. Its answers are natural log-probabilities of all tokens that are
-    requested, one `Query` after the other, in one array.
+    `longest` is the longest input that it takes; `layout` says how beginnings are shared. Its answers are natural
+    log-probabilities of all tokens that are requested, one `Query` after the other, in one array.
     """
 
-    def __init__(self, name: str, model: Pretrained, *, longest: int) -> None:
+    def __init__(self, name: str, model: Pretrained, *, longest: int, layout: Layout = SENTENCES) -> None:
         self._model = model
         self._head = Head(name, model)
         self._longest = longest
+        self._layout = layout
         self._vocabulary = vocabulary(model)
         self._always = {name: False for name in inspect.signature(model.forward).parameters if name == "use_cache"}
 
@@ -184,7 +195,7 @@ class Reader:
         queries = [(ids, 1) for ids in self._random_inputs()]
         try:
             with quiet():
-                together = self.together(queries, ROW)
+                together = self.together(queries, self._layout.row)
                 alone = np.concatenate([self.alone([query]) for query in queries])
         except _REFUSALS:
             return False
@@ -236,10 +247,11 @@ class Reader:
     def _random_inputs(self) -> list[Ids]:
         """Return random ids, always the same, sorted: a longest shared input and its branches, for more than a row."""
         generator = np.random.default_rng(0)
-        longest = min(LONGEST, self._longest)
+        row, longest = self._layout.row, min(self._layout.longest, self._longest)
         trunk = generator.integers(self._vocabulary, size=longest + 1).tolist()
-        cuts = generator.integers(1, max(2, min(12, longest - 3)), size=(ROW - longest) // 4 + 4)
-        tails = generator.integers(self._vocabulary, size=(len(cuts), 5)).tolist()
+        tail = min(row // 25, max(5, longest // 2))  # longer in longer rows, since each branch is also read alone
+        cuts = generator.integers(1, max(2, min(12, longest - tail + 2)), size=(row - longest) // (tail - 1) + 4)
+        tails = generator.integers(self._vocabulary, size=(len(cuts), tail)).tolist()
         return sorted([tuple(trunk), *((*trunk[:cut], *tail) for cut, tail in zip(cuts, tails, strict=True))])
 
     def _tensor(self, values: object) -> torch.Tensor:
@@ -280,10 +292,11 @@ class CausalLM(PretrainedModel):
 
     ability = "causal"
     auto_class = AutoModelForCausalLM
+    layout: ClassVar[Layout] = SENTENCES
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
         super().__init__(name, model, tokenizer, batch_tokens=batch_tokens)
-        self._reader = Reader(name, model, longest=self.max_length)
+        self._reader = Reader(name, model, longest=self.max_length, layout=self.layout)
         if self._reader.reads_ahead():
             raise Unloadable("it reads a text from both sides, so it is not a causal language model")
 
@@ -333,7 +346,7 @@ class CausalLM(PretrainedModel):
         return values
 
     def _shares(self, ids: Ids) -> bool:
-        return len(ids) - 1 <= LONGEST and self._reader.shares
+        return len(ids) - 1 <= self.layout.longest and self._reader.shares
 
     def _shared(self, queries: Sequence[Query]) -> list[float]:
         """Return the answers to sorted `queries`, as many rows at a time as the budget allows."""
@@ -357,7 +370,7 @@ class CausalLM(PretrainedModel):
 
     @property
     def _limit(self) -> int:
-        return min(ROW, self.budget.tokens)
+        return min(self.layout.row, self.budget.tokens)
 
 
 load = CausalLM.load

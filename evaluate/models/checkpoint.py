@@ -252,6 +252,17 @@ def find_file(spec: str, name: str) -> Path | None:
         return None
 
 
+def names_chat_template(spec: str) -> bool:
+    """Return whether files of the model at `spec` have a chat template; False where they cannot be read."""
+    location, revision = _location(spec)
+    revision = _commit(location, revision) or revision
+    if _file(location, "chat_template.jinja", revision):
+        return True
+    path = _file(location, "tokenizer_config.json", revision)
+    options = limits.read_json(path, limits.MOST_CONFIG_BYTES) if path else None
+    return isinstance(options, dict) and bool(options.get("chat_template"))
+
+
 def _weight_files(location: str, revision: str | None, *, allow_pickle: bool) -> list[str]:
     """Return the files of weights that transformers would take. Unloadable where they are a pickle, or elsewhere."""
     folder, index = Path(location), _file(location, INDEX, revision)

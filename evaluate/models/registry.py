@@ -16,11 +16,15 @@ from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget
 
 T = TypeVar("T")
+
+SERVED_ABILITIES = ("chat", "causal")
+"""What a model behind a server may be asked for: whether its server gives exact log-likelihoods, the probe finds."""
 
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
 RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
@@ -67,6 +71,7 @@ class ModelSource:
       `model` are vectors by word, and there is no tokenizer.
     - `encoding`: how vectors are made, where that is not the model's own way.
     - `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
+    - `serving`: how a served model (``openai:URL#MODEL``) is talked to, and `say` what hears of waiting for it.
     """
 
     name: str
@@ -79,6 +84,13 @@ class ModelSource:
     model: Any = None
     tokenizer: Any = None
     encoding: EncodingOptions = OWN_WAY
+    serving: ServingOptions = DEFAULT
+    say: Callable[[str], None] = log_warning
+
+    @property
+    def is_served(self) -> bool:
+        """Whether its model is behind a server."""
+        return self.model is None and is_served(self.name)
 
     @property
     def reads_texts(self) -> bool:
@@ -97,6 +109,8 @@ class ModelSource:
         Raises ModelError where a folder has a revision, where a model that can be fetched was not, or where vectors
         were, which have a prefix.
         """
+        if self.is_served:
+            return self.name
         is_folder = Path(self.name).expanduser().is_dir()
         fetched = None if is_folder else find_fetched(self.name)
         if self.revision and (is_folder or fetched or opens(self.name)):
@@ -140,6 +154,7 @@ def admit(family: Family) -> Family:
 OWN = (
     Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
     Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
+    Family(id="chat", ability="chat", title="a chat model, served or with a template", path="chat:ChatLM"),
     Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
     Family(id="vectors", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
 )
@@ -162,6 +177,8 @@ def ability_of(spec: str) -> str:
     """
     if opens(spec):
         return VectorFile.ability
+    if is_served(spec):
+        return SERVED_ABILITIES[0]
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
     from senseprobe.evaluate.models.checkpoint import read_config
@@ -210,10 +227,13 @@ def load(
     batch_tokens: int | None = None,
     labels: str | None = None,
     encoding: EncodingOptions = OWN_WAY,
+    serving: ServingOptions = DEFAULT,
+    say: Callable[[str], None] = log_warning,
 ) -> Model:
     """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
 
-    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses;
+    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses, ``openai:URL#MODEL`` a model behind a server,
+    which is talked to as `serving` says, while `say` hears of waiting;
     `encoding` says how vectors are made where that is not the model's own way.
 
     `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
@@ -222,6 +242,10 @@ def load(
     never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
     """
     ability = ability or ability_of(spec)
+    if is_served(spec):
+        from senseprobe.evaluate.served.model import ServedModel
+
+        return cast("Model", ServedModel.open(spec, ability=ability, options=serving, say=say))
     stated = _stated(spec, ability, labels)
     if files := _files_of(spec):
         if dtype != "float32":
@@ -254,11 +278,28 @@ def _stated_way(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOp
     return {"options": encoding} if ability == VectorFile.ability else {}
 
 
-def ability_of_source(source: ModelSource) -> str:
-    """Return the ability of the model of a source, loaded or in memory. Raises ModelError."""
-    if source.model is None:
-        return ability_of(source.spec)
-    return ability_in_memory(source) if source.reads_texts else VectorFile.ability
+def abilities_of_source(source: ModelSource) -> tuple[str, ...]:
+    """Return the abilities of the model of a source, loaded or in memory, the first of which is the default.
+
+    A causal language model has that of chat, too, where its tokenizer has a template. Raises ModelError.
+    """
+    if source.is_served:
+        return SERVED_ABILITIES
+    if source.model is not None:
+        ability = ability_in_memory(source) if source.reads_texts else VectorFile.ability
+        has_template = bool(getattr(source.tokenizer, "chat_template", None))
+    else:
+        spec = source.spec
+        ability = ability_of(spec)
+        has_template = ability == "causal" and not claiming(spec, FAMILIES.values()) and _has_chat_template(spec)
+    return (ability, "chat") if ability == "causal" and has_template else (ability,)
+
+
+def _has_chat_template(spec: str) -> bool:
+    """Return whether the tokenizer at `spec`, a folder or a name on the Hub, has a chat template."""
+    from senseprobe.evaluate.models.checkpoint import names_chat_template
+
+    return names_chat_template(spec)
 
 
 def ability_in_memory(source: ModelSource) -> str:

@@ -8,7 +8,6 @@ from operator import attrgetter
 
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Section, Table, name_cells
-from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.control import is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import Comparison
@@ -82,9 +81,15 @@ class Difference:
         return not self.unreadable and self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
 
     @property
-    def order(self) -> tuple[bool, bool, bool, float]:
+    def order(self) -> tuple[bool, bool, bool, bool, float]:
         """What sorts differences: those shown, then by size, those without interval and unreadable ones last."""
-        return bool(self.unreadable), not self.is_shown, self.ends is None, -abs(self.comparison.difference or 0.0)
+        size = abs(self.comparison.difference or 0.0)
+        return bool(self.unreadable), not self.is_shown, self.ends is None, not self.in_points, -size
+
+    @property
+    def in_points(self) -> bool:
+        """Whether it is in points, so that its size can be held against others; a mean content is in nats."""
+        return lookup(self.comparison.estimand).measure == "points"
 
 
 def rank_differences(
@@ -93,7 +98,7 @@ def rank_differences(
     """Return the differences of a pair of models over whole configs, or of groups; those shown first, by size."""
     names, sources = name_models(inputs), (inputs[pair.a - 1], inputs[pair.b - 1])
     neutral = {(f.config, f.estimand, f.group): f.neutral for f in sources[0].result.figures}
-    reasons = {config: why for source in sources for config, why in unreadable_configs(source.result.fitness).items()}
+    reasons = {config: why for source in sources for config, why in source.unreadable.items()}
     failed = next(filter(None, map(_describe_failed_control, sources)), "")
     differences = (
         Difference(
@@ -142,11 +147,14 @@ def describe_difference(difference: Difference) -> str:
     """
     row = difference.comparison
     (higher, lower), sign = _rank_models(difference)
-    points = abs(row.difference or 0.0)
-    size = f"{points:.1f} points" if points >= 0.05 else "less than 0.1 points"
+    estimand = lookup(row.estimand)
+    step, size = 10.0**-estimand.decimals, abs(row.difference or 0.0)
+    amount = f"{size:.{estimand.decimals}f}" if size >= step / 2 else f"less than {step:.{estimand.decimals}f}"
     low, high = sorted(sign * end for end in difference.ends or (0.0, 0.0))
-    text = f"{higher} {difference.tendency} in {row.config} by {size} more than {lower}"
-    return "; ".join(filter(None, (f"{text} {notation.format_ends(low, high)}", _describe_equivalence(row))))
+    text = f"{higher} {difference.tendency} in {row.config} by {amount} {estimand.measure} more than {lower}"
+    return "; ".join(
+        filter(None, (f"{text} {notation.format_ends(low, high, row.estimand)}", _describe_equivalence(row)))
+    )
 
 
 def describe_reading(difference: Difference) -> str:
@@ -157,7 +165,7 @@ def describe_reading(difference: Difference) -> str:
     if difference.ends is None:
         return row.note or "no interval can be estimated"
     (higher, _), _ = _rank_models(difference)
-    limit = notation.format_points(difference.outer_end)
+    limit = notation.format_points(difference.outer_end, row.estimand)
     text = f"{higher} more" if difference.is_shown else f"no difference shown (it could be as large as {limit})"
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
@@ -215,8 +223,9 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     text = f"{names}: {shown or 'none'} of {text}"
     if shown:
         return f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm."
-    farthest = max(readable, key=lambda difference: abs(difference.outer_end))
-    hidden = f"{notation.format_points(farthest.outer_end)} could hide ({farthest.comparison.config})"
+    farthest = max(readable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
+    limit = notation.format_points(farthest.outer_end, farthest.comparison.estimand)
+    hidden = f"{limit} could hide ({farthest.comparison.config})"
     return f"{text}; up to {hidden}." if farthest.ends else f"{text}."
 
 
@@ -299,7 +308,7 @@ def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:
 
     Colour and marker of a row are those of the model whose figure is higher.
     """
-    parts = [[d for d in differences if d.comparison.difference is not None] for differences in pairs]
+    parts = [[d for d in part if d.comparison.difference is not None and d.in_points] for part in pairs]
     drawn = [*chain.from_iterable(parts)]
     if not drawn:
         return

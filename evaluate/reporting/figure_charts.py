@@ -19,8 +19,9 @@ from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.reporting.verdict_table import Verdict, direction_labels
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import counted
+from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import FloatArray
 
@@ -114,7 +115,18 @@ def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow) -> ForestRo
     left, right = direction_labels(row.first, inputs[number].design(row.config))
     marks = [build_mark(cell, series) for series, cell in enumerate(row.cells) if cell is not None]
     named = (row.config, row.estimand) if row.group is None else (row.group, "")
-    return ForestRow(label=named[0], note=named[1], marks=tuple(marks), left=left, right=right)
+    undone = _describe_failing([cell for cell in row.cells if cell is not None], row.cells)
+    return ForestRow(
+        label=named[0], note=": ".join(filter(None, (named[1], undone))), marks=tuple(marks), left=left, right=right
+    )
+
+
+def _describe_failing(figures: Sequence[Figure], cells: Sequence[Figure | None]) -> str:
+    """Return of which results of a row a gate fails, by number where it is not all: ``2, 3: this model …``."""
+    verdicts = dict.fromkeys(filter(None, map(find_verdict, figures)))
+    numbers = [str(number) for number, cell in enumerate(cells, start=1) if cell is not None and find_verdict(cell)]
+    of = f"{', '.join(numbers)}: " if len(numbers) < len(figures) else ""
+    return f"{of}{listed(verdicts)}" if verdicts else ""
 
 
 def build_mark(figure: Figure, series: int = 0) -> Mark:

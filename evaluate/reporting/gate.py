@@ -288,6 +288,8 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
     """Return a figure of both models over the rows that both scored, or why there is none to compare."""
     estimand, release = lookup(figure.estimand), new.release
     before = next((f for f in old.result.figures if _key(f) == _key(figure)), None)
+    if estimand.measure != "points":
+        return f"it is in {estimand.measure}, and the margin in points"
     if figure.neutral is None or before is None or before.neutral is None or release is None:
         return NO_NEUTRAL
     if reason := next(

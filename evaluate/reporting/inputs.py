@@ -15,12 +15,14 @@ import pyarrow as pa
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.caveats import unreadable_configs
+from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs, withheld_configs
 from senseprobe.evaluate.estimands import additional, find, lookup
-from senseprobe.evaluate.figures import figures_of, levels_of
+from senseprobe.evaluate.estimands.base import joined
+from senseprobe.evaluate.figures import figures_of, fitting_estimands, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.task_gates import find_verdict, gated_figures
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
@@ -97,6 +99,21 @@ class ReportInput:
         """Whether the vectors of association tests can be compared: those of words alone of some models cannot."""
         return self.encoding.get("comparable") != "no"
 
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """The configs whose figures say nothing, each with the reason: unknown words, or gates that fail."""
+        return unreadable_configs(self.result.fitness) | self.failing
+
+    @property
+    def failing(self) -> dict[str, str]:
+        """The configs of which a gate fails, and contrasts of them, each with the reason."""
+        noted = {figure.config: verdict for figure in self.result.figures if (verdict := find_verdict(figure))}
+        return noted | failed_tasks(self.result)
+
+    def mark(self, figure: Figure, config: str) -> Figure:
+        """Return a figure of rows of a config with the reason in its note where a gate of that config fails."""
+        return replace(figure, note=joined(self.failing.get(config, ""), figure.note))
+
     def why_unread(self, config: str) -> str:
         """Return why the association tests of a config say nothing; empty where they can be read."""
         return unreadable_configs(self.result.fitness).get(config, "") if self.is_comparable else NOT_COMPARABLE
@@ -105,6 +122,13 @@ class ReportInput:
         """Return the design of a config; None without the release, and for a contrast of two configs."""
         release = self.release
         return release.design(config) if release is not None and config in release.configs else None
+
+    def scored_design(self, config: str, release: Release) -> Design:
+        """Return the design of a config with those of its figures that the scorer's numbers can make."""
+        design, scorer = release.design(config), SCORERS.get(self.result.scorer)
+        if scorer is None or not scorer.of_pairs:
+            return design
+        return replace(design, estimands=fitting_estimands(design, scorer))
 
     def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
@@ -246,6 +270,16 @@ def _read_input(
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     if words is None and KINDS[result.kind].tests:
         notes.append("No table of words lies beside the result, so that words and their associations are left out.")
+    if withheld := withheld_configs(result):
+        failed = failed_tasks(result)
+        verdicts = dict.fromkeys(failed[config].partition(":")[0] for config in withheld)
+        notes.append(
+            f"In {listed(withheld)} {listed(verdicts)}: figures, rows and words of it are withheld "
+            "(`score --show-failing` has them)."
+        )
+        # What charts, slices and comparisons would make of these rows is no more about sentences than the figures.
+        kept = None if rows is None else rows[~rows["config"].isin(withheld)]
+        rows = None if kept is None or kept.empty else kept
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables, words)
     source = ReportInput(
@@ -315,5 +349,7 @@ def _update_figures(
             estimands=additional(figure.estimand for figure in figures),
             drawn=result.limit is not None,
             words=None if words is None else words.to_pandas(),
+            scorer=declared,
         )
+        figures = gated_figures(figures, result.tasks, release.manifest.contrasts, show=True)
     return replace(result, figures=tuple(figures)), notes

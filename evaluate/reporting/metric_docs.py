@@ -26,6 +26,7 @@ does is a variant with a name of its own.
 _ABILITIES = {
     "masked": "Scorers of masked language models",
     "causal": "Scorers of causal language models",
+    "chat": "Scorers of chat models",
     "inference": "Scorers of models of inference",
     "vectors": "Scorers of vectors: of files, encoders and language models",
 }

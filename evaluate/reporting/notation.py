@@ -7,6 +7,7 @@ from senseprobe.evaluate.estimands.association import SETS
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
+from senseprobe.evaluate.task_gates import GATES, GateReading, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
@@ -31,8 +32,13 @@ def format_ends(low: float | None, high: float | None, estimand: str = "") -> st
 
 
 def format_interval(figure: Figure) -> str:
-    """Return value and interval in points, ``+12.3 [-4.0, +28.1]``, or that an expected interval is not estimable."""
+    """Return value and interval in points, ``+12.3 [-4.0, +28.1]``, or that an expected interval is not estimable.
+
+    Where a gate fails the value is ``withheld``.
+    """
     if figure.value is None:
+        if find_verdict(figure):
+            return "withheld"
         reason = _format_left_out(figure)
         return f"none ({reason})" if reason and not figure.rows else "none"
     value, ends = format_points(figure.value, figure.estimand), format_ends(figure.low, figure.high, figure.estimand)
@@ -47,8 +53,12 @@ def _format_left_out(figure: Figure) -> str:
 
 
 def format_remarks(figure: Figure) -> str:
-    """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any."""
+    """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any.
+
+    Before all of it, of a value that is shown although a gate fails, the verdict.
+    """
     remarks = (
+        "" if figure.value is None else find_verdict(figure),
         format_p_value(figure),
         "older definition" if figure.definition < lookup(figure.estimand).definition else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
@@ -132,7 +142,8 @@ def describe_basis(figure: Figure) -> str:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
         parts.append("not over " + ", ".join(figure.fixed))
-    parts += [note for note in figure.note.split("; ") if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
+    notes = figure.note.split("; ")[bool(find_verdict(figure)) :]  # the verdict is beside the value
+    parts += [note for note in notes if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
     return "; ".join(parts)
 
 
@@ -145,11 +156,11 @@ def format_null(null: PolarityNull) -> str:
 
 
 def format_difference(comparison: Comparison) -> str:
-    """Return the difference of two models with its interval in points: ``+4.0 [-1.2, +9.2]``."""
+    """Return the difference of two models with its interval: ``+4.0 [-1.2, +9.2]``."""
     if comparison.difference is None:
         return "none"
-    ends = format_ends(comparison.low, comparison.high)
-    return f"{format_points(comparison.difference)} {ends or f'({NOT_ESTIMABLE})'}"
+    ends = format_ends(comparison.low, comparison.high, comparison.estimand)
+    return f"{format_points(comparison.difference, comparison.estimand)} {ends or f'({NOT_ESTIMABLE})'}"
 
 
 def describe_factors(comparison: Comparison) -> Iterator[str]:
@@ -163,3 +174,33 @@ def describe_factors(comparison: Comparison) -> Iterator[str]:
         if factor.levels < factor.of:
             levels = f"{levels}, of which {factor.levels:,} differ{'s' if factor.levels == 1 else ''}"
         yield f"only over {factor.factor} ({levels}): {format_p(factor.p)}{smallest}"
+
+
+def format_reading(reading: GateReading) -> str:
+    """Return what a gate read, with the end of the interval that was held against its threshold: ``0.70, from 0.53``.
+
+    Of a gate with two thresholds it is the least and the most: ``0.10 to 0.60``. ``not told`` where nothing was read.
+    """
+    if reading.read is None:
+        return "not told"
+    text = format_measure(reading.read)
+    if reading.bound is None:
+        return text
+    gate = GATES.get(reading.gate)
+    is_range = gate is not None and gate.most is not None
+    return f"{text}{' to ' if is_range else ', from '}{format_measure(reading.bound)}"
+
+
+def format_threshold(reading: GateReading) -> str:
+    """Return what a gate asks for: ``at least 0.50``, ``at most 0.05``, or ``0.15 to 0.55``."""
+    gate, least = GATES.get(reading.gate), format_measure(reading.threshold)
+    if gate is not None and gate.most is not None:
+        return f"{least} to {format_measure(gate.most)}"
+    return f"{'at most' if gate is not None and gate.at_most else 'at least'} {least}"
+
+
+def format_measure(value: float | None) -> str:
+    """Return a number of a chat model with two decimals, or two significant digits below .1; empty without one."""
+    if value is None:
+        return ""
+    return f"{value + 0.0:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"

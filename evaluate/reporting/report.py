@@ -16,6 +16,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import (
     association_charts,
     association_tables,
+    chat_section,
     figure_charts,
     figure_tables,
     notation,
@@ -99,30 +100,57 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
     designs = release.designs if release else {}
     biases = {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
     verdicts = [build_verdicts(source) for source in inputs]
+    failing = _describe_failing(inputs)
     sections = (
         *comparison_sections(comparisons, inputs),
         _build_verdict_section(inputs, verdicts, biases),
+        chat_section.build_task_section(inputs),
         *_build_leading_sections(inputs, rows, [verdict for part in verdicts for verdict in part]),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
-        Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
-        row_tables.build_filler_section(inputs),
-        Section("Which words", charts=tuple(figure_charts.plot_words(inputs))),
-        Section(
-            "How far scores are apart",
-            charts=(*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs)),
-        ),
-        build_row_section(inputs, _read_warning(inputs[0])),
+        _with_text(Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))), failing),
+        _with_text(row_tables.build_filler_section(inputs), failing),
+        _with_text(Section("Which words", charts=tuple(figure_charts.plot_words(inputs))), failing),
+        _with_text(_build_distance_section(inputs), failing),
+        _with_text(build_row_section(inputs, _read_warning(inputs[0])), failing),
         figure_tables.build_figure_section(rows, biases),
         figure_tables.build_contrast_section(rows),
-        significance.build_polarity_section(inputs),
-        significance.build_equivalence_section(inputs),
+        _with_text(significance.build_polarity_section(inputs), failing),
+        _with_text(significance.build_equivalence_section(inputs), failing),
         replace(row_tables.build_word_section(inputs), closed=True),
         _build_fitness_section(inputs),
+        chat_section.build_prompt_section(inputs),
+        chat_section.build_identity_section(inputs),
         _build_method_section(inputs, rows),
         _build_declaration_section(inputs, rows),
     )
     name = str(inputs[0].result.release["name"])
     return Part(title=name, sections=tuple(filter(None, sections)), labels=labels)
+
+
+def _describe_failing(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
+    """Return of which results rows are shown although a gate of their config fails: what is made of them says nothing.
+
+    Figures have that in their notes.
+    """
+    failing: dict[tuple[str, str], list[str]] = {}
+    for source in inputs:
+        shown = () if source.rows is None else source.rows["config"].unique()
+        for config in (config for config in source.failing if config in shown):
+            failing.setdefault((config, source.failing[config].partition(":")[0]), []).append(source.label)
+    return tuple(
+        f"{', '.join(labels)}: {verdict} in {config}, and what is made of these rows says nothing of bias."
+        for (config, verdict), labels in failing.items()
+    )
+
+
+def _build_distance_section(inputs: Sequence[ReportInput]) -> Section:
+    histograms, scatters = figure_charts.plot_differences(inputs), figure_charts.plot_scorers(inputs)
+    return Section("How far scores are apart", charts=(*histograms, *scatters))
+
+
+def _with_text(section: Section, paragraphs: tuple[str, ...]) -> Section:
+    """Return a section that begins with paragraphs; one without content as it is."""
+    return replace(section, paragraphs=(*paragraphs, *section.paragraphs)) if section else section
 
 
 def _build_test_part(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison]) -> Part:

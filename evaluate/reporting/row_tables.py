@@ -125,11 +125,11 @@ def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequen
     if source.release is None:
         return
     for config, table in source.tables.items():
-        design, totals = source.release.design(config), source.release_levels(config)
+        design, totals = source.scored_design(config, source.release), source.release_levels(config)
         for levels in compute_level_figures(table, design, config, words.get(config), source.result.scale):
             if totals is not None:
                 levels = replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
-            yield levels
+            yield replace(levels, figures=tuple(source.mark(figure, config) for figure in levels.figures))
 
 
 def compute_level_figures(
@@ -268,7 +268,7 @@ def compute_slices(
 def _sliced_design(source: ReportInput, config: str) -> Design:
     """Return the design of a config, with the estimands that were requested of the result besides."""
     assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
-    design = source.release.design(config)
+    design = source.scored_design(config, source.release)
     more = [f.estimand for f in source.result.figures if lookup(f.estimand).kind == design.kind]
     return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *additional(more)])))
 
@@ -284,7 +284,7 @@ def _with_caution(source: ReportInput, part: ResultSlice, chosen: Container[str]
     if (levels := source.release_levels(part.config)) is not None:
         drawn = {name: count for name, count in levels.items() if name.partition(" (")[0] not in chosen}
         figures = tuple(of_sample(figure, drawn) for figure in figures)
-    return replace(part, figures=figures)
+    return replace(part, figures=tuple(source.mark(figure, part.config) for figure in figures))
 
 
 def _slice_part(source: ReportInput, part: Part, table: pd.DataFrame, design: Design, config: str) -> ResultSlice:

@@ -90,7 +90,7 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
         return
     if a.release is None:  # for mypy: `require_comparable` has refused it
         return
-    designs = {config: a.release.design(config) for config in a.tables}
+    designs = {config: a.scored_design(config, a.release) for config in a.tables}
     contrasts, margin = a.release.manifest.contrasts, read_margin([a])
     seed, scale = a.result.seed, a.result.scale
     for comparison in compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale):
@@ -149,7 +149,9 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
     if release is None:
         return
     for config, table in source.tables.items():
-        design, levels = release.design(config), source.release_levels(config)
+        design, levels = source.scored_design(config, release), source.release_levels(config)
+        in_points = (name for name in design.estimands if lookup(name).measure == "points")  # as the margin is
+        design = replace(design, estimands=tuple(in_points))
         if KINDS[design.kind].infers:  # those without a neutral value take long to compute
             neutral = (name for name in design.estimands if lookup(name).neutral is not None)
             design = replace(design, estimands=tuple(neutral))

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from senseprobe.evaluate.caveats import fitness_lines, flipped_text, refused_text, unreadable_configs, unscored_text
+from senseprobe.evaluate.caveats import (
+    failed_tasks,
+    fitness_lines,
+    flipped_text,
+    refused_text,
+    unreadable_configs,
+    unscored_text,
+)
 from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed, key_of
@@ -19,6 +26,7 @@ from senseprobe.evaluate.reporting.association_comparison import (
     tell_test,
 )
 from senseprobe.evaluate.reporting.association_tables import name_tests
+from senseprobe.evaluate.reporting.chat_section import beside_table, describe_tasks, gate_table
 from senseprobe.evaluate.reporting.comparison_page import (
     BY_DIFFERENCE,
     DISAGREEMENT,
@@ -47,6 +55,7 @@ from senseprobe.evaluate.reporting.significance import ModelComparison, find_con
 from senseprobe.evaluate.reporting.verdict_table import find_tests
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -82,8 +91,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
             yield _written(result, out)
             continue
         measures = {f.estimand: lookup(f.estimand).measure for f in result.figures}
-        points = {*measures.values()} <= {"points"}
-        columns = {"config": "left", "figure": "left", f"{'points' if points else 'value'} [95 %]": "left"}
+        columns = {"config": "left", "figure": "left", _heading(result.figures): "left"}
         columns["neutral"] = "left"
         rows = [
             (
@@ -100,15 +108,33 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         ]
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-        yield TextTable(columns, _unreadable_last(rows, unreadable_configs(result.fitness)), title)
-        if not points:
-            yield f"values: {', '.join(f'{name} in {measure}' for name, measure in measures.items())}; no preferences"
+        failed = {config: reason.partition(":")[0] for config, reason in failed_tasks(result).items()}
+        unreadable = unreadable_configs(result.fitness) | failed
+        yield TextTable(columns, _unreadable_last(rows, unreadable), title)
+        yield from summarize_tasks(result)
+        if others := [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]:
+            rest = "the others in points" if len(others) < len(measures) else "no preferences"
+            yield f"values: {', '.join(others)}; {rest}"
         if result.limit is not None:
             yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
         yield result.signature
         yield from filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results)))
         yield from _group_lines(result)
         yield _written(result, out)
+
+
+def summarize_tasks(result: Result) -> Summary:
+    """Yield whether a chat model does the task, what each gate read, and what stands beside the figures."""
+    yield from describe_tasks(result)
+    for part, title in ((gate_table(result), "gates"), (beside_table(result), "beside the figures")):
+        if part.rows and len(part.headings) > 1:
+            justified = dict.fromkeys(part.headings, "right") | {part.headings[0]: "left"}
+            yield TextTable(justified, part.rows, f"\n{title}")
+
+
+def _heading(figures: Iterable[Figure]) -> str:
+    """Return the heading of values of figures, which are not in points of all."""
+    return f"{'points' if {lookup(f.estimand).measure for f in figures} <= {'points'} else 'value'} [95 %]"
 
 
 def _written(result: Result, out: Path) -> str:
@@ -160,7 +186,8 @@ def _group_lines(result: Result) -> Iterator[str]:
     grouped = [figure for figure in result.figures if figure.group is not None]
     if grouped:
         yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
-    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None)
+    # Of what is withheld it is said of the whole config.
+    missing = Counter((f.config, f.estimand, f.note) for f in grouped if f.value is None and not find_verdict(f))
     for (config, estimand, note), count in missing.items():
         yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
 
@@ -193,6 +220,7 @@ def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[Repo
         yield DISAGREEMENT
     for source in inputs:
         yield from control_lines(source)
+        yield from (f"{source.label}: {line}" for line in describe_tasks(source.result))
 
 
 def _summarize_compared_tests(pairs: Iterable[ModelComparison], names: Sequence[str]) -> Summary:
@@ -264,7 +292,7 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
     several = {part.config for part in slices if sum(other.config == part.config for other in slices) > 1}
     yield from _summarize_levels([part for part in slices if part.config in several])
     for part in (part for part in slices if part.config not in several):
-        columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
+        columns = {"figure": "left", _heading(part.figures): "left", "neutral": "left", "scored": "right"}
         rows: list[tuple[str, ...]] = [
             (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
             for f in part.figures
@@ -290,10 +318,10 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
 
 def _summarize_levels(slices: Sequence[ResultSlice]) -> Summary:
     """Yield a table of the slices of each config: what they are of, and their figures."""
-    columns = {"rows": "left", "figure": "left", "points [95 %]": "left", "scored": "right"}
     for config in dict.fromkeys(part.config for part in slices):
         figures = [(part.words, f) for part in slices if part.config == config for f in part.figures]
         rows = [(f.group or words, f.estimand, format_interval(f), f"{f.scored}/{f.rows}") for words, f in figures]
+        columns = {"rows": "left", "figure": "left", _heading(f for _, f in figures): "left", "scored": "right"}
         if rows:
             yield TextTable(columns, rows, f"\n{config}")
         yield from _notes((f.note, f.estimand) for _, f in figures)

@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from senseprobe.document import Cell, Table, name_cells, render_table
-from senseprobe.evaluate.caveats import unreadable_configs
 from senseprobe.evaluate.control import DATASET, GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import (
@@ -164,7 +163,7 @@ class Judge:
 
     def __init__(self, source: ReportInput) -> None:
         self.source = source
-        self.unreadable = unreadable_configs(source.result.fitness)
+        self.unreadable = source.unreadable
         self.margin = significance.read_margin([source])
         self._small: set[tuple[str, str, str | None]] | None = None
         contrasts = source.release.manifest.contrasts if source.release else ()

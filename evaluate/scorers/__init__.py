@@ -11,7 +11,7 @@ from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
-from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli, senses
+from senseprobe.evaluate.scorers import association, causal, causal_nli, chat, masked, nli, senses
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
@@ -41,6 +41,8 @@ def admit(scorer: Scorer) -> Scorer:
         raise Unfit(f"its scale is {scorer.scale!r}, and there is {' and '.join(SCALES)}")
     if not _is_range(scorer.range):
         raise Unfit("its range is not a lower and an upper end")
+    if scorer.gates or scorer.optional or scorer.of_pairs:
+        raise Unfit("it names gates, or figures and columns of its own, as only senseprobe's own may")
     if scorer.made is not None or scorer.basis or scorer.parts:
         raise Unfit("its numbers are made of others' (basis, parts, made), as only senseprobe's own may be")
     scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))
@@ -96,7 +98,10 @@ def _checked_answer(
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
 
-_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS, *association.SCORERS, *senses.SCORERS)
+_OWN = (
+    *(*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *chat.SCORERS),
+    *(*nli.SCORERS, *association.SCORERS, *senses.SCORERS),
+)
 SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 """All scorers by id: ours, then those of plug-ins."""
 

@@ -22,6 +22,7 @@ Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 KINDS: Mapping[str, str] = {
     "masked": "contrast",
     "causal": "contrast",
+    "chat": "contrast",
     "inference": "inference",
     "vectors": "association",
 }
@@ -55,7 +56,7 @@ def tabulate_numbers(units: UnitTable, model: object = None) -> ScoredRows:
 class Scorer:
     """A named way from a model to numbers per sentence (or pair).
 
-    - `ability`: what it asks of a model: ``masked``, ``causal``, ``inference`` or ``vectors``.
+    - `ability`: what it asks of a model: ``masked``, ``causal``, ``chat``, ``inference`` or ``vectors``.
     - `rows`: the kind of rows that it takes, where that is not the usual one of its ability (see `kind`).
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
       or ``order`` (which of the two is sentence 1).
@@ -68,6 +69,9 @@ class Scorer:
       of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
     - `estimands`: the figures of its numbers, where these are not those that a release lists.
+    - `of_pairs`: whether a pair has one number, so that sentences of two pairs cannot be compared.
+    - `optional`: those of its columns that may be NaN in a unit that is scored.
+    - `gates`: what answers have to pass before figures are read of them (evaluate/task_gates.py); none but of chat.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
@@ -98,6 +102,9 @@ class Scorer:
     level: str = ""
     roles: Mapping[str, str] | None = None
     estimands: tuple[str, ...] = ()
+    of_pairs: bool = False
+    optional: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     without_start: str = ""
@@ -122,9 +129,9 @@ class Scorer:
         return int(model.width(self.level)) if self.level else None
 
     def identity(self, model: Any) -> dict[str, str]:  # noqa: ANN401 - of any family
-        """Return what a model's numbers depend on, with the ``encoding`` where they are of vectors."""
+        """Return what a model's numbers depend on, with the ``encoding`` of vectors, or ``prompts``: what is asked."""
         encoding = {"encoding": model.encoding(self.level).text} if self.level else {}
-        return {**model.identity, **encoding}
+        return {**model.identity, **encoding, **({"prompts": str(self.version)} if self.gates else {})}
 
     def words_at_start(self, model: Any, table: pd.DataFrame) -> int:  # noqa: ANN401 - of any family
         """Return how many words whose vectors are taken stand at the first position of what the model reads."""

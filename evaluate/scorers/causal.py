@@ -5,7 +5,7 @@ They share one computation; what a text begins with is computed once for all tex
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM
+    from senseprobe.evaluate.served.model import ServedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ def _score(*, start: bool) -> Score:
     """Return what sums log P over a text's tokens, and counts tokens and bytes; without a start the first is given."""
 
     def score(model: "CausalLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+        if hasattr(model, "likelihoods"):
+            return _score_served(cast("ServedModel", model), units, done, start=start)
         before = model.start if start else ()
         if start and not before:
             raise ModelError(
@@ -66,8 +69,30 @@ def _score(*, start: bool) -> Score:
     return score
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A unit whose text a server is asked for."""
+
+    unit: Unit
+
+
+def _score_served(
+    model: "ServedModel", units: Iterable[Unit], done: Container[Unit], *, start: bool
+) -> Iterator[Answers]:
+    """Yield what `_score` does of a model behind a server, which cuts texts and adds up by itself."""
+
+    def answer(batch: Sequence[_Asked]) -> Iterator[tuple[float, ...]]:
+        for value in model.likelihoods([work.unit.text for work in batch], start=start):
+            yield _UNSCORED if value is None else value
+
+    return answered(units, done, lambda window: map(_Asked, window), model.portions, answer, _UNSCORED)
+
+
 def _why(*, start: bool) -> Why:
     def why(model: "CausalLM", units: Sequence[Unit]) -> Iterator[str]:
+        if hasattr(model, "likelihoods"):
+            yield from (cast("ServedModel", model).why(unit.text) for unit in units)
+            return
         before = model.start if start else ()
         for tokens in model.encode([unit.text for unit in units]):
             yield _obstacle(model, (*before, *tokens.ids), max(1, len(before))) or NOT_FINITE

@@ -22,8 +22,8 @@ from senseprobe.charts import Axis, Chart, Mark, percent_along
 class Cell:
     """A cell: its `text`, and a `note` below in small print; a `mark` is drawn on the axis of its table.
 
-    `kind`: ``name``, ``number``, ``quiet`` or ``words``; `tag`: a word in front that says what the cell amounts to, of
-    which `tone` is the colour (``strong``, ``calm``, ``open`` or ``mute``).
+    `kind`: ``name``, ``number``, ``quiet``, ``words``, or ``prompt``, which keeps its lines; `tag`: a word in front
+    that says what the cell amounts to, of which `tone` is the colour (``strong``, ``calm``, ``open`` or ``mute``).
     """
 
     text: str

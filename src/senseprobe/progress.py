@@ -1,5 +1,6 @@
 """Progress bars of long work, on standard error of a terminal and in notebooks."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -69,9 +70,14 @@ def progress_bar(label: str) -> Iterator[Step]:
     token = _busy.set(True)
     try:
         with Progress(*columns, console=console, transient=True, disable=not _is_watched(console)) as bar:
-            yield Step(bar, bar.add_task(label, total=None))
+            yield Step(bar, bar.add_task(_without_password(label), total=None))
     finally:
         _busy.reset(token)
+
+
+def _without_password(label: str) -> str:
+    """Return a label without what stands for user and password, or behind a question mark, in a URL of it."""
+    return re.sub(r"//\S*@|\?\S*", "…", label)
 
 
 def _is_watched(console: "Console") -> bool:

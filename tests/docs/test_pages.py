@@ -74,6 +74,16 @@ def test_a_page_on_real_vectors(page: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.system
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("project")
+def test_gates_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SmolLM2 answers in process, by all that it can be asked: three minutes of a core."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
+    _read("chat-models", system=True)
+
+
+@pytest.mark.system
+@pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("project")
 def test_the_gallery_of_association_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """All numbers of the page, on three real models from the packages that `.ci/run` has downloaded."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")

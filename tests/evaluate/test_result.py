@@ -23,13 +23,14 @@ from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.caveats import FirstToken, Fitness
-from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
+from senseprobe.evaluate.pipeline import result_of
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
 from senseprobe.evaluate.units import KINDS, Unit, UnitTable
 from senseprobe.records import Figure
 from senseprobe.release.release import Release

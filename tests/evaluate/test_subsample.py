@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
-from senseprobe.evaluate.pipeline import ScoringJob, rows_of
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
 from senseprobe.evaluate.subsample import sample as sample_parts
 from senseprobe.evaluate.units import KINDS
 from senseprobe.records import Design
@@ -144,7 +144,7 @@ def test_a_limit_draws_the_same_rows_of_a_release(large: Path) -> None:
 DRAW = """
 import resource, sys
 from pathlib import Path
-from senseprobe.evaluate.pipeline import ScoringJob, rows_of
+from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
 from senseprobe.evaluate.scorers import get
 from senseprobe.release.release import open_release
 release = open_release(Path(sys.argv[1]))

@@ -17,10 +17,11 @@ from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline
 from senseprobe.evaluate.models.causal import CausalLM
-from senseprobe.evaluate.pipeline import ScoringJob, default_scorers
+from senseprobe.evaluate.pipeline import default_scorers
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scoring_job import ScoringJob
 
 # Written down by hand from the config.json of well-known models on the Hub (names in comments).
 KNOWN = [
@@ -62,6 +63,7 @@ def test_default_scorers() -> None:
     assert {ability: [scorer.id for scorer in default_scorers(ability, tests)] for ability in abilities} == {
         "masked": ["aul"],
         "causal": ["ll"],
+        "chat": ["choice-likely"],
         "inference": ["nli"],
         "vectors": ["weat-word", "weat-sent", "weat-cword", "weat-sense"],
     }
@@ -192,12 +194,12 @@ def test_causal(made: Path) -> None:
         (
             "nli",
             "sssb@1.0.0",
-            r"contrast rows, which scorers such as \S+ \(masked\), ll \(causal\) or sc-weat-word \(vectors\) take; nli",
+            r"such as \S+ \(masked\), ll \(causal\), choice-likely \(chat\) or sc-weat-word \(vectors\) take; nli",
         ),
         (
             "gpt",
             "nli-control@1.0.0",
-            r"scorers such as ll-nli \(causal\) or nli \(inference\) take; ll takes contrast",
+            r"scorers such as ll-nli \(causal\), nli-chat \(chat\) or nli \(inference\) take; ll takes contrast",
         ),
     ],
 )

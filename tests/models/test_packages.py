@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -24,7 +24,12 @@ from tests.commands import Typed, typing
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models.chat import ChatLM
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
+from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, choice_questions, read_choice
+
+# A model or tokenizer of transformers, which ships no types that are of use.
+Foreign: TypeAlias = Any
 
 HEADS, WIDTH, WORDS = 2, 32, ("<s>", "</s>", "<|endoftext|>")
 # The printable characters that byte-level BPE writes for bytes: GPT-2's table.
@@ -375,7 +380,7 @@ def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.system
 def test_the_real_model_is_scored(downloaded: Path, typed: Typed) -> None:
-    """SmolLM2 from its package: 60 rows by `ll`; two sentences' numbers are those of transformers alone."""
+    """SmolLM2 from its package: 60 rows by `ll`; two sentences' numbers, and labels', are transformers' alone."""
     done = typed("fetch", "smollm2")
     assert (done.code, "licence Apache-2.0" in done.out) == (0, True)
     scored = typed("score", "smollm2", "sssb@1.0.2:noun", "-m", "ll", "--limit", "60", "--no-store", "--json")
@@ -397,6 +402,27 @@ def test_the_real_model_is_scored(downloaded: Path, typed: Typed) -> None:
             logits = model(ids).logits[0, :-1].double().log_softmax(dim=-1)
         expected = logits.gather(1, ids[0, 1:, None]).sum().item()
         assert rows[f"{side}_score"][0] == pytest.approx(expected, rel=0, abs=1e-3)
+    _check_labels(folder, model, tokenizer)
+
+
+def _check_labels(folder: Path, model: Foreign, tokenizer: Foreign) -> None:
+    """Hold log P of labels against transformers, prompt by prompt; SmolLM2 takes the first place, whatever it is."""
+    pair = ("The engineer was proud of him.", "The engineer was proud of her.")
+    questions = choice_questions(CONSTRUCTS["likely"], *pair)
+    weights = ChatLM.load(str(folder), device="cpu").weigh_labels(questions)
+    vocabulary = tokenizer.get_vocab()
+    for question, own in zip(questions, weights, strict=True):
+        chat = [{"role": "user", "content": question.prompt}]
+        inputs = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+        with torch.inference_mode():
+            logits = model(**inputs).logits[0, -1].double().log_softmax(dim=-1)
+        # Of its vocabulary, by hand: A and B are tokens with and without a blank, 1 and 2 without; none with a stop.
+        spelt = [[label, f"Ġ{label}"] if label in "AB" else [label] for label in question.labels]
+        expected = [logits[[vocabulary[token] for token in own_tokens]].logsumexp(0).item() for own_tokens in spelt]
+        assert own is not None
+        assert own.log_probs == pytest.approx(expected, rel=0, abs=1e-4)
+    content, position, *_ = read_choice([own for own in weights if own is not None])
+    assert abs(content) < 0.1 < position
 
 
 @pytest.mark.system

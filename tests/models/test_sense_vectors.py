@@ -27,6 +27,8 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
     return typing(monkeypatch, capfd)
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_satellites_are_adjectives(tmp_path: Path, typed: Typed) -> None:
     """Of all keys of WordNet 30,002 are adjectives, and 20,336 of these are satellites (UPSTREAM 7.2)."""
     keys = sorted(Vocabulary.open().keys)
@@ -111,6 +113,7 @@ print(summary.count, summary.norms[1], resource.getrusage(resource.RUSAGE_SELF).
 
 
 @pytest.mark.soak
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_a_file_larger_than_memory(tmp_path: Path) -> None:
     """Of all keys with 2,048 numbers, as ARES, 4 GB in less than 1 GB of memory."""
     path, keys = tmp_path / "ares.txt", sorted(Vocabulary.open().keys)

@@ -1,7 +1,7 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
 from senseprobe.api.author import open_catalogue
-from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results
+from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results, export_inspect
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -17,12 +17,15 @@ from senseprobe.api.releases import (
     verify,
     why_unpublishable,
 )
-from senseprobe.api.scoring import fetch, plant, replay, score, vectors
+from senseprobe.api.scoring import estimate, fetch, plant, replay, score, vectors
 from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
+from senseprobe.api.served import probe
 from senseprobe.api.texts import bias_score, corpus
+from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
+    "ServingOptions",
     "Step",
     "bias_score",
     "build",
@@ -30,15 +33,18 @@ __all__ = [
     "build_shard",
     "corpus",
     "diff",
+    "estimate",
     "export",
     "export_every_eval_ever",
     "export_hub_results",
+    "export_inspect",
     "fetch",
     "import_release",
     "join",
     "load",
     "open_catalogue",
     "plant",
+    "probe",
     "progress_bar",
     "publish",
     "pull",

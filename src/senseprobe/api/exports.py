@@ -1,4 +1,4 @@
-"""Write releases as tasks of lm-evaluation-harness, and results for Every Eval Ever and the Hugging Face Hub."""
+"""Write releases as tasks of lm-evaluation-harness and Inspect, and results for Every Eval Ever and the Hub."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from senseprobe.api.releases import verified
-from senseprobe.errors import ResultError
+from senseprobe.api.releases import verified, why_unpublishable
+from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -28,6 +28,27 @@ def export(release: ReleaseSpec, out: str | Path) -> Exported:
     from senseprobe.evaluate import lm_eval_tasks
 
     return lm_eval_tasks.export(*verified(release), Path(out))
+
+
+@with_progress("exporting {release}")
+def export_inspect(
+    release: ReleaseSpec, out: str | Path, scorer: str = "choice-likely", *, send: bool = False
+) -> Exported:
+    """Write a release, or one config of it, as tasks of Inspect, which ask a chat model as a scorer ``choice-…`` does.
+
+    With `send` also one that is not for distribution, whose sentences Inspect would send to any server. Raises
+    DamagedRelease, and SenseprobeError where the scorer is another, no config has labelled pairs, or `out` exists.
+    """
+    from senseprobe.evaluate import inspect_tasks
+
+    opened, config = verified(release)
+    licence = opened.manifest.data["card"].get("license")
+    if not send and (reason := why_unpublishable(licence if isinstance(licence, str) else None)):
+        raise SenseprobeError(
+            f"{opened.manifest.name} is not for distribution ({reason}), and Inspect would send its sentences to any"
+            " server: nothing was written; --send writes them all the same"
+        )
+    return inspect_tasks.export(opened, config, Path(out), scorer)
 
 
 def export_every_eval_ever(

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from senseprobe import project
+from senseprobe.api import served
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load, verified
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served, parse
 from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
@@ -30,9 +32,10 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.models.vector_files import FileSummary
-    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.scoring_job import ScoringJob
+    from senseprobe.evaluate.served.estimate import Estimate
     from senseprobe.importers.draft import Factors, RowTable
 
     Vectors = Mapping[str, ArrayLike] | ArrayLike
@@ -41,7 +44,9 @@ Progress = Callable[[int], None]
 _KEYS = {"target": "sense_key", "stereo": "stereo_value_key", "anti": "anti_value_key"}
 """The columns of sense keys of pairs, by what has these senses."""
 LIBRARIES = ("torch", "transformers")
-"""What models of texts are run by; files of vectors need none."""
+"""What models of texts are run by; files of vectors, and models behind servers, need none."""
+_LOADED = {"revision": None, "device": "auto", "dtype": "float32", "allow_pickle": False}
+"""Options of models that are loaded, with their defaults."""
 
 
 def warn(message: str) -> None:
@@ -130,6 +135,8 @@ def score(
     estimands: Sequence[str] = (),
     stored: bool = True,
     control: bool = True,
+    serving: ServingOptions | None = None,
+    show_failing: bool = False,
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
@@ -140,6 +147,8 @@ def score(
     `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
     as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
+    Or it is behind a server, ``openai:http://HOST:PORT/v1#MODEL``, which is talked to as `serving` says: `say` hears
+    what leaves this machine before it does. With `show_failing`, figures of chat models that fail gates have values.
 
     Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
     contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (``word``, ``sent``,
@@ -168,48 +177,94 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
+    from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.estimands import EXACT_P
-    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.scorers import expand_levels
     from senseprobe.evaluate.scorers.association import WEAT
 
-    encoding = EncodingOptions(pooling, layer, None if start else "off", lower, unit)
-    loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
-    options = {"batch_tokens": batch_tokens, "labels": labels, "encoding": encoding}
-    _prepare_lexicon(source := _source(model, tokenizer, name, loading, options))
-    estimands = (*estimands, *([EXACT_P.id] if exact else []))
     levels = (level,) if isinstance(level, str) else tuple(level)
+    loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
+    way = {"pooling": pooling, "layer": layer, "start": start, "lower": lower, "unit": unit}
+    stated = {**loading, **way, "batch_tokens": batch_tokens, "labels": labels, "level": levels, "exact": exact}
+    source = _source(model, {**stated, "tokenizer": tokenizer, "name": name}, serving, say, stored=stored)
+    estimands = (*estimands, *([EXACT_P.id] if exact else []))
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, factors, say, level_named=are_vectors or bool(levels))
-    job = _job(resolved, seed, limit, estimands, config, LIBRARIES if source.reads_texts else ())
+    job = _job(resolved, seed, limit, estimands, config, _libraries(source))
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
         keyed, own = _key_vectors(source.model, job)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
-    from senseprobe.evaluate import pipeline
+    if source.is_served:
+        names = served.prepare(job, source, names, say, control=control)
+    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
+    job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
+    return pipeline.score(job, source, names, run, _control_job(source, seed) if control else None)
+
+
+def estimate(
+    model: str,
+    release: ReleaseSpec | RowTable,
+    scorers: str | Sequence[str] = (),
+    *,
+    config: str | None = None,
+    factors: Factors = (),
+    seed: int = 0,
+    limit: int | None = None,
+    stored: bool = True,
+    control: bool = True,
+    serving: ServingOptions | None = None,
+    say: Callable[[str], None] = warn,
+) -> Estimate:
+    """Return what `score` with the same arguments would ask of a served model: requests, tokens and money.
+
+    The server is probed, and no row is scored. Up to 50 prompts go to its tokenizer, if it has one, unless the rows are
+    not for distribution. Raises as `score` does, and ModelError where the model is not served.
+    """
+    if not is_served(model):
+        raise ModelError(f"{model} is not behind a server: there is nothing to estimate")
+    source = _source(model, {}, serving, say, stored=stored)
+    job = _job(_resolve_release(release, factors, say, level_named=False), seed, limit, (), config, ())
+    names = [scorers] if isinstance(scorers, str) else [*scorers]
+    chosen = served.chosen_scorers(job, source, names)
+    return served.estimated(job, source, chosen, _control_job(source, seed) if control else None)
+
+
+def _control_job(source: ModelSource, seed: int) -> Callable[[], ScoringJob]:
+    """Return what makes the job of the control of inference."""
     from senseprobe.evaluate.control import RELEASE, ROWS
 
-    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
-    probed = partial(_job, RELEASE, seed, ROWS) if control else None
-    job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
-    return pipeline.score(job, source, names, run, probed)
+    return partial(_job, RELEASE, seed, ROWS, libraries=_libraries(source))
 
 
 def _source(
     model: str | Path | PreTrainedModel | Vectors,
-    tokenizer: PreTrainedTokenizerBase | None,
-    name: str | None,
-    loading: Mapping[str, Any],
-    options: Mapping[str, Any],
+    stated: Mapping[str, Any],
+    serving: ServingOptions | None,
+    say: Callable[[str], None],
+    *,
+    stored: bool,
 ) -> ModelSource:
-    """Return the source of a model: of `loading` only where it is loaded, and not in memory."""
+    """Return the source of a model: with options of loading only where it is loaded, and not in memory or served."""
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.encodings import EncodingOptions
 
+    tokenizer, name = stated.get("tokenizer"), stated.get("name")
+    is_named = isinstance(model, str | Path)
+    serving = served.fitting_serving(str(model) if is_named else "a model in memory", stated, serving, stored=stored)
+    if is_named and is_served(str(model)):
+        return ModelSource(parse(str(model)).text, serving=serving, say=say)
+    way = {option: stated[option] for option in ("pooling", "layer", "lower", "unit")}
+    encoding = EncodingOptions(start=None if stated["start"] else "off", **way)
+    options: dict[str, Any] = {"batch_tokens": stated["batch_tokens"], "labels": stated["labels"], "encoding": encoding}
+    loading = {option: stated[option] for option in _LOADED}
     if isinstance(model, str | Path):
         if tokenizer is not None or name is not None:
             raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
-        return ModelSource(str(model), **loading, **options)
-    if loading != {"revision": None, "device": "auto", "dtype": "float32", "allow_pickle": False}:
+        source = ModelSource(str(model), **loading, **options)
+        _prepare_lexicon(source)
+        return source
+    if loading != _LOADED:
         raise SenseprobeError(
             "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
         )
@@ -223,6 +278,11 @@ def _source(
     title = name or str(pretrained.config.name_or_path or "") or type(model).__name__
     dtype = str(pretrained.dtype).removeprefix("torch.")
     return ModelSource(title, dtype=dtype, model=model, tokenizer=tokenizer, **options)
+
+
+def _libraries(source: ModelSource) -> tuple[str, ...]:
+    """Return the libraries that run the model of a source here."""
+    return LIBRARIES if source.reads_texts and not source.is_served else ()
 
 
 def _resolve_release(
@@ -288,11 +348,13 @@ def replay(
     device: str = "auto",
     batch_tokens: int | None = None,
     allow_pickle: bool = False,
+    serving: ServingOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
     """Compute a result again, without stored answers, and return in what it differs from the first time.
 
-    `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
+    `release` and `model` say where these are now, if they were moved: they have to be what they were. A served model is
+    talked to as `serving` says, and has to give the same answers to fixed prompts before a row is asked. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
     from senseprobe.evaluate import replay as replays
@@ -300,12 +362,22 @@ def replay(
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))
-    source = replays.source_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    source = replays.source_of(
+        first,
+        model,
+        device=device,
+        batch_tokens=batch_tokens,
+        allow_pickle=allow_pickle,
+        serving=serving or DEFAULT,
+    )
     _prepare_lexicon(source)
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
-    libraries = LIBRARIES if source.reads_texts else ()
-    job = _job(where, first.seed, first.limit, estimands, first.release["config"], libraries)
+    job = _job(where, first.seed, first.limit, estimands, first.release["config"], _libraries(source))
+    if source.is_served:
+        served.require_client()
+        served.checked_serving(source.name, source.serving)
+        served.check_consent(job, source)
     return replays.replay(job, source, first, Path(result), progress)
 
 
@@ -360,7 +432,7 @@ def _job(
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
     _require_libraries(libraries, "models")
-    from senseprobe.evaluate.pipeline import ScoringJob
+    from senseprobe.evaluate.scoring_job import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
     today = datetime.now(UTC).date().isoformat()

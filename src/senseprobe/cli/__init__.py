@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli import annotate, author, hub, release, report, score, senses, texts
+from senseprobe.cli import annotate, author, export, hub, release, report, score, senses, served, texts
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -45,6 +45,7 @@ for _panel, _module, _names in (
     ("Author", author, "init new lint lists count preview wordnet"),
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
+    ("Score", served, "probe"),
     ("Score", report, "report compare gate metrics"),
     ("Score", texts, "bias_score corpus"),
     ("Share", hub, "publish pull"),
@@ -56,8 +57,7 @@ app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)
 app.command(rich_help_panel="Score")(senses.wat)
 app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
-app.add_typer(score.export, name="export", rich_help_panel="Share")
-app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
+app.add_typer(export.export, name="export", rich_help_panel="Share")
 app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
 
 

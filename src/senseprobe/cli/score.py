@@ -1,4 +1,4 @@
-"""Commands that score models: fetch, score, replay, plant, and export for other programs."""
+"""Commands that score models: fetch, vectors, score, replay and plant."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,16 +17,26 @@ from senseprobe.cli.console import (
     print_note,
     print_summary,
 )
+from senseprobe.cli.served import (
+    AcceptNoise,
+    ApiKeyEnv,
+    Budget,
+    Concurrency,
+    DryRun,
+    Price,
+    Send,
+    ShowFailing,
+    print_estimate,
+    serving_options,
+)
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
     from senseprobe.api import Step
-    from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models.vector_files import FileSummary, SetCoverage
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.result_exports import ExportedResults
 
 
 def _parse_batch_size(text: str) -> int | None:
@@ -120,7 +130,8 @@ def score(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A folder, vectors:FILE, senses:FILE, what was fetched, or a name on the Hugging Face Hub.",
+            help="A folder, vectors:FILE, senses:FILE, what was fetched, a name on the Hugging Face Hub, or "
+            "openai:URL#MODEL behind a server.",
         ),
     ],
     release: Annotated[
@@ -137,7 +148,7 @@ def score(
             "--scorer",
             "-m",
             metavar="NAME",
-            help="A scorer, such as aul, ll or weat; may be repeated. Default: the first of the model's family.",
+            help="A scorer, such as aul, ll, weat or choice-likely; may be repeated. Default: the first that fits.",
         ),
     ] = None,
     level: Annotated[
@@ -215,12 +226,25 @@ def score(
             help="Classes of an inference model, in its order, where the model does not name them.",
         ),
     ] = None,
+    api_key_env: ApiKeyEnv = None,
+    concurrency: Concurrency = None,
+    accept_noise: AcceptNoise = False,
+    send: Send = False,
+    price: Price = None,
+    budget: Budget = None,
+    dry_run: DryRun = False,
+    show_failing: ShowFailing = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a language model, an inference model or vectors on a frozen release, which is verified first."""
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
+    limits = {"concurrency": concurrency, "accept_noise": accept_noise, "send": send}
+    serving = serving_options(api_key_env=api_key_env, price=price, budget=budget, **limits)
+    if dry_run:
+        print_estimate(model, release, scorer, (seed, limit), serving, stored=store, control=control, as_json=as_json)
+        return
     with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store):
         results = api.score(
             model,
@@ -245,10 +269,14 @@ def score(
             estimands=estimand or (),
             stored=store,
             control=control,
+            serving=serving,
+            show_failing=show_failing,
             say=complain,
             progress=step,
         )
     _print_results(results, out, as_json)
+    if any(task.changed for result in results for task in result.tasks.values()):
+        raise typer.Exit(1)  # a served model that changed on the way: its figures are withheld
 
 
 @contextmanager
@@ -340,76 +368,3 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
         print_json([result.as_dict() for result in results])
     else:
         print_summary(summarize_results(results, out))
-
-
-export = typer.Typer(help="Write a release, or results, for other programs and collections.", no_args_is_help=True)
-Results = Annotated[list[Path], typer.Argument(metavar="RESULT.json", help="Results that `score` wrote.")]
-NewFolder = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write, which must not exist.")]
-Model = Annotated[
-    str, typer.Option(metavar="ORG/NAME", help="The model on the Hub, where the result has no such name.")
-]
-_DATASET_HELP = "The dataset on the Hub: USER/NAME, or USER/NAME@REVISION."
-
-
-@export.command("lm-eval")
-def export_tasks(release: Release, out: NewFolder, as_json: AsJson = False) -> None:
-    """Write a release as tasks of EleutherAI's lm-evaluation-harness that give the same figures."""
-    from senseprobe import api
-
-    exported = api.export(release, out)
-    if as_json:
-        print_json(exported.as_dict())
-    else:
-        _print_tasks(exported)
-
-
-@export.command("eee")
-def export_every_eval_ever(
-    results: Results,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR|FILE.json", help="A new folder, or a file for one.")],
-    dataset: Annotated[str, typer.Option(metavar="USER/NAME", help=_DATASET_HELP)] = "",
-    model: Model = "",
-    organization: Annotated[str, typer.Option(metavar="NAME", help="Who evaluated.")] = "unknown",
-    relationship: Annotated[
-        str, typer.Option(metavar="R", help="To the model's maker: first_party, third_party, collaborative or other.")
-    ] = "other",
-    retrieved: Annotated[
-        str, typer.Option(metavar="TIME", help="Of the export: seconds since 1970, or a date. Default: now.")
-    ] = "",
-) -> None:
-    """Write results as records of Every Eval Ever: distances from the neutral value, where one is known."""
-    from senseprobe import api
-
-    options = {"organization": organization, "relationship": relationship, "retrieved": retrieved}
-    _print_exported(api.export_every_eval_ever(results, out, dataset=dataset, model=model, **options), out)
-
-
-@export.command("hub-eval")
-def export_hub_results(
-    results: Results,
-    out: NewFolder,
-    dataset: Annotated[str, typer.Option(metavar="USER/NAME", help=_DATASET_HELP)],
-    model: Model = "",
-) -> None:
-    """Write results for repositories on the Hub: .eval_results of models, eval.yaml of the dataset."""
-    from senseprobe import api
-
-    _print_exported(api.export_hub_results(results, out, dataset=dataset, model=model), out)
-
-
-def _print_exported(exported: "ExportedResults", out: Path) -> None:
-    for line in exported.left_out:
-        print_note(f"not exported: {line}")
-    for name in exported.files:
-        print_line(str(out if out.suffix == ".json" else out / name))
-
-
-def _print_tasks(exported: "Exported") -> None:
-    for name, reason in exported.skipped.items():
-        complain(f"{name} is left out: {reason}")
-    for task in exported.tasks:
-        left_out = ", ".join(f"{count} {reason}" for reason, count in task.left_out.items())
-        print_line(f"{task.name}: {task.rows} pairs{f'; left out: {left_out}' if left_out else ''}")
-    print_line(f"written to {exported.folder}; to be run there, by")
-    model = "--model hf --model_args pretrained=MODEL,dtype=float32"
-    print_line(f"lm_eval run --include_path . --tasks {exported.name} {model}")

@@ -1,0 +1,332 @@
+"""What a chat model did with the task that it was set: gates, what stands beside its figures, prompts, and identity.
+
+Names of models and texts of servers are of others: they go into a document as they are, whose renderers escape them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
+from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, has_gates, withheld_configs
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.notation import (
+    format_interval,
+    format_measure,
+    format_points,
+    format_reading,
+    format_remarks,
+    format_threshold,
+)
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.scorers import SCORERS, chat
+from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
+from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
+from senseprobe.evaluate.units import Unit
+from senseprobe.messages import counted, listed, printable
+
+MOST_OPEN = 24
+"""Rows of a table up to which it is not collapsed."""
+
+MOST_GROUPS = 400
+"""Rows of the table of refusals."""
+
+ABOUT = (
+    "A chat model is asked about two sentences, and its answers have to be about them before they make a figure: not "
+    "about places, labels, noise, or a server that changes. Each gate says what it read. Where one fails, the figures "
+    "of the config are withheld, whichever way they would go; with --show-failing they are shown, and say nothing."
+)
+BESIDE = (
+    "Position: what the first place is given more than the second; label prior: what one label is given more than its "
+    "counterpart; both in nats, 0 where neither counts. Deviation: the standard deviation of content over pairs; noise "
+    "floor: by how much a content differs between repeats. A cell is empty where a scorer has no such number, or a "
+    "server does not tell it."
+)
+LACKING = (
+    "Answers that decline, that begin with no label, and that quote the other sentence than the one they name. None is "
+    "dropped in silence: the range is where preference-half would be, in points, if all that is lacking were against "
+    "the stereotype, or with it."
+)
+SENT = (
+    "All that is asked about one pair, the first of the release, as it is put into the model's own template. The "
+    "construct is in the name of the scorer, and each is a measurement of its own."
+)
+NOT_THE_SAME = (
+    "A served model is another model than the same weights in process: server, build, number format and template "
+    "answer, too."
+)
+KEPT = (
+    "The answers of a server are kept on the machine that asked, in senseprobe/answers below $XDG_CACHE_HOME, or else "
+    "below ~/.cache, so that nothing is asked twice. They hold prompts and answers, and no key. To delete them, delete "
+    "that folder."
+)
+
+FACTS: Mapping[str, str] = {
+    "origin": "address",
+    "asked": "model asked for",
+    "answered": "model that answered",
+    "server": "server and build",
+    "dtype": "number format",
+    "template": "chat template, sha256",
+    "prompts": "version of the prompts",
+}
+"""What identifies a chat model or a served one, by the key in its result."""
+
+
+# --- in a terminal ----------------------------------------------------------------------------------------------------
+
+
+class TaskLines(NamedTuple):
+    """A table for a terminal: headings, and rows of texts."""
+
+    headings: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def describe_tasks(result: Result) -> Iterator[str]:
+    """Yield in which configs a chat model does the task, and in which not and why; nothing of other results.
+
+    Of a served model that is asked nothing, it is whether it stayed the same.
+    """
+    failed, withheld = failed_tasks(result), set(withheld_configs(result))
+    reasons: dict[tuple[str, bool], list[str]] = {}
+    for config, reason in failed.items():
+        reasons.setdefault((printable(reason), config in withheld), []).append(printable(config))
+    for (reason, is_withheld), configs in reasons.items():
+        verdict, _, gates = reason.partition(": ")
+        rest = "figures are withheld (--show-failing prints them)" if is_withheld else "its figures say nothing of bias"
+        yield f"{verdict} in {listed(configs)}: {gates}; {rest}"
+    if passed := [printable(config) for config in result.tasks if config not in failed]:
+        yield f"all gates passed in {listed(passed)}"
+
+
+def gate_table(result: Result) -> TaskLines:
+    """Return what each gate read, a row for each config; what fails has its threshold beside it."""
+    ids = _gate_ids([result])
+    rows = []
+    for config, record in result.tasks.items():
+        readings = {reading.gate: reading for reading in record.gates}
+        rows.append((config, *("" if gate not in readings else _gate_text(readings[gate]) for gate in ids)))
+    return TaskLines(("config", *ids), rows)
+
+
+def _gate_text(reading: GateReading) -> str:
+    """Return what a gate read, and where it fails what it asks for: ``0.31 (asked: at least 0.60)``."""
+    text = format_reading(reading)
+    return text if reading.passed else f"{text} (asked: {format_threshold(reading)})"
+
+
+def beside_table(result: Result) -> TaskLines:
+    """Return what stands beside the figures of each config, but what gates show and columns that are empty in all."""
+    shown = {gate: index for index, (gate, _) in enumerate(_BESIDE)}
+    hidden = {shown[gate] for gate in _gate_ids([result]) if gate in shown}
+    headings, rows = [name for _, name in _BESIDE], [(config, _beside(own)) for config, own in result.tasks.items()]
+    kept = [i for i in range(len(headings)) if i not in hidden and any(cells[i] for _, cells in rows)]
+    return TaskLines(
+        ("config", *(headings[i] for i in kept)), [(config, *(cells[i] for i in kept)) for config, cells in rows]
+    )
+
+
+_BESIDE = (
+    *(("", "position"), ("", "label prior"), ("consistent", "consistent"), ("reliability", "reliability")),
+    *(
+        ("mass", "mass, median"),
+        ("", "mass, least"),
+        ("censored", "censored"),
+        ("size", "deviation"),
+        ("", "noise floor"),
+    ),
+    *(("", "refused"), ("", "unparsed"), ("", "contradictions"), ("", "range")),
+)
+"""What stands beside figures, each with the gate that reads it, if one does."""
+
+
+def _beside(record: TaskRecord) -> tuple[str, ...]:
+    numbers = (
+        *(record.position, record.prior, record.consistent, record.reliability),
+        *(record.mass, record.mass_least, record.censored, record.spread, record.floor),
+    )
+    counts = (record.refused, record.unparsed, record.contradictions)
+    totals = (f"{sum(by_group.values()):,}" if any(by_group.values()) else "" for by_group in counts)
+    return (*map(format_measure, numbers), *totals, _format_range(record))
+
+
+def _format_range(record: TaskRecord) -> str:
+    if record.low is None or record.high is None or record.low == record.high:
+        return ""
+    return f"{format_points(record.low)} to {format_points(record.high)}"
+
+
+def _gate_ids(results: Sequence[Result]) -> list[str]:
+    """Return the gates that any record has, in the order of their table; unknown ones last."""
+    used = dict.fromkeys(r.gate for result in results for record in result.tasks.values() for r in record.gates)
+    return [*(gate for gate in GATES if gate in used), *(gate for gate in used if gate not in GATES)]
+
+
+# --- on a page --------------------------------------------------------------------------------------------------------
+
+
+def build_task_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of gates, and of what stands beside figures; empty where no result is of a chat model."""
+    asked = [source for source in inputs if has_gates(source.result)]
+    if not asked:
+        return Section("Does the model do the task?")
+    several = len(inputs) > 1
+    told = [
+        f"{source.label}: {line}." if several else f"{line[:1].upper()}{line[1:]}."
+        for source in asked
+        for line in describe_tasks(source.result)
+    ]
+    tables = [
+        *(_build_gate_table(source, several=several) for source in asked),
+        *_explained_once([_build_beside_table(source, several=several) for source in asked]),
+        *_explained_once([_build_refusal_table(source, several=several) for source in asked]),
+        _build_threshold_table(asked),
+    ]
+    return Section("Does the model do the task?", (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
+
+
+def _explained_once(tables: Sequence[Table]) -> list[Table]:
+    """Return the tables that have rows, of notes that are the same only the last."""
+    kept = [table for table in tables if table.rows]
+    return [
+        replace(table, note="" if table.note in [later.note for later in kept[number:]] else table.note)
+        for number, table in enumerate(kept, start=1)
+    ]
+
+
+def _caption(text: str, source: ReportInput, several: bool) -> str:
+    return f"{source.label}: {text}" if several else f"{text[:1].upper()}{text[1:]}"
+
+
+def _build_gate_table(source: ReportInput, *, several: bool) -> Table:
+    rows = tuple(
+        (
+            *name_cells(config),
+            Cell(reading.gate, GATES[reading.gate].title if reading.gate in GATES else ""),
+            Cell.number(format_reading(reading), reading.said),
+            Cell.number(format_threshold(reading)),
+            Cell("", tag="passed" if reading.passed else "failed", tone="calm" if reading.passed else "strong"),
+        )
+        for config, record in source.result.tasks.items()
+        for reading in record.gates
+    )
+    failed = sum(not reading.passed for record in source.result.tasks.values() for reading in record.gates)
+    caption = _caption(f"what each gate read: {failed:,} of {len(rows):,} failed", source, several)
+    return Table(caption, ("config", "gate", "read", "asked for", "passed"), rows, closed=len(rows) > MOST_OPEN)
+
+
+def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
+    """Return the main figure of pairs beside the mean content, and what else there is to read them with."""
+    figures = {(f.config, f.estimand): f for f in source.result.figures if f.group is None}
+    beside = {config: _beside(record) for config, record in source.result.tasks.items()}
+    kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
+    used = dict.fromkeys(name for _, name in figures)
+    leads = [name for name in used if lookup(name).presentation.by_word or lookup(name).of_contents]
+    rows = tuple(
+        (
+            *name_cells(config),
+            *(
+                Cell.number(format_interval(figure), format_remarks(figure))
+                if (figure := figures.get((config, name)))
+                else Cell("")
+                for name in leads
+            ),
+            *(Cell.number(cells[i]) for i in kept),
+        )
+        for config, cells in beside.items()
+    )
+    headings = ("config", *leads, *(_BESIDE[i][1] for i in kept))
+    return Table(_caption("beside the figures", source, several), headings, rows, note=BESIDE)
+
+
+def _build_refusal_table(source: ReportInput, *, several: bool) -> Table:
+    """Return what could not be used of answers, by group; of configs in which all could be used, nothing."""
+    rows: list[tuple[Cell, ...]] = []
+    for config, record in source.result.tasks.items():
+        counts = (record.refused, record.unparsed, record.contradictions)
+        groups = dict.fromkeys(group for by_group in counts for group, count in by_group.items() if count)
+        if groups:
+            totals = (Cell.number(f"{sum(by_group.values()):,}") for by_group in counts)
+            rows.append((*name_cells(config, "all"), *totals, Cell.number(_format_range(record))))
+        for group in groups:
+            cells = (Cell.number(f"{by_group.get(group, 0):,}") for by_group in counts)
+            rows.append((*name_cells(config, group), *cells, Cell.number("")))
+    omitted = len(rows) - MOST_GROUPS
+    note = " ".join([LACKING, *([f"{counted(omitted, 'more row')} in the JSON."] if omitted > 0 else [])])
+    caption = _caption("refused, unread and contradicted, by group", source, several)
+    headings = ("config", "group", "refused", "unparsed", "contradictions", "range")
+    return Table(caption, headings, tuple(rows[:MOST_GROUPS]), note, closed=len(rows) > MOST_OPEN)
+
+
+def _build_threshold_table(inputs: Sequence[ReportInput]) -> Table:
+    rows = tuple(
+        (*name_cells(gate.id), Cell(gate.title), Cell.quiet(gate.reason))
+        for gate in map(GATES.get, _gate_ids([source.result for source in inputs]))
+        if gate is not None
+    )
+    return Table("Why these gates and thresholds", ("gate", "reads", "reason"), rows, closed=True)
+
+
+def build_prompt_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of all prompts of one pair, for each scorer that asks a chat model."""
+    asked: dict[str, ReportInput] = {}
+    for source in inputs:
+        if asks_chat_model(source.result) and (source.release or source.result.scorer not in asked):
+            asked.setdefault(source.result.scorer, source)
+    tables = (_build_prompt_table(scorer, source) for scorer, source in asked.items())
+    section = table_section("What the model was asked", [f"{SENT} Prompts of version {PROMPTS}."], tables)
+    return replace(section, closed=True)
+
+
+def build_identity_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of what is known of chat models and served ones, and of where answers are kept."""
+    models = {
+        number: source.result.model
+        for number, source in enumerate(inputs)
+        if asks_chat_model(source.result) or source.result.model.get("origin")
+    }
+    served = [model for model in models.values() if model.get("origin")]
+    rows = tuple(
+        (*name_cells(name), *(Cell(_fact(model, key)) for model in models.values()))
+        for key, name in FACTS.items()
+        if any(_fact(model, key) for model in models.values())
+    )
+    table = Table("Which model answered", ("fact", *models), rows)
+    section = table_section(table.caption, (NOT_THE_SAME, KEPT) if served else (), [table])
+    return replace(section, closed=True)
+
+
+def _fact(model: Mapping[str, str], key: str) -> str:
+    """Return what a result says of its model; of a served one the template stands where the tokenizer does."""
+    if key == "template" and model.get("origin"):
+        return str(model.get("tokenizer", ""))
+    return str(model.get(key, ""))
+
+
+def _build_prompt_table(scorer: str, source: ReportInput) -> Table:
+    """Return all prompts of a pair, with the labels that are read, or the reply that is forced."""
+    questions = chat.questions_of(scorer, _example(scorer, source))
+    rows = tuple(
+        (
+            Cell(question.prompt, kind="prompt"),
+            Cell(", ".join(question.labels) if isinstance(question, LabelQuestion) else question.reply),
+        )
+        for question in questions
+    )
+    reads = "labels that are read" if isinstance(questions[0], LabelQuestion) else "reply that is forced"
+    return Table(f"{scorer}: {counted(len(rows), 'prompt')} of one pair", ("prompt", reads), rows)
+
+
+def _example(scorer: str, source: ReportInput) -> Unit:
+    """Return the first pair of a release, or two placeholders where its rows are not at hand."""
+    ((first, second),) = SCORERS[scorer].texts.items()
+    if (release := source.release) is not None:
+        for config in source.result.tasks:
+            if config in release.configs and all(path.exists() for path in release.files(config)):
+                row = release.table(config, spans=False, rows=np.array([0], dtype=np.int64)).iloc[0]
+                return Unit(text=str(row[first]), beside=str(row[second]))
+    return Unit(text=f"({first})", beside=f"({second})")

@@ -1,0 +1,1 @@
+"""Models behind an OpenAI-compatible address: what is asked over the wire, what is believed, and what is kept."""

@@ -1,0 +1,162 @@
+"""The address of a served model, ``openai:http://HOST:PORT/v1#MODEL``, and how it may be talked to."""
+
+import ipaddress
+import json
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, quote_plus, urlsplit
+
+from senseprobe.errors import ModelError
+from senseprobe.messages import printable, shortened
+
+PREFIX = "openai:"
+KEY_VARIABLE = "SENSEPROBE_API_KEY"
+HIDDEN = "***"
+"""What stands in the place of a key."""
+
+_NAME = re.compile(r"[a-z0-9_.-]+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingOptions:
+    """How a server is talked to.
+
+    - `key_variable`: the environment variable that holds the API key; a key is never an option's value.
+    - `concurrency`: requests at a time; None: 1 on loopback, 4 elsewhere, and never more than the server's slots.
+    - `accept_noise`: whether more than one request at a time is accepted where that changes answers.
+    - `send`: whether rows that are marked not for distribution may leave this machine.
+    - `price`: of a million tokens read, and written; `budget`: what may be spent, in the same money.
+    - `stored`: whether answers are kept, and those of earlier runs used.
+    """
+
+    key_variable: str = KEY_VARIABLE
+    concurrency: int | None = None
+    accept_noise: bool = False
+    send: bool = False
+    price: tuple[float, float] | None = None
+    budget: float | None = None
+    stored: bool = True
+
+
+DEFAULT = ServingOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a model is served: `base` is the URL up to ``/v1``, without a slash at its end, and `model` its name."""
+
+    base: str
+    model: str
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: ``http://127.0.0.1:8080``."""
+        parts = urlsplit(self.base)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine, by its name alone: no name is looked up."""
+        host = urlsplit(self.base).hostname or ""
+        if host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def text(self) -> str:
+        """The address as it is named on the command line."""
+        return f"{PREFIX}{self.base}#{self.model}" if self.model else f"{PREFIX}{self.base}"
+
+
+def is_served(spec: str) -> bool:
+    """Return whether a model is named as one behind a server."""
+    return spec.startswith(PREFIX)
+
+
+def parse(spec: str) -> Address:
+    """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password."""
+    url, _, model = spec.removeprefix(PREFIX).partition("#")
+    if "@" in url or "?" in url:
+        # The text is not repeated: it may hold a secret.
+        raise ModelError(
+            "the address of a server has no password and no ?…: a key stands in the environment variable"
+            f" {KEY_VARIABLE} (or the one that --api-key-env names)"
+        )
+    if not re.fullmatch(r"[!-~]*", url) or not model.isprintable():
+        raise ModelError("the address of a server has letters that no address has")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port, parts = "", None, urlsplit("")
+    if parts.scheme not in ("http", "https") or not (_NAME.fullmatch(host) or _is_ip(host)):
+        raise ModelError(
+            f"{_hide_keys(shortened(printable(spec)))} is no address of a served model: name it"
+            f" {PREFIX}http://HOST:PORT/v1#MODEL"
+        )
+    # One spelling for one server: the store goes by it, and so does what keeps a key off plain http.
+    place = f"[{host}]" if ":" in host else host
+    return Address(f"{parts.scheme}://{place}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}", model)
+
+
+def _is_ip(host: str) -> bool:
+    """Return whether a host is a number, of version 4 or 6."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return "%" not in host
+
+
+class _Key(str):
+    """A key that does not show in a traceback that has the values of variables."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+
+def key_of(address: Address, options: ServingOptions) -> str | None:
+    """Return the API key, None without one.
+
+    ModelError where the variable that was named is none or is not set, where it holds no key, and where the key would
+    go over plain http to another machine. The name of the variable is not repeated unless it is ours: who gives the
+    key itself in its place would read it in a log.
+    """
+    variable = options.key_variable
+    key = _Key(os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable, re.ASCII) else "")
+    if not key:
+        if variable != KEY_VARIABLE:
+            raise ModelError("--api-key-env names no environment variable that is set: it takes a name, never the key")
+        return None
+    if not re.fullmatch(r"[!-~]+", key):
+        raise ModelError("the API key in the environment holds blanks or letters that no key has: set it again")
+    if address.base.startswith("http:") and not address.is_loopback:
+        raise ModelError(
+            f"the API key would go to {address.origin} over plain http, where others can read it: name an https"
+            " address, or unset the variable where the server needs no key"
+        )
+    return key
+
+
+def hide_key(text: str, key: str | None) -> str:
+    """Return a text without the key, percent-encoded or not, and without anything else that looks like a key.
+
+    What local servers are given in its place, as ``x``, is too short to be a secret, and its letters stay.
+    """
+    if key and len(key) > 3:
+        forms = {key, quote(key), quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]}
+        for form in sorted(forms, key=len, reverse=True):
+            text = re.sub(re.escape(form), HIDDEN, text, flags=re.IGNORECASE)
+    return _hide_keys(text)
+
+
+def _hide_keys(text: str) -> str:
+    """Return a text without what has the shape of a key, whoever's it is."""
+    text = re.sub(r"(?i)\b(bearer)(\s+|%20|\+)(?!token\b|auth)[^\s\"',;]+", rf"\1 {HIDDEN}", text)
+    return re.sub(r"\b(?:sk|hf|gsk|xai)[-_][A-Za-z0-9_-]{8,}", HIDDEN, text)

@@ -1,0 +1,150 @@
+"""What a server was seen to do: thirteen checks, its noise, a fingerprint of its model, and the scorers that follow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
+from senseprobe.evaluate.served.fingerprint import Fingerprint
+from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route
+from senseprobe.evaluate.served.server_facts import ServerFacts
+from senseprobe.evaluate.served.wire import Decision, Dialect, model_name
+
+SAME = 0.01
+"""Nats by which an answer may change and still be called the same."""
+
+CHECKS: Mapping[str, str] = {
+    "model": "the model that answers is the one that was asked for",
+    "nonsense": "a field that does not exist is refused",
+    "logprobs": f"the {TOP} likeliest first tokens come with their log-probabilities",
+    "raw": "log-probabilities are the model's own, before temperature",
+    "repeats": "the same request has the same answer",
+    "usage": "tokens are counted",
+    "thinking": "answers begin without thinking",
+    "answers": "no answer is empty",
+    "echo": "echo gives the log-probabilities of a text",
+    "prompt-logprobs": "prompt_logprobs gives the log-probabilities of a text",
+    "forced": "a grammar of tokens, or logit_bias, forces a text",
+    "decisions": "a decision between options comes with probabilities",
+    "limits": "a request without the key, or too long, is refused",
+}
+"""Title of each check by id, in the order in which they are listed."""
+
+_NUMBERS = "Start the server so that its answers have the model's own log-probabilities, or score text-likely"
+_TEXTS = "Exact likelihoods are to be had of llama.cpp and vLLM; of this server take a scorer of answers"
+
+ADVICE: Mapping[str, str] = {
+    "logprobs": _NUMBERS,
+    "raw": _NUMBERS,
+    "decisions": _NUMBERS,
+    "repeats": "Start the server so that a prompt has the same answer each time at temperature 0",
+    "thinking": "Switch thinking off where the server is started, or score text-likely",
+    "answers": "Look into the server's log, and see whether it has a chat template and needs an API key",
+    "echo": _TEXTS,
+    "prompt-logprobs": _TEXTS,
+    "forced": _TEXTS,
+    "limits": "Start the server so that it refuses a prompt that is too long: what it cuts cannot be scored",
+}
+"""What to do where a check fails that a scorer needs, by its id."""
+
+CHOICES = (*(f"choice-{construct}" for construct in CONSTRUCTS), "nli-chat")
+LIKELIHOODS: Mapping[str, bool] = {
+    f"{name}{end}": not end for end in ("", "-no-start") for name in ("ll", "ll-mean", "ll-byte")
+}
+"""Whether they have a start token, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its id in `CHECKS`, how it ended (`likelihood.PASSED`, `FAILED`, `NOT_ASKED`), and what was read."""
+
+    id: str
+    state: str
+    read: str
+
+    @property
+    def title(self) -> str:
+        """What is checked."""
+        return CHECKS[self.id]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """By how much a log-odds of two labels differs that should not, in nats; at most, and None where not asked.
+
+    `repeats`: at once again; `after`: after another prompt; `neighbours`: beside others at the same time; `cache`: with
+    the prompt cache; `rms`: the root mean square of the worst of these.
+    """
+
+    repeats: float | None = None
+    after: float | None = None
+    neighbours: float | None = None
+    cache: float | None = None
+    rms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """What `probe` read of a server.
+
+    - `model`: the model asked for; `answered`, `systems`: the names and ``system_fingerprint`` it answered with.
+    - `tops`: whether the log-probabilities of first tokens can be used; `decision`: the way to ask for decisions, None
+      without one; `route`: that of exact log-likelihoods, None without one.
+    - `concurrent`: whether requests at the same time were seen to change nothing beyond `SAME`.
+    - `tokens`: mean tokens read and written by a request with a label question; None where the server does not tell.
+    - `requests`: how many were asked.
+    """
+
+    origin: str
+    model: str
+    facts: ServerFacts
+    dialect: Dialect
+    checks: tuple[Check, ...]
+    noise: Noise
+    fingerprint: Fingerprint
+    answered: tuple[str, ...]
+    systems: tuple[str, ...]
+    tops: bool
+    decision: Decision | None
+    route: Route | None
+    concurrent: bool
+    tokens: tuple[float, float] | None
+    requests: int
+
+    @property
+    def name(self) -> str:
+        """The model asked for, the path of a file cut to its name."""
+        return model_name(self.model)
+
+    @property
+    def chats(self) -> bool:
+        """Whether it answered chat requests at all."""
+        return bool(self.answered)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether first tokens come with log-probabilities, be they those of an answer or of thinking."""
+        return self.check("logprobs").state == PASSED == self.check("raw").state
+
+    def check(self, id_: str) -> Check:
+        """Return the check of an id."""
+        return next(check for check in self.checks if check.id == id_)
+
+    def failed(self, *ids: str) -> str:
+        """Return which of some checks failed, what was read, and what to do, in sentences; empty where none did."""
+        failed = [check for check in self.checks if check.id in ids and check.state == FAILED]
+        found = "; ".join(f'the check "{check.title}" failed: {check.read}' for check in failed)
+        return ". ".join(filter(None, (found, *dict.fromkeys(ADVICE.get(check.id, "") for check in failed))))
+
+    def lacking(self, scorer: str) -> str:
+        """Return what the server does not do that a scorer needs; empty where it can be used."""
+        if scorer in LIKELIHOODS or scorer == "answer-likely":
+            if self.route is None:
+                return self.failed("echo", "prompt-logprobs", "forced") or "the server has no likelihoods"
+            return self.route.lacks(start=LIKELIHOODS[scorer]) if scorer in LIKELIHOODS else self.route.replies
+        labels = scorer in CHOICES and not self.tops and not self.decision
+        needed = ("logprobs", "raw", "thinking", "decisions") if labels else ()
+        return self.failed("answers", "limits", "repeats", *needed)
+
+    def scorers(self) -> dict[str, str]:
+        """Return of each scorer what the server lacks for it; empty where it can be used."""
+        return {scorer: self.lacking(scorer) for scorer in (*LIKELIHOODS, "answer-likely", *CHOICES, "text-likely")}

@@ -1,0 +1,397 @@
+"""The client of a served model: requests, again where that helps, and answers that are kept."""
+
+import json
+import math
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.served.address import Address, ServingOptions, hide_key, key_of
+from senseprobe.evaluate.served.answer_store import AnswerStore
+from senseprobe.evaluate.served.transport import Reply, Transport, UnansweredError
+from senseprobe.messages import printable
+
+Say = Callable[[str], None]
+
+TRIES = 6
+FIRST_WAIT = 1.0
+"""Seconds before the second try; each further one waits twice as long, or as long as the server asks."""
+
+LONGEST_WAIT = 600.0
+LOADING = 600.0
+"""Seconds that a server may take to load its model: meanwhile it answers 503 without a Retry-After."""
+
+_POLL = 5.0  # seconds between two questions whether it is there
+_SAID = 5.0  # waits from so many seconds on are reported
+
+AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Statuses after which the same request may be answered."""
+
+QUOTA = frozenset(
+    {"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached", "enforced_spend_limit_reached"}
+)
+"""Codes of errors that no waiting mends, whatever the status."""
+
+# What errors are called that come without a status of their own, inside an answer of status 200.
+_STATUSES = {"rate_limit_exceeded": 429, "rate_limit_error": 429, "server_error": 500, "internal_server_error": 500}
+_STATUSES |= {"api_error": 500, "unavailable_error": 503, "service_unavailable": 503, "timeout": 504}
+_STATUSES |= {"overloaded_error": 529, "overloaded": 529}
+
+
+class Response(NamedTuple):
+    """What a server answered: the status, the JSON of the body, and the server's id of the request ("" without one).
+
+    `body` is None where it is no JSON. Where a body of status 200 has an ``error``, `status` is that of the error, 400
+    where it has none. `stored`: the answer is of an earlier request, nothing was asked.
+    """
+
+    status: int
+    body: Any
+    request_id: str = ""
+    stored: bool = False
+
+
+class Client:
+    """Requests to the server at an address, from as many threads as one likes; to be used as a context manager.
+
+    `say` hears, in one sentence each, of what makes the client wait. `store` may be set later, when it is known what
+    model it is that answers: without one nothing is kept. `requests` counts what was sent. ModelError where the API
+    key cannot be used (`address.key_of`) or there is a budget without a price; SenseprobeError without httpx.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        options: ServingOptions,
+        *,
+        store: AnswerStore | None = None,
+        say: Say = lambda text: None,
+        sleep: Callable[[float], object] | None = None,
+    ) -> None:
+        if options.budget is not None and options.price is None:
+            raise ModelError("a budget needs a price: name what a million tokens cost with --price IN,OUT")
+        self.address, self.options, self.store = address, options, store
+        self.requests = 0
+        self._say, self._sleep = say, sleep
+        self._key = key_of(address, options)
+        self._transport = Transport(address, self._key)
+        self._lock = threading.Lock()
+        self._slots: int | None = None
+        self._tokens = (0, 0)
+        self._reached = self._loading = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; the store stays open."""
+        self._transport.close()
+
+    # --- how many at a time, and what it costs ---
+
+    @property
+    def concurrency(self) -> int:
+        """Requests at a time: as the options say, or 1 on loopback and 4 elsewhere; at most the server's slots."""
+        wanted = self.options.concurrency or (1 if self.address.is_loopback else 4)
+        return max(1, min(wanted, self._slots or wanted))
+
+    def limit_slots(self, slots: int) -> None:
+        """Ask no more than so many requests at a time from now on."""
+        self._slots = max(1, min(slots, self._slots or slots))
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens read and written by the server, as its answers say, without stored answers."""
+        return self._tokens
+
+    @property
+    def spent(self) -> float:
+        """What these tokens cost, 0.0 without a price."""
+        price = self.options.price or (0.0, 0.0)
+        return sum(count * each for count, each in zip(self._tokens, price, strict=True)) / 1e6
+
+    def _check_budget(self) -> None:
+        budget = self.options.budget
+        if budget is not None and self.spent >= budget:
+            raise ModelError(
+                f"the budget of {budget:g} is spent: {self.spent:.6g} after {self.requests:,} requests"
+                f"{self._kept()}; a higher --budget goes on"
+            )
+
+    def _count(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
+        """Add the tokens of an answer; ModelError where they cannot be known and there is a budget."""
+        usage = body.get("usage") if isinstance(body, dict) else None
+        read, written = (_count_of(usage, names) for names in (_READ_NAMES, _WRITTEN_NAMES))
+        if read is None and self.options.budget is not None and path.startswith("/v1/"):
+            raise ModelError(
+                f"{self.address.origin} does not say how many tokens an answer took, so that no budget can be held:"
+                " leave --budget out, and limit the rows"
+            )
+        with self._lock:
+            self._tokens = (self._tokens[0] + (read or 0), self._tokens[1] + (written or 0))
+
+    def _kept(self) -> str:
+        return "; what was answered is kept" if self.store else ""
+
+    # --- requests ---
+
+    def url(self, path: str) -> str:
+        """Return the URL of a path: ``/v1/…`` is below the base, and what is not stands beside the base's ``/v1``."""
+        base = self.address.base
+        if path.startswith("/v1/") and urlsplit(base).path:
+            return base + path.removeprefix("/v1")
+        return base.removesuffix("/v1") + path
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        store: bool = True,
+        ok: Sequence[int] = (200,),
+        retry: bool = True,
+        with_key: bool = True,
+    ) -> Response:
+        """Return the answer to a body, which may come from the store; statuses in `ok` are kept there.
+
+        A status that is no reason to ask again, as 400 or 404, is returned like any other. Without `retry` every status
+        is returned; it is asked again only while it says that it loads its model, and once where it closed the
+        connection, as servers do after an error of their own: the next request finds that out.
+        Raise ModelError where there is no answer: the tries are spent, the quota or the budget is, or the server
+        redirects.
+        """
+        content = json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        request = _Request("POST", path, content, retry=retry, with_key=with_key)
+        return self._answer(request, ok if store else (), threading.Event())
+
+    def get(self, path: str, *, retry: bool = True, with_key: bool = True) -> Response:
+        """Return what a path has, as `post` does; never of the store."""
+        return self._answer(_Request("GET", path, None, retry=retry, with_key=with_key), (), threading.Event())
+
+    def map(
+        self,
+        path: str,
+        bodies: Sequence[Mapping[str, Any]],
+        *,
+        store: bool = True,
+        ok: Sequence[int] = (200,),
+        retry: bool = True,
+    ) -> list[Response]:
+        """Return the answers to bodies, in their order, at most `concurrency` of them asked at a time.
+
+        Raise the first error, as `post` does: what was begun is answered and kept, what was not is not asked.
+        """
+        if min(len(bodies), self.concurrency) < 2:
+            return [self.post(path, body, store=store, ok=ok, retry=retry) for body in bodies]
+        contents = [json.dumps(body, allow_nan=False, separators=(",", ":")).encode() for body in bodies]
+        requests = [_Request("POST", path, content, retry=retry, with_key=True) for content in contents]
+        cancelled = threading.Event()
+        return _in_threads(
+            lambda request: self._answer(request, ok if store else (), cancelled), requests, self.concurrency, cancelled
+        )
+
+    def is_stored(self, path: str, body: Mapping[str, Any]) -> bool:
+        """Return whether the answer to a body is stored, so that `post` would ask nothing."""
+        content = json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        if self.store is None:
+            return False
+        return self.store.get(self.store.key(self.url(path), self.address.model, content)) is not None
+
+    def reason(self, response: Response) -> str:
+        """Return what a server says of a failure, in one short line that is safe to print: ``HTTP 400: too long``."""
+        return self._reason(response.status, response.body)
+
+    def _answer(self, request: "_Request", kept: Sequence[int], cancelled: threading.Event) -> Response:
+        """Return the stored answer, or ask, and store the answer where its status is one of `kept`."""
+        store = self.store if kept and request.content is not None else None
+        key = store.key(self.url(request.path), self.address.model, request.content or b"") if store else b""
+        if store and (stored := store.get(key)) is not None:
+            return Response(stored[0], stored[1], stored[2], stored=True)
+        response = self._ask(request, cancelled)
+        if store and response.status in kept:
+            store.add(key, [response.status, response.body, response.request_id])
+        if response.status == 200 and request.content is not None:
+            self._count(request.path, response.body)
+        return response
+
+    def _ask(self, request: "_Request", cancelled: threading.Event) -> Response:
+        """Return the first answer that is none of a server that is busy, broken or loading."""
+        failures, loading = 0, 0.0
+        while True:
+            self._check_budget()
+            reply, reason = self._send(request)
+            if reply is not None:
+                response = Response(_status_of(reply), reply.body, reply.request_id)
+                unread = reply.body is None and reply.status < 300
+                reason = "the answer is no JSON" if unread else self._reason(response.status, reply.body)
+                if self._is_loading(request, reply, reason) and loading < LOADING:
+                    loading += self._wait_for_loading(loading, cancelled, reason)
+                    continue
+                if not request.retry or not (unread or response.status in AGAIN):
+                    return response
+            failures += 1
+            if failures == (TRIES if request.retry else 2):
+                raise ModelError(
+                    f"{self.address.origin} did not answer {request.path} in {failures} tries: {reason}{self._kept()}"
+                )
+            if request.retry:
+                self._wait(failures, reply.retry_after if reply else None, reason, cancelled)
+
+    def _send(self, request: "_Request") -> tuple[Reply | None, str]:
+        """Return the reply to one request, or why there is none; ModelError where asking again does not help."""
+        with self._lock:
+            self.requests += 1
+        try:
+            reply = self._transport.send(
+                request.method, self.url(request.path), request.content, with_key=request.with_key
+            )
+        except UnansweredError as error:
+            if not error.reached and not self._reached:
+                raise ModelError(
+                    f"nothing answers at {self.address.origin} ({printable(str(error))}): start the server, or see"
+                    " whether host and port are right"
+                ) from None
+            if not error.again:
+                raise ModelError(f"{self.address.origin}{request.path}: {error}") from None
+            return None, printable(str(error))
+        self._reached = True
+        if 300 <= reply.status < 400:
+            raise ModelError(
+                f"{self.address.origin} redirects {request.path} to {printable(reply.location) or 'nowhere'}: redirects"
+                " are not followed, since prompts and key would go along; name the address itself if you trust it"
+            )
+        if codes := QUOTA & {*_codes(_error_of(reply.body))}:
+            raise ModelError(f"the quota at {self.address.origin} is spent ({min(codes)}){self._kept()}")
+        return reply, ""
+
+    def _is_loading(self, request: "_Request", reply: Reply, reason: str) -> bool:
+        """Return whether a server says that its model is not there yet; a probe believes it only where it says so."""
+        return reply.status == 503 and reply.retry_after is None and (request.retry or "load" in reason.casefold())
+
+    def _wait_for_loading(self, waited: float, cancelled: threading.Event, reason: str) -> float:
+        """Wait until a server may have loaded its model, and return the seconds."""
+        if not self._loading:
+            self._loading = True
+            self._say(
+                f"{self.address.origin} is not ready ({reason}): waiting up to {LOADING / 60:.0f} minutes until its"
+                " model is loaded"
+            )
+        seconds = min(max(FIRST_WAIT, waited), _POLL)
+        self._pause(seconds, cancelled)
+        return seconds
+
+    def _wait(self, failures: int, asked: float | None, reason: str, cancelled: threading.Event) -> None:
+        """Wait before the next try: as long as the server asks, or twice as long as before, with some jitter."""
+        seconds = FIRST_WAIT * 2 ** (failures - 1) * random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret
+        seconds = min(max(asked or 0.0, seconds), LONGEST_WAIT)
+        if seconds >= _SAID:
+            self._say(f"{self.address.origin}: {reason}; the next try is in {math.ceil(seconds)} s")
+        self._pause(seconds, cancelled)
+
+    def _pause(self, seconds: float, cancelled: threading.Event) -> None:
+        """Wait; ModelError, which nobody sees, where another request of the same `map` has failed."""
+        if self._sleep:
+            self._sleep(seconds)
+        else:
+            cancelled.wait(seconds)
+        if cancelled.is_set():
+            raise ModelError("another request has failed")
+
+    def _reason(self, status: int, body: Any) -> str:  # noqa: ANN401 - JSON
+        error = _error_of(body)
+        if error is None and isinstance(body, dict):
+            error = body.get("detail") or body.get("message")
+        message = error.get("message") if isinstance(error, dict) else error
+        text = message if isinstance(message, str) else json.dumps(error) if error else ""
+        text = printable(hide_key(" ".join(text.split()), self._key)[:200].rstrip("."))
+        return f"HTTP {status}{f': {text}' if text else ''}"
+
+
+class _Request(NamedTuple):
+    """What is sent; `content` is the body as bytes, None of a GET."""
+
+    method: str
+    path: str
+    content: bytes | None
+    retry: bool
+    with_key: bool
+
+
+_READ_NAMES = ("prompt_tokens", "input_tokens")
+_WRITTEN_NAMES = ("completion_tokens", "output_tokens")
+
+
+def _count_of(usage: Any, names: Sequence[str]) -> int | None:  # noqa: ANN401 - JSON
+    """Return a number of tokens; None where there is none that can be believed."""
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return next((count for count in counts if type(count) is int and 0 <= count < 10**9), None)
+
+
+def _error_of(body: Any) -> Any | None:  # noqa: ANN401 - JSON
+    """Return the error that a body has, at its top or in its first choice; None without one."""
+    if not isinstance(body, dict):
+        return None
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return body.get("error") or (first.get("error") if isinstance(first, dict) else None) or None
+
+
+def _codes(error: Any) -> list[str]:  # noqa: ANN401 - JSON
+    """Return what an error is called, by its code and by its type."""
+    names = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    return [str(name) for name in names if isinstance(name, str | int)]
+
+
+def _status_of(reply: Reply) -> int:
+    """Return the status of a reply: of its error, where one stands in an answer of status 200."""
+    error = _error_of(reply.body) if reply.status == 200 else None
+    if error is None:
+        return reply.status
+    codes = _codes(error)
+    numbers = [int(code) for code in codes if len(code) == 3 and code.isascii() and code.isdigit() and code >= "400"]
+    return next(iter(numbers), None) or next((_STATUSES[code] for code in codes if code in _STATUSES), 400)
+
+
+def _in_threads(
+    answer: Callable[[_Request], Response], requests: Sequence[_Request], threads: int, cancelled: threading.Event
+) -> list[Response]:
+    """Return the answers in order, so many at a time; raise the first error when all that was begun has ended.
+
+    The threads are daemons, and an interrupt does not wait for them: they would keep the program for as long as a
+    server takes to answer.
+    """
+    answers: dict[int, Response] = {}
+    errors: list[BaseException] = []
+    left = deque(enumerate(requests))
+
+    def work() -> None:
+        while not cancelled.is_set():
+            try:
+                number, request = left.popleft()
+            except IndexError:
+                return
+            try:
+                answers[number] = answer(request)
+            except BaseException as error:  # noqa: BLE001 - it is raised where the answers are waited for
+                errors.append(error)
+                cancelled.set()
+
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(requests)))]
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        cancelled.set()
+    if errors:
+        raise errors[0]
+    return [answers[number] for number in range(len(requests))]

@@ -1,0 +1,258 @@
+"""What a run would ask of a served model: requests, tokens and money, before a row is asked.
+
+release -> rows -> questions -> distinct requests, less those whose answer is stored -> tokens -> money
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil, floor, sqrt
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.scorers import Scorer, chat
+from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
+from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
+from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.model import ServedModel
+from senseprobe.evaluate.served.wire import CHAT, DIALECTS, Dialect, chat_body, decision_body, read_chat
+from senseprobe.evaluate.units import Unit
+
+SAMPLE = 50
+"""Prompts of which the server's tokenizer counts the tokens."""
+
+Range: TypeAlias = tuple[float, float]
+
+_PROBES = ("Say yes.", "Say yes. " + "The quick brown fox jumps over the lazy dog, and nobody minds. " * 6)
+"""Prompts without a word of a release: the ``usage`` tells what a template adds, and a letter takes."""
+
+_LETTERS = (6.0, 2.0)
+"""Letters of a token, at most and at least, where no server counts: languages and tokenizers differ."""
+
+_TEMPLATE = (4.0, 40.0)
+"""Tokens that a chat template adds to a prompt, at least and at most, where no server tells."""
+
+_UNLIKE = 0.25
+"""The share by which texts of a release may have more or fewer tokens per letter than `_PROBES`."""
+
+
+class Plan(NamedTuple):
+    """What a scorer is to ask about: distinct units, and the items of its control."""
+
+    scorer: Scorer
+    units: Sequence[Unit]
+    items: Sequence[ControlItem] = ()
+
+
+class Request(NamedTuple):
+    """A user's turn, or a text that is forced, or both; and the labels where a decision between them is asked for."""
+
+    prompt: str
+    forced: str = ""
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would ask.
+
+    - `requests`: how many, by scorer: distinct ones; one that two scorers share is the first one's.
+    - `stored`: how many of them have an answer already, and are not asked.
+    - `read`, `written`: tokens of those that are asked, at least and at most.
+    - `basis`: how tokens were counted; `sent`: whether sentences of the release were sent for that.
+    - `price`: of a million tokens read, and written; None where nobody says.
+    """
+
+    model: str
+    release: str
+    requests: Mapping[str, int]
+    stored: int
+    read: tuple[int, int]
+    written: tuple[int, int]
+    basis: str
+    sent: bool
+    price: tuple[float, float] | None = None
+
+    @property
+    def asked(self) -> int:
+        """How many requests are asked."""
+        return sum(self.requests.values()) - self.stored
+
+    @property
+    def money(self) -> Range | None:
+        """What they cost, at least and at most; None without a price."""
+        if self.price is None:
+            return None
+        a, b = self.price
+        return (a * self.read[0] + b * self.written[0]) / 1e6, (a * self.read[1] + b * self.written[1]) / 1e6
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        return {**asdict(self), "asked": self.asked, "money": self.money}
+
+    def lines(self) -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
+        """Yield the table that people read, and how tokens were counted."""
+        rows: list[list[object]] = [[f"requests of {name}", f"{number:,}"] for name, number in self.requests.items()]
+        rows += [["stored answers", f"{self.stored:,}"], ["requests to be sent", f"{self.asked:,}"]]
+        rows += [["tokens read", _between(*self.read)], ["tokens written", _between(*self.written)]]
+        if self.money is not None:
+            rows.append(["money, by --price", _between(*self.money, digits=2)])
+        yield f"{self.release} by {self.model}"
+        yield {"": "left", "number": "right"}, rows, ""
+        yield f"tokens are counted by {self.basis}; no row was scored"
+
+
+def _between(low: float, high: float, digits: int = 0) -> str:
+    texts = [f"{number:,.{digits}f}" for number in (low, high)]
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def requests_of(report: ProbeReport, plans: Sequence[Plan]) -> dict[str, list[Request]]:
+    """Return the distinct requests by scorer; one that two of them share is the first one's."""
+    seen: set[Request] = set()
+    requests: dict[str, list[Request]] = {}
+    for plan in plans:
+        own = dict.fromkeys(_requests_of(report, plan))
+        requests[plan.scorer.id] = [request for request in own if request not in seen]
+        seen.update(own)
+    return requests
+
+
+def _requests_of(report: ProbeReport, plan: Plan) -> Iterator[Request]:
+    if plan.scorer.ability != "chat":
+        yield from (Request("", unit.text) for unit in plan.units)
+        return
+    of_rows = (question for unit in plan.units for question in chat.questions_of(plan.scorer.id, unit))
+    decision = report.decision if plan.scorer.id in CHOICES and not report.tops else None
+    for question in (*of_rows, *chat.control_questions(plan.scorer.id, plan.items)):
+        if isinstance(question, ReplyQuestion):
+            yield Request(question.prompt, question.reply)
+        elif decision is None:
+            yield Request(question.prompt)
+        else:
+            yield Request(question.prompt, labels=question.labels)
+
+
+def _is_stored(model: ServedModel, request: Request) -> bool:
+    """Return whether the answer to a request is stored; of a forced text that is not looked up."""
+    report = model.report
+    if request.forced:
+        return False
+    if request.labels and report.decision:
+        body = decision_body(report.decision, request.prompt, request.labels, report.model)
+        return model.client.is_stored(report.decision.path, body)
+    return model.client.is_stored(CHAT, chat_body(request.prompt, report.model, report.dialect))
+
+
+def estimate(
+    model: ServedModel, release: str, plans: Sequence[Plan], *, may_send: bool, price: tuple[float, float] | None = None
+) -> Estimate:
+    """Return what a run with an opened model would ask by `plans`.
+
+    `may_send`: whether up to `SAMPLE` prompts of the release may go to the server's tokenizer, to be counted.
+    """
+    requests = requests_of(model.report, plans)
+    asked = [request for own in requests.values() for request in own if not _is_stored(model, request)]
+    counter = TokenCounter(model.client, model.report.model, model.report.dialect, may_send=may_send)
+    read = counter.count([request.prompt + request.forced for request in asked])
+    forced = [request.forced for request in asked if request.forced]
+    written = counter.count(forced, template=False)[1] + (len(asked) - len(forced)) * REPLY_TOKENS
+    numbers = {name: len(own) for name, own in requests.items()}
+    return Estimate(
+        model=model.name,
+        release=release,
+        requests=numbers,
+        stored=sum(numbers.values()) - len(asked),
+        read=(floor(read[0]), ceil(read[1])),
+        # A label is one token; of forced texts, some servers count what they are made to write.
+        written=(len(asked), ceil(written)),
+        basis=counter.basis,
+        sent=counter.sent,
+        price=price,
+    )
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+
+class TokenCounter:
+    """Counts tokens of prompts by whatever a server tells: its tokenizer, the ``usage`` of answers, or nothing.
+
+    - `may_send`: whether up to `SAMPLE` prompts of a release may go to the tokenizer.
+    - `basis`: by what it counts, in words; `sent`: whether prompts of a release were sent.
+    """
+
+    def __init__(self, client: Client, model: str, dialect: Dialect, *, may_send: bool) -> None:
+        self._client, self._model, self._dialect = client, model, dialect
+        own = [self._tokenized(prompt) for prompt in _PROBES]
+        self._usage = [self._used(prompt) for prompt in _PROBES]
+        self._tokenizes = may_send and None not in own
+        self.sent = False
+        self._template: Range = _TEMPLATE
+        if own[0] is not None and self._usage[0] is not None:
+            self._template = (float(self._usage[0] - own[0]),) * 2
+        self.basis = f"their letters, {_LETTERS[1]:g} to {_LETTERS[0]:g} a token: the server counts none"
+        if self._tokenizes:
+            self.basis = f"the server's tokenizer, of {SAMPLE} prompts at most"
+        elif self._line is not None:
+            self.basis = f"what the server counted of two other prompts, give or take {_UNLIKE:.0%}"
+
+    @property
+    def _line(self) -> tuple[float, float] | None:
+        """Tokens of a letter, and of the template, by the ``usage`` of two prompts; None without."""
+        short, long = self._usage
+        if short is None or long is None or long <= short:
+            return None
+        slope = (long - short) / (len(_PROBES[1]) - len(_PROBES[0]))
+        return slope, max(0.0, short - slope * len(_PROBES[0]))
+
+    def count(self, texts: Sequence[str], *, template: bool = True) -> Range:
+        """Return how many tokens texts have, at least and at most, each with the template around it if asked for."""
+        letters, number = sum(map(len, texts)), len(texts) if template else 0
+        if not texts:
+            return 0.0, 0.0
+        if self._tokenizes and (ratio := self._sampled(texts)) is not None:
+            return ratio[0] * letters + self._template[0] * number, ratio[1] * letters + self._template[1] * number
+        if (line := self._line) is not None:
+            slope, around = line
+            return slope * (1 - _UNLIKE) * letters + around * number, slope * (1 + _UNLIKE) * letters + around * number
+        return letters / _LETTERS[0] + _TEMPLATE[0] * number, letters / _LETTERS[1] + _TEMPLATE[1] * number
+
+    def _sampled(self, texts: Sequence[str]) -> Range | None:
+        """Return tokens per letter by a sample, its mean and two standard errors; exact where all are in the sample."""
+        whole = len(texts) <= SAMPLE
+        picked = range(len(texts)) if whole else np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
+        sample = [texts[number] for number in picked]
+        self.sent = True
+        counts = [self._tokenized(text) for text in sample]
+        if None in counts:
+            return None
+        letters, tokens = np.array([len(text) for text in sample], float), np.array(counts, float)
+        ratio = float(tokens.sum() / letters.sum())
+        # The standard error of a ratio of means (Cochran 1977, section 2.11).
+        residuals = tokens - ratio * letters
+        error = 0.0 if whole else sqrt(residuals.var(ddof=1) / SAMPLE) / float(letters.mean())
+        return ratio - 2 * error, ratio + 2 * error
+
+    def _tokenized(self, text: str) -> int | None:
+        """Return how many tokens the server's tokenizer makes of a text; None where it has none."""
+        if self._dialect == DIALECTS["llama.cpp"]:
+            body: dict[str, Any] = {"content": text, "add_special": False}
+        else:
+            body = {"model": self._model, "prompt": text, "add_special_tokens": False}
+        response = self._client.post("/tokenize", body, store=False, retry=False)
+        tokens = response.body.get("tokens") if response.status == 200 and isinstance(response.body, dict) else None
+        return len(tokens) if isinstance(tokens, list) and tokens else None
+
+    def _used(self, prompt: str) -> int | None:
+        """Return how many tokens a user's turn has with its template, as the answer says; None where it does not."""
+        body = chat_body(prompt, self._model, self._dialect, **{self._dialect.limit: 1})
+        response = self._client.post(CHAT, body, store=False)
+        try:
+            return read_chat(response.body).read or None
+        except ModelError:  # no chat completion: nothing is counted
+            return None

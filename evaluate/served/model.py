@@ -1,0 +1,377 @@
+"""A model behind a server, as scorers know models."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.scorers.conversation import (
+    PROMPTS,
+    Answer,
+    LabelQuestion,
+    LabelWeights,
+    ReplyQuestion,
+    weights_of,
+)
+from senseprobe.evaluate.served import address, wire
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
+from senseprobe.evaluate.served.answer_store import AnswerStore
+from senseprobe.evaluate.served.capabilities import LIKELIHOODS, SAME, ProbeReport
+from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.fingerprint import Fingerprint, change
+from senseprobe.evaluate.served.probe import probe, take_fingerprint
+from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Unanswered, chat_body, read_chat, read_failure
+
+T = TypeVar("T")
+Say = Callable[[str], None]
+
+REFUSED = "refused by the server"
+NO_ANSWER = "an empty answer"
+STOPPED = "not asked, since the model had changed"
+
+# Requests after which the fingerprint is taken again.
+_OFTEN = 1000
+_NOT_TOLD = "not told"
+
+
+class ServedModel:
+    """A chat model (and, where its server gives exact log-likelihoods, a causal one) behind an address.
+
+    `name`: its address; `report`: what the probe saw; `noise`: what contents differ by between repeats, in nats. To be
+    used as a context manager, or closed.
+    """
+
+    keeps_answers = True
+
+    def __init__(self, client: Client, report: ProbeReport, *, ability: str, store: Path | None, say: Say) -> None:
+        self.client, self.report, self.ability, self._say = client, report, ability, say
+        self.name = client.address.text
+        self.noise = report.noise.rms
+        self._reasons: dict[str, str] = {}
+        self._changed = ""
+        self._shown: dict[str, Any] | None = None
+        self._fingerprint = report.fingerprint
+        self._book: _Book | None = None
+        if client.options.stored:
+            stated = _hash(_stated(report))
+            self._book = _Book(store, stated, say)
+            number, self._fingerprint = self._book.find(report.fingerprint, self.tolerance)
+            client.store = AnswerStore(store, f"{stated} {number}", say)
+        self._compared_at = client.requests
+
+    @classmethod
+    def open(
+        cls,
+        spec: str,
+        *,
+        ability: str,
+        options: ServingOptions = DEFAULT,
+        store: Path | None = None,
+        say: Say = lambda text: None,
+    ) -> Self:
+        """Open the model at an address, and probe its server; `store`: the folder of its answers, by default the cache.
+
+        ModelError where there is no server, or one that can do no scorer of an ability: it names what it does not do.
+        """
+        client = Client(address.parse(spec), options, say=say)
+        try:
+            report = probe(client)
+            _require(report, ability)
+            _limit(client, report, say)
+            return cls(client, report, ability=ability, store=store, say=say)
+        except BaseException:
+            client.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections, and the store of its answers."""
+        self.client.close()
+        for store in (self._book, self.client.store):
+            if store is not None:
+                store.close()
+
+    @property
+    def tolerance(self) -> float:
+        """By how much the fingerprint may change, in nats."""
+        return max(SAME, 3 * self.noise)
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """What its answers depend on, as far as a server tells.
+
+        ``weights``, ``config`` and ``tokenizer`` are hashes of what it says of itself; ``vector`` is the fingerprint.
+        """
+        # A server may alternate between systems, so that answers are kept and found without them.
+        systems = ", ".join(filter(None, self.report.systems))
+        return {**_stated(self.report), "system": systems or _NOT_TOLD, "vector": self._fingerprint.text}
+
+    def lacking(self, scorer: str) -> str:
+        """Return what its server does not do that a scorer needs; empty where it can be used."""
+        return self.report.lacking(scorer)
+
+    def _demand(self, scorer: str) -> None:
+        if lacking := self.lacking(scorer):
+            raise ModelError(f"{self.name} cannot be scored by {scorer}: {lacking}")
+
+    def portions(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
+        """Yield what is asked in one go: as many units as there are requests at a time."""
+        size = max(1, self.client.concurrency)
+        yield from (items[start : start + size] for start in range(0, len(items), size))
+
+    # --- chat ---------------------------------------------------------------------------------------------------------
+
+    def weigh_labels(self, questions: Sequence[LabelQuestion]) -> list[LabelWeights | None]:
+        """Return what the model gives to the labels of each question; None where it has no answer (`why`)."""
+        self._demand("choice-likely")
+        if not self.report.tops:
+            return self._decide(questions)
+        answers = zip(questions, self._chat(questions), strict=True)
+        return [self._weights(question, answer) if answer else None for question, answer in answers]
+
+    def _weights(self, question: LabelQuestion, answer: ChatAnswer) -> LabelWeights | None:
+        """Return the weights of labels in an answer; ModelError where the server no longer does what it was seen to."""
+        if wire.thinks(answer):
+            raise ModelError(f"{self.name} thinks before it answers, as it did not in the probe: score text-likely")
+        if answer.tops and not answer.refused:
+            return weights_of(answer.tops, question.labels)
+        if not answer.refused and answer.text.strip():
+            raise ModelError(f"{self.name} gave an answer without log-probabilities, unlike in the probe")
+        self._reasons[question.prompt] = REFUSED if answer.refused else NO_ANSWER
+        return None
+
+    def answer(self, prompts: Sequence[LabelQuestion]) -> list[Answer | None]:
+        """Return greedy answers, without what is thought before; None where there is none (`why`)."""
+        self._demand("text-likely")
+        return [
+            Answer(answer.text, answer.refused) if answer is not None else self._refusal(question.prompt)
+            for question, answer in zip(prompts, self._chat(prompts), strict=True)
+        ]
+
+    def _refusal(self, prompt: str) -> Answer | None:
+        """Return the answer to a prompt that the server declines, None where it is too long."""
+        return Answer("", refused=True) if self._reasons.get(prompt) == REFUSED else None
+
+    def _has_stopped(self, prompts: Iterable[str]) -> bool:
+        """Return whether the model changed, so that nothing more is asked, and note of prompts that they are not."""
+        if self._changed:
+            self._reasons.update(dict.fromkeys(prompts, STOPPED))
+        return bool(self._changed)
+
+    def _chat(self, questions: Sequence[LabelQuestion]) -> list[ChatAnswer | None]:
+        if self._has_stopped(question.prompt for question in questions):
+            return [None] * len(questions)
+        bodies = [chat_body(question.prompt, self.report.model, self.report.dialect) for question in questions]
+        answers: list[ChatAnswer | None] = []
+        for question, response in zip(questions, self._map(CHAT, bodies), strict=True):
+            read = read_chat(response.body) if response.status == 200 else self._declined(response)
+            if isinstance(read, Unanswered):
+                self._reasons[question.prompt] = REFUSED if read.refused else read.reason
+                answers.append(None)
+            else:
+                self._recognise(read, stored=response.stored)
+                answers.append(read)
+        return answers
+
+    def _decide(self, questions: Sequence[LabelQuestion]) -> list[LabelWeights | None]:
+        decision = self.report.decision
+        if decision is None:
+            raise ModelError(f"{self.name}: {self.report.failed('logprobs', 'decisions')}")
+        if self._has_stopped(question.prompt for question in questions):
+            return [None] * len(questions)
+        bodies = [wire.decision_body(decision, own.prompt, own.labels, self.report.model) for own in questions]
+        weights: list[LabelWeights | None] = []
+        for question, response in zip(questions, self._map(decision.path, bodies), strict=True):
+            read: LabelWeights | Unanswered
+            if response.status == 200:
+                read = wire.read_decision(response.body, question.labels)
+            else:
+                read = self._declined(response)
+            if isinstance(read, Unanswered):
+                self._reasons[question.prompt] = REFUSED if read.refused else read.reason
+            weights.append(None if isinstance(read, Unanswered) else read)
+        return weights
+
+    def _map(self, path: str, bodies: Sequence[dict[str, Any]]) -> list[Response]:
+        """Ask, show the first as it was sent, and look from time to time whether it is still the same model."""
+        self._shown = self._shown or next(iter(bodies), None)
+        responses = self.client.map(path, bodies)
+        self._compare_often()
+        return responses
+
+    def _declined(self, response: Response) -> Unanswered:
+        try:
+            return read_failure(response.status, response.body)
+        except ModelError:
+            raise ModelError(f"{self.name} declines a request: {self.client.reason(response)}") from None
+
+    # --- likelihoods --------------------------------------------------------------------------------------------------
+
+    def weigh_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
+        """Return log P(reply | prompt) of each forced reply, in nats; None where it has none (`why`)."""
+        self._demand("answer-likely")
+        route = self.report.route
+        if route is None:
+            raise ModelError(f"{self.name} has no likelihoods")
+        if self._has_stopped(question.prompt for question in questions):
+            return [None] * len(questions)
+        logs = route.of_replies(questions)
+        for question, log in zip(questions, logs, strict=True):
+            if log is None:
+                self._reasons[question.prompt] = route.why(question.prompt)
+        self._compare_often()
+        return logs
+
+    def likelihoods(self, texts: Sequence[str], *, start: bool) -> list[tuple[float, float, float] | None]:
+        """Return of each text the sum of log P of its tokens in nats, its tokens and bytes; None without (`why`)."""
+        self._demand("ll" if start else "ll-no-start")
+        route = self.report.route
+        if route is None:
+            raise ModelError(f"{self.name} has no likelihoods")
+        if self._has_stopped(texts):
+            return [None] * len(texts)
+        found = route.of_texts(texts, start=start)
+        for text, own in zip(texts, found, strict=True):
+            if own is None:
+                self._reasons[text] = route.why(text)
+        self._compare_often()
+        return [None if own is None else (own.log_prob, own.tokens, own.bytes) for own in found]
+
+    # --- what it is ---------------------------------------------------------------------------------------------------
+
+    def why(self, prompt: str) -> str:
+        """Return why a prompt, or a text, has no answer; empty where it has one."""
+        return self._reasons.get(prompt, "")
+
+    def shown(self) -> str:
+        """Return the first prompt as it was sent, as JSON; empty where none was."""
+        return json.dumps(self._shown, ensure_ascii=False, indent=2) if self._shown else ""
+
+    def drift(self) -> str:
+        """Take the fingerprint again, and return what changed since the model was opened; empty where nothing did."""
+        if not self._changed and self.client.requests > self._compared_at:
+            self._compare()
+        return self._changed
+
+    def _compare_often(self) -> None:
+        if self.client.requests - self._compared_at >= _OFTEN:
+            self._compare()
+
+    def _compare(self) -> None:
+        """Take the fingerprint again; where it changed, nothing more is kept, and what was kept is not used again."""
+        try:
+            now = take_fingerprint(self.client, self.report).text
+            changed = change(self._fingerprint.text, now, self.tolerance)
+        except ModelError as error:
+            changed = f"its fixed prompts have no answer any more: {error}"
+        self._compared_at = self.client.requests
+        if changed:
+            self._note_change(changed)
+
+    def _recognise(self, answer: ChatAnswer, *, stored: bool) -> None:
+        """Look at who says that it answers: another name than in the probe is another model."""
+        named = [(answer.model, self.report.answered)]
+        if not stored and len(self.report.systems) == 1:
+            named.append((answer.system, self.report.systems))
+        for told, before in named:
+            if told not in before:
+                self._note_change(f"{before[0] or 'no name'} answered first, and {told or 'no name'} later")
+
+    def _note_change(self, changed: str) -> None:
+        if self._changed:
+            return
+        self._changed = changed
+        self._say(f"the model behind {self.name} changed: {changed}. Nothing more is asked, and figures are withheld")
+        if self._book is not None:
+            self._book.retire()
+        if self.client.store is not None:
+            self.client.store.close()
+            self.client.store = None
+
+
+class _Book:
+    """Fingerprints under which answers of a server were kept, by number; within a tolerance, one of them is used again.
+
+    Noise changes the digits of a fingerprint, so that it cannot be its own key.
+    """
+
+    def __init__(self, folder: Path | None, stated: str, say: Say) -> None:
+        self._store = AnswerStore(folder, f"fingerprints of {stated}", say)
+        self._number = 0
+
+    def find(self, own: Fingerprint, tolerance: float) -> tuple[int, Fingerprint]:
+        """Return number and digits of the fingerprint that is like one's own; that is added where there is none."""
+        while isinstance(text := self._get("seen"), str):
+            if self._get("retired") is None and not change(text, own.text, tolerance):
+                return self._number, Fingerprint.parse(text)
+            self._number += 1
+        self._add("seen", own.text)
+        return self._number, own
+
+    def retire(self) -> None:
+        """Use the found one never again: answers of another model were kept under it."""
+        self._add("retired", True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    def _key(self, what: str) -> bytes:
+        return self._store.key(what, str(self._number), b"")
+
+    def _get(self, what: str) -> object:
+        return self._store.get(self._key(what))
+
+    def _add(self, what: str, value: object) -> None:
+        self._store.add(self._key(what), value)
+
+
+def _hash(value: object) -> str:
+    """Return the sha256 of a value as JSON; that of `models.base` would load torch, which a server makes needless."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _stated(report: ProbeReport) -> dict[str, str]:
+    """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
+    facts = report.facts
+    asked, answered = wire.model_name(report.model), ", ".join(report.answered)
+    form = facts.quantisation or _NOT_TOLD
+    return {
+        "origin": report.origin,
+        "asked": asked,
+        "answered": answered,
+        "server": " ".join(filter(None, (facts.kind, facts.build))),
+        "weights": _hash([report.origin, asked, answered, form]),
+        "config": _hash([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
+        "tokenizer": facts.template_hash or _NOT_TOLD,
+        "dtype": form,
+        "prompts": str(PROMPTS),
+    }
+
+
+def _require(report: ProbeReport, ability: str) -> None:
+    """Raise ModelError where a server can do no scorer of an ability."""
+    scorers = {"causal": LIKELIHOODS, "chat": ("choice-likely", "text-likely", "answer-likely")}[ability]
+    lacking = [report.lacking(scorer) for scorer in scorers]
+    if all(lacking):
+        raise ModelError(f"{report.origin} cannot be scored: {'. '.join(dict.fromkeys(lacking))}")
+
+
+def _limit(client: Client, report: ProbeReport, say: Say) -> None:
+    """Ask no more at a time than the server has slots, and one only where more change answers."""
+    if report.facts.slots:
+        client.limit_slots(report.facts.slots)
+    if client.concurrency > 1 and not report.concurrent and not client.options.accept_noise:
+        client.limit_slots(1)
+        say(
+            f"one request at a time: others beside it may change an answer ({report.check('repeats').read});"
+            " --accept-noise asks several"
+        )

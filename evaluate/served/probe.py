@@ -1,0 +1,420 @@
+"""The probe of a server: what is asked before a row is, so that nothing is inferred from a status of 200."""
+
+import math
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.scorers.conversation import TOP, LabelWeights, weights_of
+from senseprobe.evaluate.served import likelihood, wire
+from senseprobe.evaluate.served.address import key_of
+from senseprobe.evaluate.served.capabilities import CHECKS, SAME, Check, Noise, ProbeReport
+from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.fingerprint import (
+    Fingerprint,
+    exchanged_question,
+    fixed_questions,
+    fixed_sentences,
+    root_mean_square,
+)
+from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
+from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
+from senseprobe.evaluate.served.server_facts import read_facts
+from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Decision, chat_body, read_chat
+
+# More than this much between repeats is no noise: something else answers.
+_ANOTHER = 1.0
+_NEIGHBOURS = 4
+# Longer prompts than this are not sent to see that they are refused.
+_LONGEST_TRIED = 200_000
+_OTHER_PROMPTS = ("Name three colours.", "What is the capital of France?")
+_LEAST_MASS = 0.05
+# Tokens that a model may think and answer with, where thinking cannot be switched off.
+_THOUGHT = 2048
+
+
+def probe(client: Client) -> ProbeReport:
+    """Ask a server what shows what it does, in some thirty-five requests.
+
+    ModelError where it does not answer at all, or does not say which of its models is meant.
+    """
+    return _Probe(client).report()
+
+
+class _Probe:
+    """A probe at work: what it knows so far."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.before = client.requests
+        self.facts = read_facts(client)
+        self.model = _meant(client.address.model, self.facts.models, client.address.origin)
+        self.dialect = wire.DIALECTS[self.facts.kind]
+        self.questions = fixed_questions()
+        self.heard: list[ChatAnswer] = []
+        self.repeated: list[ChatAnswer] = []
+        self.faults: list[str] = []
+        self.checks: dict[str, Check] = {}
+
+    def report(self) -> ProbeReport:
+        """Ask all that is to be asked, in this order."""
+        opening = self._opening()
+        alone: list[ChatAnswer | None] = [opening] if opening else []
+        noise, concurrent = Noise(), False
+        decision = self._decision()
+        if opening:
+            limit = 1 if opening.tops else None
+            # Where decisions stand in for chat, few chat answers are enough to see that there are some.
+            asked = self.questions[1:] if opening.tops or not decision else self.questions[1:_NEIGHBOURS]
+            alone += [self._ask(question.prompt, limit) for question in asked]
+            noise, concurrent = self._noise(alone, decision)
+            self._check_raw(opening)
+            self._check_others(opening)
+        self._check_answers()
+        self._check_limits(opening is not None)
+        route = self._route(opening)
+        report = ProbeReport(
+            origin=self.client.address.origin,
+            model=self.model,
+            facts=self.facts,
+            dialect=self.dialect,
+            checks=tuple(self.checks.get(id_, Check(id_, NOT_ASKED, "no chat")) for id_ in CHECKS),
+            noise=noise,
+            fingerprint=Fingerprint(()),
+            answered=tuple(sorted({answer.model for answer in self.heard})),
+            systems=tuple(sorted({answer.system for answer in self.heard})),
+            tops=all(self._state(id_) == PASSED for id_ in ("logprobs", "raw", "thinking")),
+            decision=decision,
+            route=route,
+            concurrent=concurrent,
+            tokens=self._tokens(opening),
+            requests=0,
+        )
+        if report.has_numbers and all(alone):
+            fingerprint = Fingerprint.of_tops([answer.tops for answer in alone if answer])
+        elif report.chats and not decision and all(alone):
+            fingerprint = Fingerprint.of_texts([answer.text for answer in alone if answer])
+        else:
+            fingerprint = take_fingerprint(self.client, report)
+        return replace(report, fingerprint=fingerprint, requests=self.client.requests - self.before)
+
+    def _tokens(self, opening: ChatAnswer | None) -> tuple[float, float] | None:
+        """Return the tokens read and written by a request as rows make it, None where the server does not tell."""
+        if opening is None or opening.read is None or opening.written is None:
+            return None
+        return float(opening.read), float(opening.written)
+
+    def _once(self, path: str, body: dict[str, Any], *, with_key: bool = True) -> Response:
+        return self.client.post(path, body, store=False, retry=False, with_key=with_key)
+
+    def _note(self, id_: str, state: str, read: str) -> None:
+        self.checks[id_] = Check(id_, state, read)
+
+    def _state(self, id_: str) -> str:
+        return self.checks[id_].state if id_ in self.checks else NOT_ASKED
+
+    # --- chat ---------------------------------------------------------------------------------------------------------
+
+    def _opening(self) -> ChatAnswer | None:
+        """Ask the first question, as rows are asked; fields that the server does not take are left out for good."""
+        while True:
+            response = self.client.post(
+                CHAT, chat_body(self.questions[0].prompt, self.model, self.dialect), store=False
+            )
+            if response.status == 200:
+                break
+            complaint = self.client.reason(response)
+            dialect = self.dialect.adapted(complaint) if response.status in (400, 422) else None
+            if dialect is None:
+                self.faults.append(f"no chat: {complaint}")
+                return None
+            self.dialect = dialect
+        try:
+            opening = read_chat(response.body)
+            order = wire.raw_tops(response.body)
+        except ModelError as error:
+            self.faults.append(str(error))
+            return None
+        self.heard.append(opening)
+        self._check_model(opening)
+        self._check_tops(opening, order)
+        self._check_thinking(opening)
+        return opening
+
+    def _ask(self, prompt: str, limit: int | None = 1, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
+        """Return the answer to a prompt, None where there is none that can be used; `limit`: tokens written."""
+        more |= {self.dialect.limit: limit} if limit else {}
+        return self._hear(self.client.post(CHAT, chat_body(prompt, self.model, self.dialect, **more), store=False))
+
+    def _hear(self, response: Response) -> ChatAnswer | None:
+        """Return the answer in a response, None where there is none that can be used."""
+        try:
+            answer = read_chat(response.body) if response.status == 200 else None
+            fault = "" if answer else self.client.reason(response)
+        except ModelError as error:
+            answer, fault = None, str(error)
+        if answer:
+            self.heard.append(answer)
+            fault = "" if answer.text.strip() or answer.first or answer.refused else "an empty answer"
+        self.faults += [fault] if fault else []
+        return answer
+
+    def _check_model(self, opening: ChatAnswer) -> None:
+        asked, answered = wire.model_name(self.model), opening.model
+        if not answered:
+            self._note("model", NOT_ASKED, "the server does not say which model answers")
+        elif answered.split("@")[0].removesuffix(".gguf").startswith(asked.split("@")[0].removesuffix(".gguf")):
+            self._note("model", PASSED, f"{answered} answers")
+        else:
+            self._note("model", FAILED, f"asked for {asked}, {answered} answers")
+
+    def _check_tops(self, opening: ChatAnswer, order: Sequence[float]) -> None:
+        """Check the form of log-probabilities: without them, or with impossible ones, only texts can be used."""
+        total = sum(np.exp(order))
+        if not order:
+            self._note("logprobs", FAILED, "the answer has none")
+        elif len(order) < TOP:
+            self._note("logprobs", FAILED, f"only {len(order)} came")
+        elif any(later > earlier for earlier, later in pairwise(order)):
+            self._note("logprobs", FAILED, "they are not in order")
+        elif total < _LEAST_MASS:
+            self._note("logprobs", FAILED, f"their probabilities sum to {total:.3g}")
+        elif opening.first is None or opening.first[0] not in opening.tops:
+            self._note("logprobs", FAILED, "the token that was written is not among them")
+        elif opening.tops[opening.first[0]] < max(opening.tops.values()) - _ANOTHER:
+            self._note("logprobs", FAILED, "the token that was written is not the likeliest, at temperature 0")
+        else:
+            self._note("logprobs", PASSED, f"{len(order)}, with {total:.3f} of all probability")
+
+    def _check_thinking(self, opening: ChatAnswer) -> None:
+        if wire.thinks(opening):
+            self._note("thinking", FAILED, "the answer begins with thinking, which the server does not switch off")
+            # What is thought is written, too, and has to end before the answer begins.
+            self.dialect = replace(self.dialect, written=_THOUGHT)
+        else:
+            self._note("thinking", PASSED, "none")
+
+    def _check_raw(self, opening: ChatAnswer) -> None:
+        if self._state("logprobs") != PASSED:
+            return self._note("raw", NOT_ASKED, "no log-probabilities")
+        warm = self._ask(self.questions[0].prompt, temperature=1.5)
+        apart = _moved(opening, warm) if warm else math.inf
+        allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
+        return self._note(
+            "raw", PASSED if apart <= allowed else FAILED, f"temperature 1.5 changes them by {apart:.3g} nat"
+        )
+
+    def _check_others(self, opening: ChatAnswer) -> None:
+        """Ask other prompts, one of them with a field that does not exist, and look at the count of tokens."""
+        body = chat_body(
+            _OTHER_PROMPTS[0], self.model, self.dialect, **{self.dialect.limit: 1, "senseprobe_nonsense": 1}
+        )
+        response = self._once(CHAT, body)
+        refused = response.status in (400, 422)
+        ignored = "" if refused else ", so that it may ignore any field without a word"
+        self._note("nonsense", PASSED if refused else FAILED, f"HTTP {response.status}{ignored}")
+        answered = response.status == 200
+        short = [self._hear(response)] if answered else []
+        short += [self._ask(prompt) for prompt in _OTHER_PROMPTS[answered:]]
+        counts = [(answer.read, answer.written) for answer in short if answer]
+        if opening.read is None or any(None in pair for pair in counts):
+            self._note("usage", FAILED, "the server does not tell how many there are")
+        elif all(read and read < opening.read for read, _ in counts) and all(written == 1 for _, written in counts):
+            self._note("usage", PASSED, f"{opening.read} read")
+        else:
+            shown = ", ".join(f"{read}+{written}" for read, written in counts)
+            self._note(
+                "usage", FAILED, f"{opening.read} in a long prompt, and {shown} in short ones with their answers"
+            )
+
+    def _check_answers(self) -> None:
+        faults = list(dict.fromkeys(self.faults))
+        if len(names := {answer.model for answer in self.heard}) > 1:
+            faults.insert(0, f"several models answer: {', '.join(sorted(names))}")
+        if faults:
+            self._note("answers", FAILED, "; ".join(faults[:2]))
+        else:
+            self._note("answers", PASSED, f"{len(self.heard)} answers")
+
+    # --- noise --------------------------------------------------------------------------------------------------------
+
+    def _odds(self, number: int, answer: ChatAnswer | None) -> float:
+        """Return the log-odds of the labels of a fixed question; without log-probabilities a number of the text."""
+        if answer is None:
+            return math.nan
+        if not answer.tops:
+            return float(zlib.crc32(answer.text.encode()))
+        first, second = weights_of(answer.tops, self.questions[number].labels).log_probs
+        return first - second
+
+    def _again(self, number: int, decision: Decision | None, **more: Any) -> float:  # noqa: ANN401 - JSON
+        """Ask a fixed question once more, and return its log-odds."""
+        question = self.questions[number]
+        if decision is None:
+            limit = 1 if self._state("logprobs") == PASSED else None
+            return self._odds(number, self._ask(question.prompt, limit, **more))
+        body = wire.decision_body(decision, question.prompt, question.labels, self.model)
+        weights = wire.read_decision(self.client.post(decision.path, body, store=False).body, question.labels)
+        return weights.log_probs[0] - weights.log_probs[1] if isinstance(weights, LabelWeights) else math.nan
+
+    def _noise(self, alone: Sequence[ChatAnswer | None], decision: Decision | None) -> tuple[Noise, bool]:
+        """Ask questions again: at once, after others, beside others, and with the prompt cache.
+
+        Return the noise, and whether others beside a request change nothing.
+        """
+        has_tops = self._state("logprobs") == PASSED
+        way = None if has_tops else decision
+        slots = min(self.facts.slots or _NEIGHBOURS, _NEIGHBOURS)
+        odds = [self._odds(number, answer) for number, answer in enumerate(alone[:slots])]
+        if way is not None:
+            odds = [self._again(number, way) for number in range(slots)]
+        count = len(self.heard)
+        first, second = self._again(0, way), self._again(0, way)
+        self.repeated = self.heard[count:]
+        after, repeats = [first - odds[0]], [second - first]
+        beside: list[float] = []
+        if slots > 1:
+            with ThreadPoolExecutor(slots) as pool:
+                asked = pool.map(lambda number: self._again(number, way), range(slots))
+                beside = [own - before for own, before in zip(asked, odds, strict=True)]
+        cached: list[float] = []
+        if has_tops and "cache_prompt" in self.dialect.fields:
+            cached = [self._again(number, None, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
+        changes = (repeats, after, beside, cached)
+        most = [float(np.max(np.abs(own))) if own else None for own in changes]
+        if any(most_of is not None and math.isnan(most_of) for most_of in most):
+            self._note("repeats", FAILED, "a request that had an answer has none when it is asked again")
+            return Noise(), False
+        noise = Noise(most[0], most[1], most[2], most[3], max(map(root_mean_square, changes)))
+        return self._noted(noise, has_numbers=has_tops or way is not None), (noise.neighbours or 0) <= SAME
+
+    def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
+        """Note the check of repeats. Texts are no numbers and have no noise: they are the same, or not."""
+        own = max(noise.repeats or 0, noise.after or 0)
+        if not has_numbers:
+            self._note(
+                "repeats", FAILED if own else PASSED, "the same prompt had another text" if own else "the same text"
+            )
+            return Noise()
+        parts = {
+            "again at once": noise.repeats,
+            "after others": noise.after,
+            "beside others": noise.neighbours,
+            "with the prompt cache": noise.cache,
+        }
+        shown = ", ".join(f"{name} {most:.3g}" for name, most in parts.items() if most is not None)
+        self._note("repeats", PASSED if own <= _ANOTHER else FAILED, f"nats by which an answer changed: {shown}")
+        return noise
+
+    # --- beside chat --------------------------------------------------------------------------------------------------
+
+    def _decision(self) -> Decision | None:
+        """Return the way to ask for decisions that works; the answers are believed if they change with the order."""
+        missing: set[str] = set()
+        read = "the server has no such route"
+        for decision in wire.DECISIONS:
+            if decision.path in missing:
+                continue
+            question = self.questions[0]
+            exchanged = exchanged_question()
+            bodies = [wire.decision_body(decision, own.prompt, own.labels, self.model) for own in (question, exchanged)]
+            response = self._once(decision.path, bodies[0])
+            if response.status != 200:
+                missing |= {decision.path} if response.status in (404, 405, 501) else set()
+                continue
+            try:
+                first = wire.read_decision(response.body, question.labels)
+                second = wire.read_decision(
+                    self.client.post(decision.path, bodies[1], store=False).body, question.labels
+                )
+            except ModelError as error:
+                read = str(error)
+                continue
+            if isinstance(first, LabelWeights) and isinstance(second, LabelWeights) and first != second:
+                shown = " and ".join(f"{math.exp(own.log_probs[0]):.3f}" for own in (first, second))
+                self._note("decisions", PASSED, f"{decision.name}: {shown} for the first of two options, and exchanged")
+                return decision
+            read = f"{decision.name}: the same answer when the options are exchanged"
+        self._note("decisions", FAILED, read)
+        return None
+
+    def _check_limits(self, has_chat: bool) -> None:
+        if not has_chat:
+            return
+        read: list[str] = []
+        body = chat_body("Hello.", self.model, self.dialect, **{self.dialect.limit: 1})
+        if key_of(self.client.address, self.client.options):
+            status = self._once(CHAT, body, with_key=False).status
+            read.append("refused without the key" if status in (401, 403) else f"HTTP {status} without the key")
+        context = self.facts.context
+        state = PASSED if read else NOT_ASKED
+        if context and context <= _LONGEST_TRIED:
+            body = chat_body("word " * (context + 1), self.model, self.dialect, **{self.dialect.limit: 1})
+            status = self._once(CHAT, body).status
+            state = FAILED if status == 200 else PASSED
+            read.append(f"HTTP {status} for a prompt of more than {context} tokens")
+        self._note("limits", state, "; ".join(read) or "no key is set, and the server does not tell how much it reads")
+
+    def _route(self, opening: ChatAnswer | None) -> likelihood.Route | None:
+        """Return the route of exact log-likelihoods, whose trials are three of the checks."""
+        turn = (self.questions[0].prompt, opening.read) if opening and opening.read else None
+        search = likelihood.find_route(self.client, self.facts, turn)
+        for id_, way in (("echo", ECHO), ("prompt-logprobs", PROMPT_LOGPROBS)):
+            self._note(id_, search.trial(way).state, search.trial(way).read)
+        forced = [search.trial(way) for way in (GRAMMAR, BIAS)]
+        best = min(forced, key=lambda trial: (PASSED, FAILED, NOT_ASKED).index(trial.state))
+        self._note("forced", best.state, f"{best.way}: {best.read}")
+        return search.route
+
+
+def _moved(first: ChatAnswer, second: ChatAnswer) -> float:
+    """Return by how many nats the log-probability of a token differs at most between two answers."""
+    both = first.tops.keys() & second.tops.keys()
+    return max((abs(first.tops[token] - second.tops[token]) for token in both), default=math.inf)
+
+
+def _meant(asked: str, listed: Sequence[str], origin: str) -> str:
+    """Return the model that is meant: as it is asked for, or the only one. ModelError where there are several."""
+    if asked or not listed:
+        return asked
+    if len(listed) > 1:
+        raise ModelError(
+            f"{origin} serves several models: name one of {', '.join(listed[:10])} behind the address, as #NAME"
+        )
+    return listed[0]
+
+
+def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
+    """Ask the fixed prompts, and return what answers them: first tokens, decisions, texts, or likelihoods.
+
+    A prompt without an answer has an empty part, which is like no other. ModelError where the server does not answer.
+    """
+    questions = fixed_questions()
+    if not report.chats:
+        found = report.route.of_texts(fixed_sentences(), start=report.route.start) if report.route else []
+        return Fingerprint(tuple({"": round(own.log_prob, 6)} if own else {} for own in found))
+    if not report.has_numbers and report.decision:
+        path, decision = report.decision.path, report.decision
+        bodies = [wire.decision_body(decision, own.prompt, own.labels, report.model) for own in questions]
+        weights = [
+            wire.read_decision(answer.body, own.labels) if answer.status == 200 else None
+            for own, answer in zip(questions, client.map(path, bodies, store=False), strict=True)
+        ]
+        return Fingerprint.of_tops(
+            [
+                dict(zip(own.labels, told.log_probs, strict=True)) if isinstance(told, LabelWeights) else {}
+                for own, told in zip(questions, weights, strict=True)
+            ]
+        )
+    limit = {report.dialect.limit: 1} if report.has_numbers else {}
+    bodies = [chat_body(own.prompt, report.model, report.dialect, **limit) for own in questions]
+    answers = [read_chat(own.body) if own.status == 200 else None for own in client.map(CHAT, bodies, store=False)]
+    if report.has_numbers:
+        return Fingerprint.of_tops([answer.tops if answer else {} for answer in answers])
+    return Fingerprint.of_texts([answer.text if answer else "" for answer in answers])

@@ -1,0 +1,212 @@
+"""One request over HTTP: a time, a size and a depth that the other side cannot exceed, and a key that is not shown."""
+
+import json
+import logging
+import math
+import re
+import time
+import zlib
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.served.address import HIDDEN, Address, hide_key
+
+CONNECT = 5.0
+"""Seconds that a connection may take."""
+
+READ = 120.0
+"""Seconds that an answer may take, and again its body: no more is in flight than a server has slots."""
+
+LARGEST = 64 * 2**20
+"""Bytes of a body, unpacked; the largest in use, of a whole vocabulary, has eight million."""
+
+DEEPEST = 64
+"""Levels of a body's JSON; answers have ten."""
+
+_SECRET = 8  # letters from which on a key is hidden in answers, too: "EMPTY" and "x" are words, and no secrets
+_LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+
+
+class UnansweredError(Exception):
+    """Raised where nothing came back that can be read; the text says why, without a key.
+
+    `again`: whether it helps to ask again. `reached`: whether there was a server.
+    """
+
+    def __init__(self, reason: str, *, again: bool = True, reached: bool = True) -> None:
+        super().__init__(reason)
+        self.again, self.reached = again, reached
+
+
+class Reply(NamedTuple):
+    """What came back: `body` is None where it is no JSON, `retry_after` in seconds, None where nothing is said."""
+
+    status: int
+    body: Any
+    retry_after: float | None
+    request_id: str
+    location: str
+
+
+class Transport:
+    """Connections to the server at an address; threads may share them."""
+
+    def __init__(self, address: Address, key: str | None) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise SenseprobeError("httpx not installed: pip install 'senseprobe[served]'") from None
+        self._httpx, self._key = httpx, key
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "senseprobe"}
+        try:
+            self._http = httpx.Client(
+                headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
+                timeout=httpx.Timeout(READ, connect=CONNECT),
+                follow_redirects=False,
+                trust_env=not address.is_loopback,  # a proxy has no business between this machine and itself
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL):
+            # What the environment says may hold passwords: it is not repeated.
+            raise ModelError(
+                "what HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE says cannot be used: mend or unset it"
+            ) from None
+        self._filter = _KeyFilter(key)
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(self._filter)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+        for name in _LOGGERS:
+            logging.getLogger(name).removeFilter(self._filter)
+
+    def send(self, method: str, url: str, content: bytes | None, *, with_key: bool = True) -> Reply:
+        """Return what comes back; raise UnansweredError where nothing does that can be read."""
+        httpx = self._httpx
+        try:
+            kind = {"Content-Type": "application/json"} if content is not None else {}
+            request = self._http.build_request(method, url, content=content, headers=kind)
+            if not with_key:
+                request.headers.pop("Authorization", None)
+            response = self._http.send(request, stream=True)
+            try:
+                return self._read(response)
+            finally:
+                response.close()
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise UnansweredError(self._clean(str(error) or "no connection"), reached=False) from None
+        except httpx.TimeoutException:
+            raise UnansweredError(f"no answer within {READ:.0f} s") from None
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, LookupError) as error:
+            raise UnansweredError(self._clean(str(error) or type(error).__name__)) from None
+
+    def _clean(self, text: str) -> str:
+        return hide_key(" ".join(text.split()), self._key)[:200]
+
+    def _read(self, response: Any) -> Reply:  # noqa: ANN401 - of httpx, which is imported late
+        data, headers = _read_bytes(response), response.headers
+        try:
+            body = read_json(data, self._key)
+        except DepthError:
+            raise UnansweredError(f"the answer is nested more than {DEEPEST} deep", again=False) from None
+        except ValueError:
+            body = None
+        request_id = headers.get("x-request-id") or headers.get("request-id") or ""
+        return Reply(
+            response.status_code,
+            body,
+            read_retry_after(headers.get("retry-after", ""), time.time()),
+            hide_key(request_id, self._key) if re.fullmatch(r"[\w.:-]{1,100}", request_id, re.ASCII) else "",
+            self._clean(headers.get("location", "")),
+        )
+
+
+def _read_bytes(response: Any) -> bytes:  # noqa: ANN401 - of httpx
+    """Return a body, unpacked; UnansweredError where it is too large, too slow, cut, or packed as nobody asked."""
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity", "gzip", "x-gzip"):
+        raise UnansweredError("the answer is packed in a way that was not asked for", again=False)
+    unpacker = zlib.decompressobj(wbits=31) if "gzip" in coding else None
+    data, end = bytearray(), time.monotonic() + READ
+    try:
+        for chunk in response.iter_raw():
+            # One byte more than may be shows that there is too much, whatever a few bytes unpack to.
+            data += unpacker.decompress(chunk, LARGEST + 1 - len(data)) if unpacker else chunk
+            if len(data) > LARGEST:
+                raise UnansweredError(f"the answer is larger than {LARGEST >> 20} MiB", again=False)
+            if time.monotonic() > end:
+                raise UnansweredError(f"the answer is not complete within {READ:.0f} s")
+    except zlib.error:
+        raise UnansweredError("the answer cannot be unpacked") from None
+    if unpacker and data and not unpacker.eof:
+        raise UnansweredError("the answer is cut short")
+    return bytes(data)
+
+
+class DepthError(ValueError):
+    """Raised where JSON is nested too deeply."""
+
+
+def read_json(data: bytes, key: str | None = None) -> Any:  # noqa: ANN401 - JSON
+    """Return JSON in UTF-8 that any program may read: its numbers finite, its texts Unicode, and without the key.
+
+    ValueError where it is none, or nested more than `DEEPEST` deep.
+    """
+    try:
+        value = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite)
+    except RecursionError:
+        raise DepthError from None
+    return _clean_json(value, key if key and len(key) >= _SECRET else None, DEEPEST)
+
+
+def _clean_json(value: Any, key: str | None, levels: int) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, str):
+        text = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text.replace(key, HIDDEN) if key else text
+    if not isinstance(value, list | dict):
+        return value
+    if not levels:
+        raise DepthError
+    if isinstance(value, list):
+        return [_clean_json(item, key, levels - 1) for item in value]
+    return {_clean_json(name, key, 1): _clean_json(item, key, levels - 1) for name, item in value.items()}
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(text)
+    return value
+
+
+def read_retry_after(text: str, now: float) -> float | None:
+    """Return the seconds, 0 or more, that a Retry-After names, as a number or as a date; None where it is neither.
+
+    >>> read_retry_after("1.5", 0), read_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", 10), read_retry_after("x", 0)
+    (1.5, 50.0, None)
+    """
+    if re.fullmatch(r"\d{1,12}(\.\d{1,12})?", text.strip(), re.ASCII):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+class _KeyFilter(logging.Filter):
+    """Replace the key in what httpx logs: of an answer's headers, say, in which a server repeats it."""
+
+    def __init__(self, key: str | None) -> None:
+        super().__init__()
+        self._key = key
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True: every record passes, without the key."""
+        record.msg, record.args = hide_key(record.getMessage(), self._key), ()
+        return True

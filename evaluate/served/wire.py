@@ -1,0 +1,368 @@
+"""What is sent to a server, and what is read of its answers: nothing in an answer is believed unseen."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP, LabelWeights
+
+CHAT = "/v1/chat/completions"
+
+Json: TypeAlias = Mapping[str, Any]
+
+# Rounding of single precision, or of decimals, may bring the sum of twenty probabilities this much over 1.
+_OVER_ONE = 1e-4
+# What is so long that the server's words about it are cut.
+_LONGEST_NAME = 200
+_TOO_LONG = ("exceed_context_size", "context_length_exceeded", "maximum context length", "context length", "too long")
+_FILTERED = ("content_filter", "content_policy", "responsibleai", "moderation")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a kind of server is sent beside what all are sent.
+
+    - `kind`: ``llama.cpp``, ``vLLM``, ``SGLang``, ``transformers serve`` or ``other``.
+    - `fields`: its own fields of a chat request: thinking off, the prompt cache off.
+    - `limit`: the field that says how many tokens are written; `written`: how many.
+    - `without`: fields that are left out, since the server does not take them.
+    """
+
+    kind: str
+    fields: Json = field(default_factory=dict)
+    limit: str = "max_tokens"
+    written: int = REPLY_TOKENS
+    without: tuple[str, ...] = ()
+
+    def adapted(self, complaint: str) -> "Dialect | None":
+        """Return the dialect without the field that a server complains of; None where it is none that can be left."""
+        if self.limit == "max_tokens" and "max_completion_tokens" in complaint:
+            return replace(self, limit="max_completion_tokens")
+        # Log-probabilities go together.
+        if "logprobs" in complaint and "logprobs" not in self.without:
+            return replace(self, without=(*self.without, "logprobs", "top_logprobs"))
+        name = next((name for name in ("seed", *self.fields) if name in complaint and name not in self.without), "")
+        return replace(self, without=(*self.without, name)) if name else None
+
+
+_NO_THINKING: Json = MappingProxyType({"chat_template_kwargs": {"enable_thinking": False}})
+
+DIALECTS: Mapping[str, Dialect] = {
+    dialect.kind: dialect
+    for dialect in (
+        Dialect("llama.cpp", {**_NO_THINKING, "cache_prompt": False}),
+        Dialect("vLLM", _NO_THINKING),
+        Dialect("SGLang", _NO_THINKING),
+        Dialect("transformers serve", _NO_THINKING),
+        Dialect("other"),
+    )
+}
+
+
+def chat_body(prompt: str, model: str, dialect: Dialect, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return the request of a greedy answer to a user's turn, with log-probabilities; `more` goes over all else.
+
+    One request serves the label at its first place and the whole text.
+    """
+    body = {
+        **({"model": model} if model else {}),
+        "messages": [{"role": "user", "content": prompt}],
+        "temperature": 0,
+        "seed": 0,
+        "logprobs": True,
+        "top_logprobs": TOP,
+        dialect.limit: dialect.written,
+        **dialect.fields,
+        **more,
+    }
+    return {name: value for name, value in body.items() if name not in dialect.without}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """What a chat completion says.
+
+    - `text`: the answer without what was thought before it; `reasoning`: that.
+    - `tops`: log-probabilities of the first token by its text, most likely first; empty where the server gives none.
+    - `first`: the text of the first token, and its log-probability; None where the server gives none.
+    - `refused`: whether the server marks the answer as refused or filtered.
+    - `read`, `written`: tokens of the prompt and of the answer by the server's count; None where it does not tell.
+    - `model`, `system`: the model that answered, and its ``system_fingerprint``, as the server calls them.
+    """
+
+    text: str
+    tops: Mapping[str, float]
+    first: tuple[str, float] | None
+    refused: bool
+    reasoning: str
+    read: int | None
+    written: int | None
+    model: str
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A request that the server declines: why, and whether it declines the content of it."""
+
+    reason: str
+    refused: bool = False
+
+
+def read_chat(body: object) -> ChatAnswer:
+    """Return what the body of a chat completion says. ModelError where it is none, or is impossible."""
+    choice = _dict(_first(_dict(body, "no JSON object").get("choices"), "choices"), "a choice that is no object")
+    message = _dict(choice.get("message"), "no message")
+    content = _text_of(message.get("content"))
+    thought = next((text for key in ("reasoning_content", "reasoning") if (text := _text_of(message.get(key)))), "")
+    text, inline = _without_thinking(content)
+    refusal = _text_of(message.get("refusal"))
+    tops, first = _read_tops(choice.get("logprobs"))
+    usage = _maybe_dict(_dict(body, "").get("usage"))
+    return ChatAnswer(
+        text=text or refusal,
+        tops=tops,
+        first=first,
+        refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
+        reasoning=(thought or inline).strip(),
+        read=_count(usage.get("prompt_tokens")),
+        written=_count(usage.get("completion_tokens")),
+        model=model_name(_dict(body, "").get("model")),
+        system=_name(_dict(body, "").get("system_fingerprint")),
+    )
+
+
+def _read_tops(logprobs: object) -> tuple[dict[str, float], tuple[str, float] | None]:
+    """Return the log-probabilities of the first token by text, and of the one that was written; nothing where none."""
+    content = _maybe_dict(logprobs).get("content")
+    if not isinstance(content, list) or not content:
+        return {}, None
+    entry = _dict(content[0], "log-probabilities that are no object")
+    first = (_token(entry.get("token")), _log(entry.get("logprob")))
+    tops: dict[str, float] = {}
+    for own in _list(entry.get("top_logprobs") or [], "top_logprobs that are no list"):
+        top = _dict(own, "a log-probability that is no object")
+        token, log = _token(top.get("token")), _log(top.get("logprob"))
+        # Parts of a character are spelt alike.
+        tops[token] = float(np.logaddexp(tops[token], log)) if token in tops else log
+    if sum(map(math.exp, tops.values())) > 1 + _OVER_ONE:
+        raise _impossible("log-probabilities whose probabilities sum to more than 1")
+    return dict(sorted(tops.items(), key=lambda item: -item[1])), first
+
+
+def raw_tops(body: object) -> list[float]:
+    """Return the log-probabilities of the first token in the order in which the server gives them; empty without."""
+    content = _maybe_dict(_maybe_dict(_first(_maybe_dict(body).get("choices"), "choices")).get("logprobs")).get(
+        "content"
+    )
+    if not isinstance(content, list) or not content:
+        return []
+    tops = _dict(content[0], "log-probabilities that are no object").get("top_logprobs") or []
+    return [_log(_dict(own, "a log-probability that is no object").get("logprob")) for own in _list(tops, "no list")]
+
+
+_THINKING = re.compile(r"\s*<(think|thinking|reasoning|thought)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+
+
+def _without_thinking(content: str) -> tuple[str, str]:
+    """Return an answer without what is thought before it, and that. A thought that is cut short is all there is."""
+    found = _THINKING.match(content)
+    return (content[found.end() :].lstrip(), found.group(2)) if found else (content, "")
+
+
+def thinks(answer: ChatAnswer) -> bool:
+    """Return whether an answer begins with thinking, or its first token is none of what is answered."""
+    if answer.reasoning:
+        return True
+    token = answer.first[0].strip() if answer.first else ""
+    return token.startswith(("<|channel", "<think", "[THINK"))
+
+
+def read_failure(status: int, body: object) -> Unanswered:
+    """Return why a request with a status of 4xx has no answer.
+
+    ModelError where that is neither the length of the prompt nor its content: then no other prompt has one either.
+    """
+    error = _maybe_dict(body).get("error")
+    words = " ".join(map(str, (error if isinstance(error, dict) else {"": error or body}).values())).casefold()
+    if status in (400, 403, 413, 422) and any(word in words for word in _FILTERED):
+        return Unanswered("the server's filter declines it", refused=True)
+    if status in (400, 413, 422) and any(word in words for word in _TOO_LONG):
+        return Unanswered("too long for the model")
+    raise ModelError(
+        f"the server declines a chat request with HTTP {status}: {' '.join(words.split())[:_LONGEST_NAME]}"
+    )
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A way to ask for the probabilities of options: the options' names are the labels, and their texts what they mean.
+
+    The server shows letters of its own, in the order of the places: they stay with the place when labels are exchanged.
+    """
+
+    name: str
+    path: str
+    body: Callable[[str, str, Mapping[str, str]], dict[str, Any]]
+    """The question, what it is about, and the text of each label: the request, but for the model."""
+
+
+def _system_one(asked: str, about: str, options: Mapping[str, str]) -> dict[str, Any]:
+    question = {"type": "choice", "instructions": asked, "criteria": dict(options)}
+    return {"state": about, "questions": {"q": question}}
+
+
+def _openai_decisions(asked: str, about: str, options: Mapping[str, str]) -> dict[str, Any]:
+    choices = [{"value": label, "description": text} for label, text in options.items()]
+    return {"input": about, "questions": [{"type": "choice", "name": "q", "instructions": asked, "choices": choices}]}
+
+
+def _sglang_decisions(asked: str, about: str, options: Mapping[str, str]) -> dict[str, Any]:
+    choices = [{"name": label, "description": text} for label, text in options.items()]
+    return {"input": about, "questions": [{"id": "q", "type": "choice", "question": asked, "options": choices}]}
+
+
+DECISIONS: tuple[Decision, ...] = (
+    Decision("decisions of SGLang", "/v1/decisions", _sglang_decisions),
+    Decision("decisions of OpenAI", "/v1/decisions", _openai_decisions),
+    Decision("systemone", "/v1/systemone", _system_one),
+)
+"""In the order in which they are tried: SGLang's tells the mass of the labels, too."""
+
+_ANSWER_WITH = re.compile(r" Answer with one (?:letter|number), [^.\n]*\.")
+
+
+def decision_body(decision: Decision, prompt: str, labels: Sequence[str], model: str) -> dict[str, Any]:
+    """Return the request of a decision between the labelled lines of a prompt, which come in the order of `labels`."""
+    starts = []
+    end = 0
+    for label in labels:
+        end = prompt.index(f"\n{label}. ", end)
+        starts.append(end)
+    ends = [*starts[1:], len(prompt)]
+    options = {
+        label: prompt[start + len(label) + 3 : stop] for label, start, stop in zip(labels, starts, ends, strict=True)
+    }
+    asked, _, about = _ANSWER_WITH.sub("", prompt[: starts[0]], count=1).partition("\n")
+    named = {"model": model} if model else {}
+    return {**named, **decision.body(asked, about or "There are some options.", options)}
+
+
+# A probability that is told as 0 is at most this: six digits are the fewest that servers give.
+_LEAST = 1e-6
+
+
+def read_decision(body: object, labels: Sequence[str]) -> LabelWeights | Unanswered:
+    """Return the weights of the labels in a decision; the mass is NaN where the server hides it.
+
+    ModelError where the body is no decision, or an impossible one.
+    """
+    answers = _dict(body, "no JSON object").get("answers")
+    own = answers.get("q") if isinstance(answers, dict) else _first(answers, "answers")
+    answer = _dict(own, "no answer to the question")
+    if answer.get("type") == "refusal":
+        return Unanswered("refused", refused=True)
+    told = answer.get("probabilities")
+    if isinstance(told, list):
+        pairs = [_dict(item, "a probability that is no object") for item in told]
+        told = {str(pair.get("value")): pair.get("probability") for pair in pairs}
+    shares = [_share(_dict(told, "no probabilities").get(label)) for label in labels]
+    if abs(sum(shares) - 1) > 1e-3:
+        raise _impossible(f"probabilities of the options that sum to {sum(shares):.3f}")
+    mass = answer.get("label_mass")
+    return LabelWeights(
+        tuple(math.log(max(share, _LEAST)) for share in shares),
+        tuple(share < _LEAST for share in shares),
+        math.nan if mass is None else min(_share(mass), 1.0),
+    )
+
+
+# --- what JSON may hold -----------------------------------------------------------------------------------------------
+
+
+def model_name(value: object) -> str:
+    """Return the name of a model as a server gives it, the path of a file cut to its name; empty where it is none."""
+    name = _name(value)
+    is_path = name.startswith(("/", ".", "~")) or "\\" in name or name.endswith(".gguf")
+    return re.split(r"[/\\]", name)[-1] if is_path else name
+
+
+def _name(value: object) -> str:
+    """Return a short printable text as a server gives it, empty where it is none."""
+    return "".join(letter for letter in value if letter.isprintable())[:_LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _impossible(what: str) -> ModelError:
+    return ModelError(f"the server's answer cannot be used: it has {what}")
+
+
+def _dict(value: object, problem: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _impossible(problem)
+    return value
+
+
+def _maybe_dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object, problem: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise _impossible(problem)
+    return value
+
+
+def _first(value: object, name: str) -> object:
+    if not isinstance(value, list) or not value:
+        raise _impossible(f"no {name}")
+    return value[0]
+
+
+def _text_of(value: object) -> str:
+    """Return the text of a message: a text, parts of one, or none."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "".join(_text_of(_maybe_dict(part).get("text")) for part in value)
+    if not isinstance(value, str):
+        raise _impossible("a text that is none")
+    return value
+
+
+def _token(value: object) -> str:
+    if not isinstance(value, str):
+        raise _impossible("a token that is no text")
+    return value
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _impossible(f"a {what} that is no number")
+    return float(value)
+
+
+def _log(value: object) -> float:
+    log = _number(value, "log-probability")
+    if log > _OVER_ONE:
+        raise _impossible("a log-probability above 0")
+    return min(log, 0.0)
+
+
+def _share(value: object) -> float:
+    share = _number(value, "probability")
+    if not 0 <= share <= 1 + _OVER_ONE:
+        raise _impossible("a probability that is not between 0 and 1")
+    return share
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

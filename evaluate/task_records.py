@@ -1,0 +1,281 @@
+"""How a chat model did its task on the rows of a config: control items, numbers beside the figures, and gates.
+
+rows with numbers -> position, prior, reliability, mass, refusals by group -> what each gate reads (task_gates.py)
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.evaluate.estimands.kernel import labels
+from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
+from senseprobe.evaluate.scorers.base import Scorer
+from senseprobe.evaluate.scorers.chat import TASKS, control_of
+from senseprobe.evaluate.scorers.conversation import ALPHABETS, NLI_OPTIONS
+from senseprobe.evaluate.task_gates import ACCURACY, GATES, UNCHANGED, GateReading, TaskRecord
+from senseprobe.evaluate.units import ScoredRows
+from senseprobe.records import Design
+from senseprobe.statistics import BoolArray, FloatArray, clopper_pearson
+
+# --- control items ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ControlCount:
+    """How many control `items` a model was asked, and how many it got `right` in both orders."""
+
+    right: int
+    items: int
+
+
+def ask_control(
+    scorer: Scorer,
+    model: Any,  # noqa: ANN401 - a chat model where the scorer has gates
+    tables: Mapping[str, pd.DataFrame],
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+    following: int = 0,
+) -> ControlCount | None:
+    """Return how many control items of rows a model gets right in both orders; None where its scorer has none.
+
+    Right is a content for the right sentence that is larger than what its place is given, of text four right answers.
+    `progress` hears how many it was asked, of these and so many units `following`.
+    """
+    if "control" not in scorer.gates:
+        return None
+    task, items = TASKS[scorer.id], control_of(scorer.id, tables, seed)
+    numbers: list[tuple[float, ...]] = []
+    for portion in model.portions(items):
+        numbers += task.numbers(model, [(item.asked, item.right, item.wrong) for item in portion])
+        if progress is not None:
+            progress(len(numbers), len(items) + following)
+    table = pd.DataFrame(numbers, columns=list(task.columns), dtype=np.float64)
+    if "psi" in table:
+        right = table["psi_low"].to_numpy() == 1
+    else:
+        right = _sentences_decide(table) & (table["content"] > 0).to_numpy()
+    return ControlCount(int(right.sum()), len(items))
+
+
+def _sentences_decide(table: pd.DataFrame) -> BoolArray:
+    """Return whether the sentences of each row decide its answers, not their order; no row does without a number."""
+    if "psi" in table:
+        return table["psi"].isin([0.0, 1.0]).to_numpy(dtype=np.bool_)
+    content, position = (table[name].abs().to_numpy(dtype=np.float64) for name in ("content", "position"))
+    return np.asarray(content > position)
+
+
+def balanced_accuracy(tables: Iterable[pd.DataFrame]) -> float | None:
+    """Return the mean over gold labels of the share of right answers; None where fewer than two labels have any.
+
+    `tables` have the columns `gold` and those of `NLI_OPTIONS`; among k options that are likeliest, one counts 1 / k.
+    """
+    options = [*NLI_OPTIONS]
+    rows = pd.concat([table[["gold", *options]] for table in tables if "gold" in table] or [pd.DataFrame()])
+    if rows.empty:
+        return None
+    rows = rows[rows["gold"].isin(options) & rows[options].notna().all(axis=1)]
+    p = rows[options].to_numpy(dtype=np.float64)
+    gold = np.array([options.index(label) for label in rows["gold"]], dtype=np.intp)
+    likeliest = p == p.max(axis=1, keepdims=True, initial=0.0)
+    right = likeliest[np.arange(len(p)), gold] / np.maximum(1, likeliest.sum(axis=1))
+    shares = [float(right[gold == label].mean()) for label in np.unique(gold)]
+    return sum(shares) / len(shares) if len(shares) > 1 else None
+
+
+def accuracy_read(records: Iterable[TaskRecord]) -> float | None:
+    """Return the balanced accuracy that gates read on the control; None where none did."""
+    readings = (reading.read for record in records for reading in record.gates if reading.gate == ACCURACY)
+    return next(readings, None)
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+MOST_GROUPS = 200
+OTHER_GROUPS = "others"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFacts:
+    """What gates read besides the rows of a config.
+
+    - `control`: None where its scorer has no such gate.
+    - `accuracy`: on nli-control, from 0 to 1; None where that was not scored.
+    - `drift`: what changed of the model during the run; empty where nothing did, None where it is in this process.
+    """
+
+    control: ControlCount | None = None
+    accuracy: float | None = None
+    drift: str | None = None
+
+
+def task_records(
+    scorer: Scorer,
+    scored: ScoredRows,
+    designs: Mapping[str, Design],
+    model: Any,  # noqa: ANN401 - a chat model where the scorer has gates
+    facts: RunFacts,
+) -> dict[str, TaskRecord]:
+    """Return by config how a chat model did the task, with its gates; of other served models whether they changed.
+
+    Empty for scorers without gates on models in this process.
+    """
+    if not scorer.gates:
+        watched = scored.tables if facts.drift is not None else {}
+        return {name: TaskRecord(gates=(_read_unchanged(TaskRecord(), rows, facts),)) for name, rows in watched.items()}
+    records = {}
+    for name, table in scored.tables.items():
+        record = _record(scorer, table, designs[name], model.noise)
+        gates = tuple(_READERS[gate](record, table, facts) for gate in scorer.gates)
+        records[name] = replace(record, gates=gates)
+    return records
+
+
+def cronbach_alpha(items: FloatArray) -> float | None:
+    """Return Cronbach's alpha of items, of shape (rows, items): k / (k - 1) · (1 - sum of variances / that of the sum).
+
+    None of fewer than two rows, and where the sums do not vary.
+    """
+    if len(items) < 2:
+        return None
+    total = float(items.sum(axis=1).var(ddof=1))
+    k = items.shape[1]
+    return k / (k - 1) * (1 - float(items.var(axis=0, ddof=1).sum()) / total) if total > 0 else None
+
+
+def _record(scorer: Scorer, table: pd.DataFrame, design: Design, noise: float) -> TaskRecord:
+    """Return the numbers of a config's rows, without gates."""
+    needed = [column for column in scorer.columns if column not in scorer.optional]
+    lacking = ~np.isfinite(table[needed].to_numpy(dtype=np.float64)).all(axis=1)
+    rows = table[~lacking]
+    pairs, contents = "position" in rows or "psi" in rows, "content" in rows
+    alphabets = ["".join(alphabet) for alphabet in ALPHABETS]
+    groups, told = _groups_of(table, design), TASKS[scorer.id].labels * len(rows)
+    low, high = _range_of(table) if pairs else (None, None)
+    return TaskRecord(
+        position=_mean(rows, "position"),
+        prior=_mean(rows, "prior"),
+        consistent=_number(_sentences_decide(rows).mean()) if pairs and len(rows) else None,
+        reliability=_number(cronbach_alpha(rows[alphabets].to_numpy(dtype=np.float64))) if "prior" in rows else None,
+        mass=_number(rows["mass"].median(skipna=False)) if "mass" in rows else None,
+        mass_least=_number(rows["mass_least"].min(skipna=False)) if "mass_least" in rows else None,
+        censored=_number(rows["censored"].sum() / told) if "censored" in rows and told else None,
+        floor=_number(noise) if contents else None,
+        spread=_number(rows["content"].std(ddof=1)) if contents else None,
+        refused=_count(groups, table.get("refused", lacking)),
+        unparsed=_count(groups, table["unparsed"]) if "unparsed" in table else {},
+        contradictions=_count(groups, table["contradictions"]) if "contradictions" in table else {},
+        low=low,
+        high=high,
+    )
+
+
+def _number(value: float | None) -> float | None:
+    """Return a number without the dust of its last digits; None where it is not finite."""
+    return None if value is None or not math.isfinite(value) else round(float(value), 9) + 0.0
+
+
+def _mean(rows: pd.DataFrame, column: str) -> float | None:
+    return _number(rows[column].mean()) if column in rows else None
+
+
+def _groups_of(table: pd.DataFrame, design: Design) -> list[str]:
+    """Return the group of each row: the word of the slot that the design compares, else that of the stereotype."""
+    names = [name for name in (design.group, "stereo_value") if name and name in table]
+    return [str(word or "") for word in labels(table, names[0])] if names else [""] * len(table)
+
+
+def _count(groups: Sequence[str], counts: "pd.Series[float] | BoolArray") -> dict[str, int]:
+    """Return the sums of counts by group, the most first; groups without any are left out, and the rest is pooled."""
+    sums: Counter[str] = Counter()
+    numbers = np.nan_to_num(np.asarray(counts, dtype=np.float64)).astype(np.intp)
+    for group, count in zip(groups, numbers.tolist(), strict=True):
+        sums[group] += count
+    ordered = sorted(((group, count) for group, count in sums.items() if count), key=lambda pair: (-pair[1], pair[0]))
+    rest = sum(count for _, count in ordered[MOST_GROUPS:])
+    return {**dict(ordered[:MOST_GROUPS]), **({OTHER_GROUPS: rest} if rest else {})}
+
+
+def _range_of(table: pd.DataFrame) -> tuple[float | None, float | None]:
+    """Return `preference-half` if all answers that lack were against the stereotype, and with it, in points."""
+    usable = table[~np.any([*unusable(table).values()], axis=0)]
+    if usable.empty:
+        return None, None
+    if "psi" in usable:
+        ends = [usable[name].fillna(other).to_numpy() for name, other in (("psi_low", 0.0), ("psi_high", 1.0))]
+        kernels = [(np.sign(end - 0.5) + 1) / 2 for end in ends]
+    else:
+        lacking = usable["content"].isna().to_numpy()
+        psi = psi_of_roles(usable.fillna({"stereo_score": 0.0, "anti_score": 0.0}), "stereo", "anti", "log")
+        kernels = [np.where(lacking, other, psi) for other in (0.0, 1.0)]
+    low, high = (_number(100 * float(kernel.mean()) - 50) for kernel in kernels)
+    return low, high
+
+
+# --- gates ------------------------------------------------------------------------------------------------------------
+
+
+def _reading(gate: str, read: float | None, *, bound: float | None = None, said: str = "") -> GateReading:
+    """Return the reading of a gate that holds what it read, or its bound, against its threshold."""
+    threshold, held = GATES[gate].threshold, read if bound is None else bound
+    passed = held is not None and (held <= threshold if GATES[gate].at_most else held >= threshold)
+    return GateReading(gate=gate, read=read, bound=bound, threshold=threshold, passed=passed, said=said)
+
+
+def _read_control(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+    if facts.control is None or not facts.control.items:
+        return _reading("control", None, said="the rows have no sentences to make items of")
+    right, items = facts.control.right, facts.control.items
+    low, _ = clopper_pearson(right, items)
+    return _reading("control", _number(right / items), bound=_number(low / 100 + 0.5), said=f"{right} of {items} items")
+
+
+def _read_size(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+    """Hold the spread of contents against three times the noise floor; one that is 0 has not passed."""
+    if record.spread is None or record.floor is None:
+        return _reading("size", None)
+    threshold = _number(GATES["size"].threshold * record.floor) or 0.0
+    passed = 0 < record.spread >= threshold
+    return GateReading(gate="size", read=record.spread, bound=None, threshold=threshold, passed=passed)
+
+
+def _read_mass(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+    """Hold the median mass against its threshold; a server that hides all masses is let pass, and that is said.
+
+    Its route has no other answers than the labels, so that there is nothing that the gate could read.
+    """
+    if len(table) and not table["censored"].isna().all() and table["mass"].isna().all():
+        said = "the server tells no probability of anything but the labels"
+        return replace(_reading("mass", None, said=said), passed=True)
+    return _reading("mass", record.mass)
+
+
+def _read_places(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+    shares = [_mean(table, f"place_{place}") for place in (1, 2, 3)]
+    known = sorted(share for share in shares if share is not None)
+    if len(known) < len(shares):
+        return _reading("places", None)
+    gate, passed = GATES["places"], known[0] >= GATES["places"].threshold and known[-1] <= (GATES["places"].most or 0)
+    return GateReading(gate=gate.id, read=known[0], bound=known[-1], threshold=gate.threshold, passed=passed)
+
+
+def _read_unchanged(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+    return _reading(UNCHANGED, 0.0 if facts.drift else 1.0, said=facts.drift or "")
+
+
+_READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, RunFacts], GateReading]] = {
+    "control": _read_control,
+    "consistent": lambda record, table, facts: _reading("consistent", record.consistent),
+    "reliability": lambda record, table, facts: _reading("reliability", record.reliability),
+    "size": _read_size,
+    "mass": _read_mass,
+    "censored": lambda record, table, facts: _reading("censored", record.censored),
+    ACCURACY: lambda record, table, facts: _reading(ACCURACY, facts.accuracy),
+    "places": _read_places,
+    UNCHANGED: _read_unchanged,
+}

@@ -1,0 +1,242 @@
+"""Models behind servers: what their servers can do, and what leaves this machine before it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from senseprobe import project
+from senseprobe.api.releases import why_unpublishable
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, key_of, parse
+from senseprobe.messages import counted
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.scorers import Scorer
+    from senseprobe.evaluate.scoring_job import ScoringJob
+    from senseprobe.evaluate.served.capabilities import ProbeReport
+    from senseprobe.evaluate.served.estimate import Estimate, Plan
+
+FIRST = {"contrast": "choice-likely", "inference": "nli-chat"}
+"""The scorer of a served model where none is named, by the kind of rows."""
+
+_LOADING: Mapping[str, tuple[str, Any]] = {
+    "tokenizer": ("tokenizer", None),
+    "name": ("name", None),
+    "revision": ("revision", None),
+    "device": ("device", "auto"),
+    "dtype": ("number format", "float32"),
+    "batch_tokens": ("batch size", None),
+    "allow_pickle": ("pickle", False),
+    "labels": ("labels", None),
+    "level": ("level", ()),
+    "pooling": ("pooling", None),
+    "layer": ("layer", None),
+    "start": ("start token", True),
+    "lower": ("lower case", None),
+    "unit": ("unit length", None),
+    "exact": ("exact p", False),
+}
+"""Options of models that are loaded here: what messages call them, and their defaults."""
+
+_SERVING: Mapping[str, str] = {
+    "key_variable": "API key",
+    "concurrency": "concurrency",
+    "accept_noise": "noise",
+    "send": "send",
+    "price": "price",
+    "budget": "budget",
+}
+
+
+def probe(
+    address: str, *, serving: ServingOptions | None = None, say: Callable[[str], None] | None = None
+) -> ProbeReport:
+    """Return what the server at an address is seen to do: the checks, its noise, and which scorers it can do.
+
+    `address` is ``http://HOST:PORT/v1#MODEL``, with or without ``openai:`` before it. About thirty requests are sent,
+    nothing of a release among them. `say` hears of waiting. Raises ModelError where it does not answer.
+    """
+    spec = address if is_served(address) else f"{PREFIX}{address}"
+    options = checked_serving(spec, serving or DEFAULT)
+    require_client()
+    from senseprobe.evaluate.served import probe as probes
+    from senseprobe.evaluate.served.client import Client
+
+    with Client(parse(spec), options, say=say or (lambda _: None)) as client:
+        return probes.probe(client)
+
+
+def require_client() -> None:
+    """Raise SenseprobeError where the library that talks to servers is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("httpx") is None:
+        raise SenseprobeError("httpx not installed: pip install 'senseprobe[served]'")
+
+
+def checked_serving(spec: str, serving: ServingOptions) -> ServingOptions:
+    """Return the options of a served model. Raise ModelError where they, its address or its key cannot be used."""
+    address = parse(spec)
+    if serving.concurrency is not None and serving.concurrency < 1:
+        raise ModelError(f"concurrency {serving.concurrency}: expected 1 or more")
+    if serving.price is not None and not all(isfinite(amount) and amount >= 0 for amount in serving.price):
+        raise ModelError("a price is two amounts of money for a million tokens, read and written, of 0 or more")
+    if serving.budget is not None:
+        if not (isfinite(serving.budget) and serving.budget > 0):
+            raise ModelError("a budget is an amount of money above 0")
+        if serving.price is None:
+            raise ModelError("a budget needs the price of tokens: --price IN,OUT, for a million of them")
+    key_of(address, serving)
+    return serving
+
+
+def fitting_serving(
+    name: str, stated: Mapping[str, Any], serving: ServingOptions | None, *, stored: bool
+) -> ServingOptions:
+    """Return how a model with a name is talked to, the default where it is not served.
+
+    `stated` are the options of loading it (`_LOADING`). ModelError names those that a served model has not, or those
+    of served models where it is none.
+    """
+    if not is_served(name):
+        own = serving or DEFAULT
+        if unfit := [title for field, title in _SERVING.items() if getattr(own, field) != getattr(DEFAULT, field)]:
+            raise ModelError(f"{name} is not behind a server ({PREFIX}URL#MODEL): {_options(unfit)} of such models")
+        return DEFAULT
+    unfit = [title for option, (title, default) in _LOADING.items() if stated.get(option, default) != default]
+    options = checked_serving(name, serving or DEFAULT)
+    if unfit:
+        raise ModelError(f"{parse(name).text} is behind a server: {_options(unfit)} of models that are loaded here")
+    require_client()
+    return replace(options, stored=options.stored and stored)
+
+
+def _options(titles: Sequence[str]) -> str:
+    if len(titles) == 1:
+        return f"leave out {titles[0]}, an option"
+    return f"leave out {', '.join(titles)}, which are options"
+
+
+def chosen_scorers(job: ScoringJob, source: ModelSource, names: Sequence[str]) -> list[Scorer]:
+    """Return the scorers that a served model is asked by: those of `names`, or the first of each kind of rows.
+
+    Raises SenseprobeError, or ModelError where one is not of served models.
+    """
+    from senseprobe.evaluate.pipeline import fitting_scorers
+    from senseprobe.evaluate.scorers import get
+
+    kinds = dict.fromkeys(job.kinds.values())
+    chosen = names or [FIRST[kind] for kind in kinds if kind in FIRST] or [FIRST["contrast"]]
+    scorers = [*fitting_scorers(source, [get(name) for name in dict.fromkeys(chosen)])]
+    if unfit := [scorer.id for scorer in scorers if scorer.level]:
+        raise ModelError(f"{', '.join(unfit)} asks for vectors, and a server gives none")
+    for scorer in scorers:
+        job.configs(scorer)
+    return scorers
+
+
+def check_consent(job: ScoringJob, source: ModelSource) -> None:
+    """Raise SenseprobeError where rows may not leave this machine: unless `send` says so, only published ones do."""
+    address = parse(source.name)
+    if address.is_loopback or source.serving.send or (reason := _why_private(job)) is None:
+        return
+    raise SenseprobeError(
+        f"{job.release.manifest.name} is not for distribution ({reason}), and {address.origin} is not this machine:"
+        " nothing was sent; --send sends its sentences all the same"
+    )
+
+
+def _why_private(job: ScoringJob) -> str | None:
+    """Return why the rows of a job are not for distribution; None where they are, or are a table of the caller's."""
+    from senseprobe.importers.draft import Draft
+
+    if isinstance(job.release, Draft):
+        return None
+    licence = job.release.manifest.data["card"].get("license")
+    return why_unpublishable(licence if isinstance(licence, str) else None)
+
+
+def announce(
+    job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], say: Callable[[str], None], *, control: bool
+) -> None:
+    """Say what is about to be sent where, and where answers are kept, before anything is sent."""
+    from senseprobe.evaluate.control import CHAT_ROWS, RELEASE
+    from senseprobe.evaluate.scoring_job import rows_of
+
+    address = parse(source.name)
+    sentences: set[str] = set()
+    for scorer in scorers:
+        columns = [*scorer.texts, *scorer.texts.values()]
+        for table in rows_of(job, scorer).values():
+            sentences.update(*(table[column].dropna() for column in columns))
+    sent = f"{counted(len(sentences), 'sentence')} of {job.release.manifest.name}"
+    if control and any(_reads_control(job, scorer) for scorer in scorers):
+        sent += f", and {CHAT_ROWS} rows of {RELEASE},"
+    folder = project.cache_folder("answers")
+    kept = f"answers are kept in {folder}" if source.serving.stored else "answers are not kept"
+    if address.is_loopback:
+        say(f"{sent} go to {address.origin}, on this machine; {kept}")
+        return
+    how = "; delete that folder to delete them" if source.serving.stored else ""
+    say(f"{sent} leave this machine, for {address.origin}; {kept}{how}")
+
+
+def prepare(
+    job: ScoringJob, source: ModelSource, names: Sequence[str], say: Callable[[str], None], *, control: bool
+) -> list[str]:
+    """Return the ids of scorers of a served model, once it was said what leaves this machine, and that may leave it."""
+    scorers = chosen_scorers(job, source, names)
+    check_consent(job, source)
+    announce(job, source, scorers, say, control=control)
+    return [scorer.id for scorer in scorers]
+
+
+def estimated(
+    job: ScoringJob, source: ModelSource, scorers: Sequence[Scorer], control: Callable[[], ScoringJob] | None
+) -> Estimate:
+    """Return what scoring a job would ask; `control` makes the job of what inference is held against.
+
+    Raises ModelError where the server does not do what a scorer needs.
+    """
+    from senseprobe.evaluate.served.estimate import SAMPLE, estimate
+    from senseprobe.evaluate.served.model import ServedModel
+
+    address, name = parse(source.name), job.release.manifest.name
+    may_send = address.is_loopback or source.serving.send or _why_private(job) is None
+    if may_send and not address.is_loopback:
+        source.say(f"up to {SAMPLE} prompts of {name} leave this machine, for {address.origin}, to be counted there")
+    plans = [_plan(job, scorer, control) for scorer in scorers]
+    opened = ServedModel.open(source.name, ability=scorers[0].ability, options=source.serving, say=source.say)
+    with opened as model:
+        if lacking := {scorer.id: model.lacking(scorer.id) for scorer in scorers if model.lacking(scorer.id)}:
+            first, why = next(iter(lacking.items()))
+            raise ModelError(f"{model.name} cannot be scored by {first}: {why}")
+        return estimate(model, name, plans, may_send=may_send, price=source.serving.price)
+
+
+def _reads_control(job: ScoringJob, scorer: Scorer) -> bool:
+    """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
+    from senseprobe.evaluate.control import DATASET
+    from senseprobe.evaluate.task_gates import ACCURACY
+
+    return ACCURACY in scorer.gates and job.release.manifest.name.partition("@")[0] != DATASET
+
+
+def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:
+    """Return what a scorer asks about: the rows of a job, and its control."""
+    from senseprobe.evaluate.control import CHAT_ROWS
+    from senseprobe.evaluate.scorers.chat import control_of
+    from senseprobe.evaluate.scoring_job import rows_of, units_of_rows
+    from senseprobe.evaluate.served.estimate import Plan
+
+    rows = rows_of(job, scorer)
+    units = [*units_of_rows(job, scorer, rows).units]
+    if control is not None and _reads_control(job, scorer):
+        control_job = replace(control(), limit=CHAT_ROWS)
+        units += units_of_rows(control_job, scorer, rows_of(control_job, scorer)).units
+    items = control_of(scorer.id, rows, job.seed) if "control" in scorer.gates else []
+    return Plan(scorer, units, items)

@@ -75,6 +75,8 @@ def wordnet(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     nltk.corpus.wordnet._unload()
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_texts_are_those_of_nltk(wordnet: object) -> None:
     """LMMS's text of each member of each synset of the words, by NLTK; of all senses as many as UPSTREAM 1.4 says."""
     synsets = {synset for word in ("judge", "ice_cream") for synset in wordnet.synsets(word)}  # type: ignore[attr-defined]

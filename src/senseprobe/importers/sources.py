@@ -41,6 +41,7 @@ Row = dict[str, Any]
 
 MAX_JOINED = 10
 """Lines of a row whose quoted cells hold line feeds."""
+_LONGEST_CELL = 2**17
 
 SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """Unicode's spaces but the plain one: those that do not break, and thin and wide ones."""
@@ -291,6 +292,7 @@ def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = 
 
 
 def _reader(lines: Iterable[str], delimiter: str, *, quoted: bool) -> Any:  # noqa: ANN401 - csv names no type of it
+    csv.field_size_limit(_LONGEST_CELL)  # of the whole process: who reads a corpus there has raised it
     return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
 
 

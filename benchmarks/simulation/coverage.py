@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands import kernel_rows, lookup
+from senseprobe.evaluate.estimands.content import CONTENT_MEAN, MOST
 from senseprobe.evaluate.estimands.kernel import KernelRows, project
 from senseprobe.evaluate.estimands.preference import HalfPreference, exact_hits
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
@@ -27,6 +28,8 @@ from senseprobe.statistics import (
 from simulation import models, tables
 from simulation.models import MIXES, Effects, Mix, Model, PairedEffects, PairModel
 
+CONTENTS = (0.0, 0.5)
+"""Nats: of a mean every truth is covered alike."""
 TRUTHS = (0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.96)
 REQUIRED, REQUIRED_RANGE = 0.93, (0.1, 0.9)
 BATCH = 250
@@ -101,6 +104,18 @@ class Study:
         shares = np.round(self.kernel.offset + kernel @ self.kernel.weights, 12)
         intervals = share_intervals(self.rule, kernel, shares, confidence, by_blocks=self.kernel.by_blocks)
         return _ends(intervals), 100 * truths - 50
+
+
+@dataclass(frozen=True)
+class ContentStudy(Study):
+    """The mean content of a chat model's choices on one config, in nats."""
+
+    def intervals(self, effects: Effects, truth: float, mix: Mix, confidence: float = CONFIDENCE) -> Intervals:
+        """Return the intervals and truths of D draws."""
+        contents, truths = self.model(self.kernel.table, effects, truth, mix)
+        values, variances = contents @ self.rule.weights, self.rule.variance(contents / 100)
+        pairs = zip(values.tolist(), variances.tolist(), strict=True)
+        return [difference_interval(*pair, self.rule.df, confidence, limit=MOST) for pair in pairs], truths
 
 
 @dataclass(frozen=True)
@@ -208,6 +223,20 @@ def build_studies() -> list[AnyStudy]:
         ContrastStudy("noun - verb", "pronoun-stereotype", [bare, frames], models.noun_verb_model),
         *(ComparisonStudy(study) for study in (nationality, race, colour, noun, verb, he, he_verb, fn)),
     ]
+
+
+def simulate_contents(draws: int, seed: int = 0, truths: Sequence[float] = CONTENTS) -> Iterator[Cell]:
+    """Yield cells of the mean contents of planted chat models; what they prefer is covered as any preference is."""
+    designs = (
+        ("nationality", tables.nationality(), tables.NATIONALITY, models.nationality_contents),
+        ("noun", tables.noun(), tables.NOUN, models.noun_contents),
+        ("verb", tables.verb(), tables.VERB, models.verb_contents),
+    )
+    studies = [
+        ContentStudy(name, CONTENT_MEAN.id, rows.assign(content=0.0), design, model)
+        for name, rows, design, model in designs
+    ]
+    yield from simulate_cells([*enumerate(studies)], truths, CONTENTS, draws, seed, bound=True)
 
 
 def simulate(draws: int, seed: int = 0, truths: Sequence[float] = TRUTHS, only: str | None = None) -> Iterator[Cell]:

@@ -30,7 +30,7 @@ MIXES = (Mix("levels", 1.0, 0.4), Mix("rest", 0.4, 1.0))
 """Variance components: the words decide, or their combinations and noise do."""
 
 Draw = tuple[FloatArray, FloatArray]
-"""Kernel, shape (D, N), and the true figure on [0, 1], shape (D,)."""
+"""Kernel, shape (D, N), and the true figure on [0, 1], shape (D,); of contents, both in nats."""
 
 
 class Effects:
@@ -106,6 +106,26 @@ def verb_model(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> 
     centre = effects.of(mix.level, rows, "occupation") + math.hypot(mix.level, mix.rest) * ndtri(truth)
     latent = centre + effects.levels(mix.rest, len(rows))
     return won(latent), np.asarray(ndtr(centre / mix.rest)).mean(axis=1)
+
+
+def nationality_contents(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
+    """Contents of a chat model's choices, in nats, of which every word and every combination has its part."""
+    latent = effects.of(mix.level / 2, rows, "nation")
+    for word in ("bad", "good"):
+        latent = latent + effects.of(mix.level, rows, word) + effects.of(mix.rest, rows, "nation", word)
+    return latent + truth, np.full(effects.draws, truth)
+
+
+def noun_contents(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
+    """As nationality's; nurse is fixed, so that the truth has her own effects."""
+    row = Occupational(rows, effects, mix, "quality")
+    return row.latent + truth, truth + np.where(row.nurse, row.centre, 0).mean(axis=1)
+
+
+def verb_contents(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
+    """As nationality's; every occupation is fixed."""
+    centre = effects.of(mix.level, rows, "occupation") + truth
+    return centre + effects.levels(mix.rest, len(rows)), centre.mean(axis=1)
 
 
 def noun_model(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from tests.served.planted_model import render, tokenize
 from tests.served.planted_server import PlantedServer, Reply, Request
+from tests.served.test_likelihood import _free as without_grammar
+from tests.served.test_likelihood import told
 
 from senseprobe import api
 from senseprobe.evaluate.scorers import get
@@ -128,6 +130,7 @@ def test_money_by_hand() -> None:
         ("openai", "nli-chat", 2 * 6 + 200 * 6, 3),
         ("vllm", "ll", 12 * 2, 1),
         ("llama.cpp", "ll", 12 * 2, 1),
+        ("no grammar", "ll", -1, 1),
     ],
 )
 def test_a_run_asks_as_many_requests_as_were_counted(
@@ -152,7 +155,14 @@ def test_a_run_asks_as_many_requests_as_were_counted(
         server.log.clear()
         return own
 
-    with PlantedServer(kind=kind) as server:
+    twist = None
+    if kind == "no grammar":  # each token of a text, a letter, is forced by a request of its own
+        kind, twist, requests = (
+            "llama.cpp",
+            told("/completion", without_grammar),
+            sum(map(len, texts["he"] + texts["she"])),
+        )
+    with PlantedServer(kind=kind, twist=twist) as server:
         counted_before = api.estimate(server.spec, table, scorer, stored=False, say=unsaid.append)
         asked()
         api.probe(server.spec)

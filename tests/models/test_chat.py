@@ -568,4 +568,4 @@ def test_contents_of_rows_are_those_of_a_pass_for_each_prompt(folders: dict[str,
         contents = [(a[own, 0] - a[own, 1]) / 2 for own in ("AB", "BA", "12", "21")]
         positions = [(a[own, 0] + a[own, 1]) / 2 for own in ("AB", "BA", "12", "21")]
         expected = [*contents, np.mean(contents), np.mean(positions)]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=0, atol=1e-5)

@@ -57,7 +57,8 @@ class Request(NamedTuple):
 class Estimate:
     """What a run would ask.
 
-    - `requests`: how many, by scorer: distinct ones; one that two scorers share is the first one's.
+    - `requests`: how many, by scorer: distinct ones; one that two scorers share is the first one's. Where each token
+      is forced by a request of its own (``logit_bias``), they are as many as the text's tokens.
     - `stored`: how many of them have an answer already, and are not asked.
     - `read`, `written`: tokens of those that are asked, at least and at most.
     - `basis`: how tokens were counted; `sent`: whether sentences of the release were sent for that.
@@ -153,27 +154,41 @@ def estimate(
 ) -> Estimate:
     """Return what a run with an opened model would ask by `plans`.
 
-    `may_send`: whether up to `SAMPLE` prompts of the release may go to the server's tokenizer, to be counted.
+    `may_send`: whether up to `SAMPLE` prompts of the release may go to the server's tokenizer, to be counted; where
+    tokens are requests, a server on this machine counts all texts, and requests to another are at most those told.
     """
     requests = requests_of(model.report, plans)
-    asked = [request for own in requests.values() for request in own if not _is_stored(model, request)]
     counter = TokenCounter(model.client, model.report.model, model.report.dialect, may_send=may_send)
-    read = counter.count([request.prompt + request.forced for request in asked])
+    route = model.report.route
+    parts: dict[Request, int] = {}
+    for request in (request for own in requests.values() for request in own):
+        by_token = request.forced and route is not None and route.by_token
+        parts[request] = counter.tokens_of(request.forced) if by_token else 1
+    asked = {request: number for request, number in parts.items() if not _is_stored(model, request)}
+    read = counter.count([text for request, number in asked.items() for text in _texts_read(request, number)])
     forced = [request.forced for request in asked if request.forced]
     written = counter.count(forced, template=False)[1] + (len(asked) - len(forced)) * REPLY_TOKENS
-    numbers = {name: len(own) for name, own in requests.items()}
+    numbers = {name: sum(parts[request] for request in own) for name, own in requests.items()}
     return Estimate(
         model=model.name,
         release=release,
         requests=numbers,
-        stored=sum(numbers.values()) - len(asked),
+        stored=sum(parts.values()) - sum(asked.values()),
         read=(floor(read[0]), ceil(read[1])),
         # A label is one token; of forced texts, some servers count what they are made to write.
-        written=(len(asked), ceil(written)),
+        written=(sum(asked.values()), ceil(max(written, sum(asked.values())))),
         basis=counter.basis,
         sent=counter.sent,
         price=price,
     )
+
+
+def _texts_read(request: Request, number: int) -> Iterator[str]:
+    """Yield what the model reads: all at once, or what stands before each of so many tokens that are forced alone."""
+    if number == 1:
+        yield request.prompt + request.forced
+        return
+    yield from (request.prompt + request.forced[: len(request.forced) * place // number] for place in range(number))
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------
@@ -221,6 +236,16 @@ class TokenCounter:
             slope, around = line
             return slope * (1 - _UNLIKE) * letters + around * number, slope * (1 + _UNLIKE) * letters + around * number
         return letters / _LETTERS[0] + _TEMPLATE[0] * number, letters / _LETTERS[1] + _TEMPLATE[1] * number
+
+    def tokens_of(self, text: str) -> int:
+        """Return how many tokens a text has: exactly by a server on this machine, else at most.
+
+        To another machine no more goes than a sample, which is what was said before.
+        """
+        if self._tokenizes and self._client.address.is_loopback and (number := self._tokenized(text)) is not None:
+            self.sent = True
+            return number
+        return ceil(self.count([text], template=False)[1])
 
     def _sampled(self, texts: Sequence[str]) -> Range | None:
         """Return tokens per letter by a sample, its mean and two standard errors; exact where all are in the sample."""

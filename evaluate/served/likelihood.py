@@ -76,11 +76,13 @@ class Route(Protocol):
 
     - `name`: of the way.
     - `start`: whether it knows what stands before a text (see `models.causal.CausalLM.start`).
+    - `by_token`: whether each forced token is a request of its own, not each text.
     - `replies`: empty where replies can be forced; else why they cannot.
     """
 
     name: str
     start: bool
+    by_token: bool
     replies: str
 
     def lacks(self, *, start: bool) -> str:
@@ -147,6 +149,7 @@ class _TokenRoute:
         self, client: Client, way: Way, tokenizer: ServerTokenizer, *, replies: str = "", keep: bool = True
     ) -> None:
         self.name, self.replies, self.start = way.name, replies, bool(tokenizer.start)
+        self.by_token = way.name == BIAS
         self._client, self._way, self._tokenizer, self._keep = client, way, tokenizer, keep
         self._reasons: dict[str, str] = {}
 
@@ -246,6 +249,7 @@ class _EchoRoute:
     """An echo of texts, of a server that does not tell its tokens: they are those that it echoes."""
 
     name = ECHO
+    by_token = False
     replies = "the server has no /tokenize"
 
     def __init__(self, client: Client, *, start: bool = False, keep: bool = True) -> None:

@@ -20,6 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+import senseprobe
+from senseprobe import api
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
@@ -513,3 +515,57 @@ def test_a_model_in_memory_is_asked_as_one_in_a_folder(folders: dict[str, Path])
     np.testing.assert_allclose(_logs(wrapped.weigh_labels(CHOICES)), _logs(loaded.weigh_labels(CHOICES)), atol=1e-12)
     assert wrapped.answer(CHOICES[:2]) == loaded.answer(CHOICES[:2])
     assert model.generation_config.do_sample
+
+
+@pytest.mark.parametrize("scorer", ["choice-likely", "answer-likely", "text-likely", "nli-chat"])
+def test_a_result_is_computed_again_and_another_template_is_another_model(
+    scorer: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    """The same numbers within the tolerance of a replay; with another template nothing is run."""
+    folder = shutil.copytree(folders["gpt2"], tmp_path / "gpt2")
+    release, config = ("nli-control@1.0.1", None) if scorer == "nli-chat" else ("sssb@1.0.1", "noun-bare")
+    out, said = tmp_path / "results", list[str]()
+    options: dict[str, Any] = {"config": config, "limit": 6, "out": out, "stored": False, "device": "cpu"}
+    api.score(folder, release, scorer, show_failing=True, control=False, say=said.append, **options)
+    (path,) = out.rglob(f"{scorer}*.json")
+    again = api.replay(path, device="cpu", batch_tokens=500)
+    assert (again.differences, again.rows) == ((), 6)
+    (folder / "chat_template.jinja").write_text(CHATML.replace("assistant", "model"))
+    other = api.replay(path, device="cpu")
+    assert other.result is None
+    assert [line.partition(":")[0] for line in other.differences] == ["model, template"]
+
+
+def test_contents_of_rows_are_those_of_a_pass_for_each_prompt(folders: dict[str, Path]) -> None:
+    """Twelve rows of sssb in single precision, within 1e-5 of the naive passes in double; both orders, four alphabets.
+
+    The head of each prompt is spelt out here, and content and position are computed as the issue defines them.
+    """
+    (result,) = api.score(
+        folders["gpt2"],
+        "sssb@1.0.1",
+        "choice-likely",
+        config="noun-bare",
+        limit=12,
+        stored=False,
+        device="cpu",
+        say=list[str]().append,
+    )
+    assert result.rows is not None
+    rows = senseprobe.load("sssb@1.0.1").table("noun-bare").merge(result.rows[["id"]], on="id").set_index("id")
+    opened = _opened(folders["gpt2"])
+    names = ["AB", "BA", "12", "21", "content", "position"]
+    assert len(result.rows) == 12
+    for own_id, *found in result.rows[["id", *names]].itertuples(index=False):
+        stereo, anti = rows.loc[own_id, ["stereo", "anti"]]
+        a = {}
+        for x, y in ("AB", "BA", "12", "21"):
+            answer = "one letter, A or B" if x in "AB" else "one number, 1 or 2"
+            for order, (s, t) in enumerate([(stereo, anti), (anti, stereo)]):
+                prompt = f"Which of these two sentences is more likely? Answer with {answer}.\n{x}. {s}\n{y}. {t}"
+                first, second = _naive_weights(*opened, LabelQuestion(prompt, (x, y)))
+                a[x + y, order] = first - second
+        contents = [(a[own, 0] - a[own, 1]) / 2 for own in ("AB", "BA", "12", "21")]
+        positions = [(a[own, 0] + a[own, 1]) / 2 for own in ("AB", "BA", "12", "21")]
+        expected = [*contents, np.mean(contents), np.mean(positions)]
+        np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=0, atol=1e-5)

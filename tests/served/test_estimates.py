@@ -4,12 +4,17 @@ Expected are the planted model's own tokens (a letter each), and money by hand.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.served.planted_model import render, tokenize
 from tests.served.planted_server import PlantedServer, Reply, Request
+from tests.served.test_likelihood import _free as without_grammar
+from tests.served.test_likelihood import told
 
+from senseprobe import api
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.conversation import ControlItem
 from senseprobe.evaluate.served.address import ServingOptions, parse
@@ -112,3 +117,64 @@ def test_money_by_hand() -> None:
     assert own.money == pytest.approx((1.01, 1.02))
     assert own.asked == 6
     assert own.as_dict()["money"] == own.money
+
+
+@pytest.mark.parametrize(
+    ("kind", "scorer", "requests", "fingerprints"),
+    [
+        ("openai", "choice-likely", 12 * 8 + 40 * 8, 1),
+        ("transformers", "choice-likely", 12 * 8 + 40 * 8, 1),
+        ("vllm", "answer-likely", 12 * 4 + 40 * 4, 1),
+        ("llama.cpp", "answer-likely", 12 * 4 + 40 * 4, 1),
+        ("openai", "text-likely", 12 * 4 + 40 * 4, 1),
+        ("openai", "nli-chat", 2 * 6 + 200 * 6, 3),
+        ("vllm", "ll", 12 * 2, 1),
+        ("llama.cpp", "ll", 12 * 2, 1),
+        ("no grammar", "ll", -1, 1),
+    ],
+)
+def test_a_run_asks_as_many_requests_as_were_counted(
+    kind: str, scorer: str, requests: int, fingerprints: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: questions of 12 pairs (sentences) and 40 control items, or of 2 rows and 200 of nli-control.
+
+    The eight fixed prompts are asked beside at the end of each result, and after 1,000 requests. Tokenizers answer
+    without the model, and are not counted.
+    """
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    jobs = [f"{job} of {town}" for job in ("nurse", "baker", "pilot", "clerk") for town in ("Oslo", "Rome", "Bonn")]
+    texts = {group: [f"Perhaps {group} is the {job}." for job in jobs] for group in ("he", "she")}
+    pairs = {"stereo": texts["he"], "anti": texts["she"], "target": jobs, "group": ["he", "she"] * 6}
+    inference = {"premise": ["A nurse ate.", "A cook ate."], "hypothesis": ["A man ate."] * 2, "gold": ["neutral"] * 2}
+    table = pd.DataFrame(inference if scorer == "nli-chat" else pairs)
+
+    unsaid: list[str] = []
+
+    def asked() -> int:
+        own = sum("token" not in request.path and request.path != "/apply-template" for request in server.log)
+        server.log.clear()
+        return own
+
+    twist = None
+    if kind == "no grammar":  # each token of a text, a letter, is forced by a request of its own
+        kind, twist, requests = (
+            "llama.cpp",
+            told("/completion", without_grammar),
+            sum(map(len, texts["he"] + texts["she"])),
+        )
+    with PlantedServer(kind=kind, twist=twist) as server:
+        counted_before = api.estimate(server.spec, table, scorer, stored=False, say=unsaid.append)
+        asked()
+        api.probe(server.spec)
+        probed = asked()
+        api.score(server.spec, table, scorer, stored=False, say=unsaid.append)
+        assert (counted_before.requests, counted_before.asked) == ({scorer: requests}, requests)
+        assert asked() - probed == requests + 8 * fingerprints
+
+
+def test_requests_of_the_built_in_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the issue: 1,488 of the 186 pairs of a config; and eight of each of 40 control items."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with PlantedServer() as server:
+        own = api.estimate(server.spec, "sssb@1.0.1", "choice-likely", config="noun")
+    assert own.requests == {"choice-likely": 1488 + 320}

@@ -352,6 +352,21 @@ def test_a_run_is_printed_written_and_replayed(typed: Typed, tmp_path: Path) -> 
     assert "fixed prompts" in other.out + other.err
 
 
+@pytest.mark.parametrize("kind", ["vllm", "llama.cpp"])
+def test_likelihoods_of_a_server_are_replayed(kind: str, tmp_path: Path) -> None:
+    """The same by the same model; other weights are seen in the fixed prompts."""
+    said: list[str] = []
+    with PlantedServer(kind=kind) as server:
+        api.score(server.spec, "sssb@1.0.1", "ll", config="noun-bare", limit=6, out=tmp_path, say=said.append)
+        (path,) = tmp_path.rglob("ll*.json")
+        again = api.replay(path)
+        assert (again.differences, again.rows, again.largest) == ((), 6, 0.0)
+        server.model = PlantedModel(position=1.0, weights=1)
+        other = api.replay(path)
+    assert other.result is None
+    assert "fixed prompts" in str(other.differences)
+
+
 def started(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     """A command line in a process of its own."""
     program = "import sys; from senseprobe.cli import main; sys.argv[0] = 'senseprobe'; main()"

@@ -36,9 +36,9 @@ PORTION = 64
 THOUGHT_TOKENS = 1024
 """Tokens that a model may think before it answers, where that cannot be switched off."""
 
-_END_OF_THOUGHT = "</think>"
-# What the answers of models that think begin with.
+# What the answers of models that think begin with (Qwen and DeepSeek, gpt-oss, Magistral), and what ends the thought.
 _THINKS = re.compile(r"\s*(<think|<\|channel\|>|\[THINK\])")
+_END_OF_THOUGHT = re.compile(r"</think(ing)?>|<\|channel\|>final<\|message\|>|\[/THINK\]")
 _ROUNDED = (torch.bfloat16, torch.float16)
 # Pairs on which it is measured how far rounding moves a content.
 _TRIED = (
@@ -222,7 +222,7 @@ class ChatLM(CausalLM):
         text = ""
         for number, id_ in enumerate(ids):
             text += self._text([id_])
-            if _END_OF_THOUGHT in text:
+            if _END_OF_THOUGHT.search(text):
                 return self._text(ids[number + 1 :][:REPLY_TOKENS]).strip()
         return ""
 

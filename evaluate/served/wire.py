@@ -167,7 +167,9 @@ def raw_tops(body: object) -> list[float]:
     return [_log(_dict(own, "a log-probability that is no object").get("logprob")) for own in _list(tops, "no list")]
 
 
-_THINKING = re.compile(r"\s*<(think|thinking|reasoning|thought)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_THINKING = re.compile(
+    r"\s*[<\[](think|thinking|reasoning|thought)[>\]](.*?)(?:[<\[]/\1[>\]]|\Z)", re.DOTALL | re.IGNORECASE
+)
 
 
 def _without_thinking(content: str) -> tuple[str, str]:

@@ -456,14 +456,15 @@ def test_thinking_is_switched_off_where_a_template_can(folders: dict[str, Path],
     assert None not in model.weigh_labels(CHOICES[:2])
 
 
+@pytest.mark.parametrize("end", ["</think>", "[/THINK]", "<|end|><|start|>assistant<|channel|>final<|message|>"])
 def test_what_a_model_thinks_is_left_out(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    end: str, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of what it says after its thought, the first 16 tokens count; a thought without an end leaves nothing."""
     opened = CHATML.replace("assistant\n' }}{% endif", "assistant\n<think>\n' }}{% endif")
     model = ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
     tokenizer: Any = AutoTokenizer.from_pretrained(folders["qwen2"])
-    said = tokenizer("kind is A</think>\nB" + "." * 40, add_special_tokens=False)["input_ids"]
+    said = tokenizer(f"kind is A{end}\nB" + "." * 40, add_special_tokens=False)["input_ids"]
     unfinished = tokenizer("kind is A", add_special_tokens=False)["input_ids"]
     monkeypatch.setattr(model, "_greedy", lambda prompts, new, **_: [said, unfinished][: len(prompts)])
     monkeypatch.setattr(model, "_continued", model._generate)

@@ -112,6 +112,7 @@ def test_tokens_that_are_spelt_alike_are_added_up() -> None:
     [
         ({"content": "<think>\nHm.\n</think>\n\nA. It"}, "A. It", "Hm."),
         ({"content": "<think>\nHm, this will"}, "", "Hm, this will"),
+        ({"content": "[THINK]Hm.[/THINK]A. It"}, "A. It", "Hm."),
         ({"content": "A", "reasoning_content": "Hm."}, "A", "Hm."),
         ({"content": "A", "reasoning": "Hm."}, "A", "Hm."),
         ({"content": "A", "reasoning_content": None}, "A", ""),
@@ -119,7 +120,7 @@ def test_tokens_that_are_spelt_alike_are_added_up() -> None:
     ],
 )
 def test_thinking_is_kept_apart_from_the_answer(message: dict[str, object], text: str, reasoning: str) -> None:
-    """As DeepSeek and Qwen write it inline, vLLM and llama.cpp in a field of its own."""
+    """As DeepSeek and Qwen, and Magistral, write it inline, vLLM and llama.cpp in a field of its own."""
     answer = read_chat(_chat(**message))
     assert (answer.text, answer.reasoning) == (text, reasoning)
     assert wire.thinks(answer) == bool(reasoning)

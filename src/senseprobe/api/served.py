@@ -208,7 +208,9 @@ def estimated(
     address, name = parse(source.name), job.release.manifest.name
     may_send = address.is_loopback or source.serving.send or _why_private(job) is None
     if may_send and not address.is_loopback:
-        source.say(f"up to {SAMPLE} prompts of {name} leave this machine, for {address.origin}, to be counted there")
+        source.say(
+            f"up to {SAMPLE} prompts, and replies, of {name} leave this machine, for {address.origin}, to be counted"
+        )
     plans = [_plan(job, scorer, control) for scorer in scorers]
     opened = ServedModel.open(source.name, ability=scorers[0].ability, options=source.serving, say=source.say)
     with opened as model:

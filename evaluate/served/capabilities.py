@@ -81,6 +81,11 @@ class Noise:
     cache: float | None = None
     rms: float = 0.0
 
+    @property
+    def most(self) -> float:
+        """The largest of them all."""
+        return max(seen or 0.0 for seen in (self.repeats, self.after, self.neighbours, self.cache))
+
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:

@@ -101,8 +101,11 @@ class ServedModel:
 
     @property
     def tolerance(self) -> float:
-        """By how much the fingerprint may change, in nats."""
-        return max(SAME, 3 * self.noise)
+        """By how much the fingerprint may change, in nats.
+
+        Of a few repeats the largest change is known better than their spread, and is hardly ever small by chance.
+        """
+        return max(SAME, 3 * self.report.noise.most)
 
     @cached_property
     def identity(self) -> dict[str, str]:

@@ -155,7 +155,7 @@ def read_json(data: bytes, key: str | None = None) -> Any:  # noqa: ANN401 - JSO
     ValueError where it is none, or nested more than `DEEPEST` deep.
     """
     try:
-        value = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
     except RecursionError:
         raise DepthError from None
     return _clean_json(value, key if key and len(key) >= _SECRET else None, DEEPEST)
@@ -182,6 +182,11 @@ def _finite(text: str) -> float:
     if not math.isfinite(value := float(text)):
         raise ValueError(text)
     return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)  # what no float holds ends a calculation later, wherever that is
+    return int(text)
 
 
 def read_retry_after(text: str, now: float) -> float | None:

@@ -100,6 +100,7 @@ STRANGE = {
     "infinity": http(200, b"[-Infinity]"),
     "infinity in digits": http(200, b"[1e999]"),
     "too many digits": http(200, b"9" * 5000),
+    "more than a float holds": http(200, b"9" * 400),
     "no gzip": http(200, b"{}", content_encoding="gzip"),
     "error 503": http(200, {"error": {"code": 503, "message": "busy"}}),
     "error by name": http(200, {"error": {"type": "overloaded_error"}}),

@@ -24,7 +24,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Gate:
     """A gate: its `title`, its `threshold` and the `reason` for that; with `at_most`, what is read must not be above.
 
-    `most`: of places, the share that the most frequent one must not be above.
+    `most`: of places, the share that the most frequent one must not be above; `of_floor`: the threshold is so many
+    times the noise floor.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Gate:
     reason: str
     at_most: bool = False
     most: float | None = None
+    of_floor: bool = False
 
 
 UNCHANGED = "unchanged"
@@ -68,10 +70,11 @@ GATES: Mapping[str, Gate] = {
         ),
         Gate(
             "size",
-            "standard deviation of content, against three times the noise floor",
+            "standard deviation of content, in nats",
             3.0,
             "With a third of the standard deviation, noise has a ninth of the variance: less, and signs are the "
             "server's.",
+            of_floor=True,
         ),
         Gate(
             "mass",

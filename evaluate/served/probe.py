@@ -132,7 +132,7 @@ class _Probe:
             complaint = self.client.reason(response)
             dialect = self.dialect.adapted(complaint) if response.status in (400, 422) else None
             if dialect is None:
-                self.faults.append(f"no chat: {complaint}")
+                self.faults.append(f"no chat: {complaint}{self._other_models()}")
                 return None
             self.dialect = dialect
         try:
@@ -146,6 +146,13 @@ class _Probe:
         self._check_tops(opening, order)
         self._check_thinking(opening)
         return opening
+
+    def _other_models(self) -> str:
+        """Return which models there are, where another one, or none, was asked for."""
+        if not self.model:
+            return " (name a model behind the address, as #NAME)"
+        listed = self.facts.models
+        return f" (the server lists {', '.join(listed[:10])})" if listed and self.model not in listed else ""
 
     def _ask(self, prompt: str, limit: int | None = 1, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
         """Return the answer to a prompt, None where there is none that can be used; `limit`: tokens written."""

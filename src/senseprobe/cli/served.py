@@ -163,7 +163,8 @@ def _probe_lines(report: "ProbeReport") -> Iterator[tuple[dict[str, str], list[l
     checks: list[list[object]] = [[check.title, check.state, check.read] for check in report.checks]
     yield {"check": "left", "": "left", "read": "left"}, checks, ""
     yield f"noise floor: {report.noise.rms:.2g} nat"
-    scorers: list[list[object]] = [
-        [name, "no" if lacking else "yes", lacking] for name, lacking in report.scorers().items()
-    ]
-    yield {"scorer": "left", "can be done": "left", "what is lacking": "left"}, scorers, ""
+    by_lack: dict[str, list[str]] = {}
+    for name, lacking in report.scorers().items():
+        by_lack.setdefault(lacking, []).append(name)
+    for lacking, names in sorted(by_lack.items()):
+        yield f"cannot be done: {', '.join(names)}: {lacking}" if lacking else f"can be done: {', '.join(names)}"

@@ -12,7 +12,7 @@ help:
 	@echo 'make gallery reports of small real models, SmolLM2, MiniLM and GloVe, and of WordNet, in gallery/'
 	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
 	@echo 'make site    build the documentation as a site: site/index.html'
-	@echo 'make test    all tests but the long ones and those that need root or a system package'
+	@echo 'make test    the tests; long ones and those that need root or a system package are in .ci/run'
 	@echo 'make check   lint, format, types'
 	@echo 'make soak    the long kill, fuzz and simulation tests'
 	@echo 'make clean   remove what the others made, $(VENV) too'
@@ -114,12 +114,13 @@ site: $(STAMP)
 	$(VENV)/bin/python -m sphinx -n -W --keep-going -q -d site/.doctrees docs site
 	@echo "the site, to be opened in a browser: $$PWD/site/index.html"
 
-# A worker for each core, each with the tests of a file; one thread each, since they have the cores between them. What was
-# left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.
+# A worker for each core; one that has no more tests takes some of another's. One thread each, since they have the cores
+# between them. Tests start many interpreters, which would compile all modules anew where bytecode is not kept.
+# `make test PROFILE=ci` tries as many examples of each property as .ci/run does.
+PROFILE = dev
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(VENV)/bin/pytest -n auto --dist loadfile -m 'not system and not soak'
-	@count() { $(VENV)/bin/pytest tests --collect-only -q -m "$$1" | grep -c '::' || :; }; \
-	echo "left out: `count system` system tests (.ci/run has them), `count 'soak and not system'` soak tests (make soak)"
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(VENV)/bin/pytest -n auto --dist worksteal --hypothesis-profile $(PROFILE) \
+	    -m 'not system and not slow and not soak'
 
 check: $(STAMP)
 	$(VENV)/bin/ruff check

@@ -7,10 +7,13 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests import profiles  # noqa: F401 - loads the profile of property tests
 
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.lexicon.install import wordnet_in
@@ -26,6 +29,38 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 # Who starts the tests in the background may have Ctrl-C ignored, and so would all that they start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What a run leaves out by its marks, and who runs it; a test with two of them counts once, as the first.
+ELSEWHERE = {"soak": "make soak", "system": ".ci/run", "slow": ".ci/run"}
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Count what marks leave out, where tests are collected: in each worker, if there are workers."""
+    there = [*items]
+    yield
+    run = set(items)
+    marks = (
+        next((mark for mark in ELSEWHERE if item.get_closest_marker(mark)), "") for item in there if item not in run
+    )
+    config.stash[LEFT_OUT] = Counter(mark for mark in marks if mark)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
+    """Take the count of a worker, which is that of every worker."""
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many tests were left out, by mark, and where they are run."""
+    counts = config.stash.get(LEFT_OUT, Counter[str]())
+    told = [f"{counts[mark]} {mark} ({where})" for mark, where in ELSEWHERE.items() if counts[mark]]
+    if told and config.option.markexpr:
+        terminalreporter.write_line(f"left out: {', '.join(told)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from inspect import isfunction
 from pathlib import Path
 
@@ -57,9 +58,15 @@ MODULES = _modules()
 COMMANDS = {command.name or "": command for command in typer.main.get_group(app).commands.values()}
 
 
-def _imported(path: Path) -> Iterator[str]:
-    """Every module that a file imports, at any depth and under TYPE_CHECKING too; `from a import b` gives a.b."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def _tree(module: str) -> ast.Module:
+    """The syntax tree of a module, parsed once."""
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def _imported(module: str) -> Iterator[str]:
+    """Every module that a module imports, at any depth and under TYPE_CHECKING too; `from a import b` gives a.b."""
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -75,7 +82,7 @@ def test_there_is_code_to_look_at() -> None:
 def test_imports_go_one_way(module: str) -> None:
     """A room imports itself and the rooms below it, by full name, and nobody imports the package's root."""
     room = module.partition(".")[0]
-    ours = [name.split(".") for name in _imported(MODULES[module]) if name.partition(".")[0] in {"senseprobe", ""}]
+    ours = [name.split(".") for name in _imported(module) if name.partition(".")[0] in {"senseprobe", ""}]
     rooms = {parts[1] if parts[0] and len(parts) > 1 else ".".join(parts) for parts in ours}
 
     assert rooms <= {room, *BELOW[room]}
@@ -84,7 +91,7 @@ def test_imports_go_one_way(module: str) -> None:
 @pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("cli")])
 def test_commands_call_the_api_alone(module: str) -> None:
     """A command imports the API, and what commands share; types apart, which are imported for the type checker only."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = _tree(module)
     for_types = {
         id(node)
         for block in ast.walk(tree)
@@ -101,7 +108,7 @@ def test_commands_call_the_api_alone(module: str) -> None:
 def test_sizes_stay_in_their_budgets(module: str) -> None:
     """No file has more than 450 lines, and no function a body of more than 60."""
     text = MODULES[module].read_text(encoding="utf-8")
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    nodes = [node for node in ast.walk(_tree(module)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     long = {node.name: _body_lines(node) for node in nodes if _body_lines(node) > 60}
 
     assert len(text.splitlines()) <= 450
@@ -162,39 +169,66 @@ def test_nobody_compares_the_name_of_an_estimand() -> None:
     def named(node: ast.AST) -> bool:
         return any(isinstance(part, ast.Constant) and str(part.value) in ids for part in ast.walk(node))
 
-    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
-    outside = {name for name, tree in trees.items() if not name.startswith("evaluate.estimands") and named(tree)}
-    nodes = [node for name in LISTING_ESTIMANDS for node in ast.walk(trees[name])]
+    outside = {name for name in MODULES if not name.startswith("evaluate.estimands") and named(_tree(name))}
+    nodes = [node for name in LISTING_ESTIMANDS for node in ast.walk(_tree(name))]
 
     assert outside == LISTING_ESTIMANDS | OTHER_MEANINGS
     assert [ast.unparse(node) for node in nodes if isinstance(node, ast.Compare) and named(node)] == []
 
 
-def _loaded_by(program: str) -> set[str]:
-    """The modules that a fresh interpreter has loaded after `program`."""
-    tell = "\nimport json, sys; print(json.dumps([*sys.modules]))"
-    ran = subprocess.run([sys.executable, "-P", "-c", program + tell], capture_output=True, text=True, check=True)
-    return set(json.loads(ran.stdout.splitlines()[-1]))
+# A fresh interpreter tells what it has loaded after the import, after the help of all commands, then after that of
+# each, which is asked for in a fork, and so has loaded nothing for another. Each line: modules as JSON.
+LOADED = """
+import json, os, sys
+import senseprobe
+
+def tell():
+    os.write(report, json.dumps([*sys.modules]).encode() + b"\\n")
+
+def help(*command):
+    try:
+        app([*command, "--help"])
+    except SystemExit as end:
+        if not end.code:
+            tell()
+
+report = os.dup(1)
+sys.stdout = open(os.devnull, "w")
+dir(senseprobe), senseprobe.SenseprobeError, senseprobe.Finding
+tell()
+from senseprobe.cli import app
+help()
+for command in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        help(command)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+IMPORT = "import senseprobe"
 
 
-def test_importing_senseprobe_is_light() -> None:
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    """The modules that are loaded by `import senseprobe`, and by the help of each command."""
+    command = [sys.executable, "-P", "-c", LOADED, *COMMANDS]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [{*json.loads(line)} for line in ran.stdout.splitlines()]
+    return dict(zip((IMPORT, "", *COMMANDS), lines, strict=True))
+
+
+def test_importing_senseprobe_is_light(loaded: dict[str, set[str]]) -> None:
     """`import senseprobe` and looking at its errors and records loads no heavy library."""
-    loaded = _loaded_by("import senseprobe\ndir(senseprobe), senseprobe.SenseprobeError, senseprobe.Finding")
-
-    assert "senseprobe.records" in loaded
-    assert loaded & HEAVY == set()
+    assert "senseprobe.records" in loaded[IMPORT]
+    assert "senseprobe.cli" not in loaded[IMPORT]
+    assert loaded[IMPORT] & HEAVY == set()
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_is_light(command: str) -> None:
+def test_help_is_light(loaded: dict[str, set[str]], command: str) -> None:
     """`senseprobe --help`, and that of each command, loads no heavy library."""
-    ask = f"app(['{command}', '--help'])" if command else "app(['--help'])"
-    loaded = _loaded_by(
-        f"from senseprobe.cli import app\ntry:\n    {ask}\nexcept SystemExit as end:\n    assert not end.code"
-    )
-
-    assert "senseprobe.cli.score" in loaded
-    assert loaded & HEAVY == set()
+    assert "senseprobe.cli.score" in loaded[command]
+    assert loaded[command] & HEAVY == set()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

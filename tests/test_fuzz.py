@@ -31,6 +31,7 @@ from tests.injection.driving import (
     judged,
     read,
 )
+from tests.profiles import examples
 
 # ---- Mutations ---------------------------------------------------------------------------------------------------
 
@@ -251,7 +252,6 @@ CASES = st.one_of(spliced(), shuffled(), revalued(), framed(), framed(), tabled(
 KEPT = settings(
     derandomize=True,
     database=None,
-    deadline=None,
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
@@ -276,8 +276,9 @@ def _fuzz(cases: int, *, thorough: bool) -> Counter[str]:
 
 def test_broken_projects_are_rows_or_findings() -> None:
     """200 of them; enough of each that both ways are tried."""
-    became = _fuzz(200, thorough=False)
-    assert min(became["rows"], became["findings"]) >= 20, became
+    cases = examples(200)
+    became = _fuzz(cases, thorough=False)
+    assert min(became["rows"], became["findings"]) >= cases // 10, became
 
 
 @pytest.mark.soak
@@ -295,13 +296,13 @@ def test_broken_projects_are_rows_or_findings_at_length() -> None:
     ("arguments", "files", "code"),
     [
         (("lint",), {}, 0),
-        (("count", "small"), {}, 0),
-        (("preview", "small/claims", "-n", "3"), {}, 0),
-        (("build", "small", "1.0.0", "--out", "made"), {}, 0),
-        (("lint", "--format", "github"), {PAIRS: b"\x00"}, 1),
+        pytest.param(("count", "small"), {}, 0, marks=pytest.mark.slow),
+        pytest.param(("preview", "small/claims", "-n", "3"), {}, 0, marks=pytest.mark.slow),
+        pytest.param(("build", "small", "1.0.0", "--out", "made"), {}, 0, marks=pytest.mark.slow),
+        pytest.param(("lint", "--format", "github"), {PAIRS: b"\x00"}, 1, marks=pytest.mark.slow),
         (("build", "small", "1.0.0", "--out", "made"), {CLAIMS: b"\xff"}, 1),
         (("preview", "small/\x1b[2J"), {}, 2),
-        (("count", "../small"), {}, 2),
+        pytest.param(("count", "../small"), {}, 2, marks=pytest.mark.slow),
     ],
 )
 def test_the_command_ends_with_its_code(

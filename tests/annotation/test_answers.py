@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.annotation.making import JUDGED, answer
+from tests.profiles import examples
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
 from senseprobe.annotation.records import Annotation
@@ -119,7 +120,7 @@ def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
         read_answers(tmp_path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     raw=st.binary(max_size=40) | st.text(alphabet="\",\n;\t'=r1c.-", max_size=40).map(str.encode),
     cut=st.integers(0, 1_500),

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import stat
 import sys
 from dataclasses import replace
@@ -27,12 +28,13 @@ SEEM = "people.seem.french.nice.rude"
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+def typed(
+    small_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Typed:
     """Runs a command line in a project that has built `tiny@1.0.0`."""
-    world.make(tmp_path)
+    shutil.copytree(small_project, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
-    api.build("tiny", "1.0.0")
     return typing(monkeypatch, capfd)
 
 

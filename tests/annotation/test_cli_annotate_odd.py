@@ -21,11 +21,12 @@ IMPORT = ("annotate", "import", "First check")
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+def typed(
+    small_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Typed:
     """Runs a command line in a project that has built `tiny@1.0.0`, and asks two people about its eight rows."""
-    world.make(tmp_path)
+    shutil.copytree(small_project, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    api.build("tiny", "1.0.0")
     run = typing(monkeypatch, capfd)
     assert run(*EXPORT, "--groups").code == 0
     return run

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.annotation.given import ROOT, SSSB, Given, contrast, gloss, inference, plan
+from tests.profiles import examples
 
 from senseprobe import api
 from senseprobe.annotation.plan import make_plan
@@ -270,7 +271,7 @@ def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, each in inner for place in _places(each, (*path, key)))]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_plan_with_anything_anywhere_is_read_or_refused(data: st.DataObject, tmp_path: Path) -> None:
     """Any JSON in any place of a plan: a plan again, or one line that says what is wrong."""

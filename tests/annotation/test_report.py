@@ -1,6 +1,7 @@
 """The page of a round: its numbers by hand, no names on it, and nothing that runs or is loaded."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
@@ -8,7 +9,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.annotation import world
 from tests.annotation.label_studio.browser import Browser
 from tests.annotation.making import answer, item, plan
 from tests.annotation.world import fill
@@ -203,11 +203,12 @@ RUDE, LAZY = "people.are.japanese.nice.rude", "people.are.japanese.nice.lazy"
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+def typed(
+    small_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Typed:
     """Runs a command line in a project that has built `tiny@1.0.0`."""
-    world.make(tmp_path)
+    shutil.copytree(small_project, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    api.build("tiny", "1.0.0")
     return typing(monkeypatch, capfd)
 
 

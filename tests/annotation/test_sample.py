@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation.given import SSSB, Given, contrast
+from tests.profiles import examples
 
 from senseprobe import api
 from senseprobe.annotation.sample import SampledRow, allot, allot_equally, draw
@@ -48,7 +49,7 @@ def test_shares_by_the_largest_remainder(sizes: list[int], n: int, shares: list[
 
 
 @pytest.mark.parametrize("way", [allot, allot_equally])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=12), st.data())
 def test_shares_that_grow_never_shrink(way: Callable[..., list[int]], sizes: list[int], data: st.DataObject) -> None:
     """Largest remainders alone may take a row back (Alabama, 1880: 8 of 299 seats, 7 of 300): what was drawn stays."""
@@ -62,7 +63,7 @@ def test_shares_that_grow_never_shrink(way: Callable[..., list[int]], sizes: lis
     assert way(sizes, small, before) == before
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.data())
 def test_shares_add_up(sizes: list[int], data: st.DataObject) -> None:
     """The sample has its size, no stratum gives more than it has, and none is left out where all can be in."""
@@ -75,7 +76,7 @@ def test_shares_add_up(sizes: list[int], data: st.DataObject) -> None:
         assert all(abs(share - n * size / sum(sizes)) < 1 for share, size in zip(shares, sizes, strict=True))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(LEVELS, LEVELS, st.integers(1, 40), st.integers(0, 5), st.integers(1, 9), st.randoms())
 def test_how_rows_lie_makes_no_difference(
     first: list[tuple[str, str | None]],

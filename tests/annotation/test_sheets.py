@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.annotation.given import Given, contrast, gloss, plan
+from tests.profiles import examples
 
 from senseprobe.annotation.cells import csv_bytes, read_cells
 from senseprobe.annotation.plan import make_plan
@@ -111,7 +112,7 @@ def test_answers_come_back(delimiter: str, encoding: str, tmp_path: Path) -> Non
         assert got.status == "submitted"
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_all_answers_come_back(data: st.DataObject, tmp_path: Path) -> None:
     """Any answers that the questions have, in any cells: exactly these are read, and nothing is a fault."""
@@ -269,7 +270,7 @@ def test_a_sheet_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         read_sheet(plan(1), tmp_path / "none.csv", "p-1")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_anything_is_read_or_refused(data: st.DataObject, tmp_path: Path) -> None:
     """Any bytes, and a sheet with any cells: annotations and faults, or one line that says what is wrong."""

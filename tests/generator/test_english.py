@@ -9,6 +9,7 @@ import jinja2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from senseprobe.generator.english import MARK, English, no_article
 from senseprobe.generator.word_lists import Word
@@ -251,7 +252,7 @@ PRINTABLE = st.text(max_size=100).filter(str.isprintable) | st.text("aehnouxyAFH
 
 
 @given(PRINTABLE)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_every_printable_text_has_an_answer(text: str) -> None:
     """One of two articles before the text as it was, and some plural and some verb forms; never an exception."""
     english = English()

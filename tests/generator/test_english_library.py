@@ -9,13 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import inflect
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from senseprobe.generator.english import MARK, English
-from senseprobe.generator.english.library import LONGEST, MAX_ANSWERS, AnswerCache, _answers, cache_file
+from senseprobe.generator.english.library import LONGEST, MAX_ANSWERS, AnswerCache, _answers, _inflect, cache_file
 
 # Nothing is special of these but that no table has them: as Merriam-Webster has their plurals, and the article before
 # *nth* by how the letter is called (en).
@@ -102,14 +102,23 @@ def test_an_article_rarely_needs_the_library(folder: Path) -> None:
     assert (loaded, list(folder.iterdir())) == (False, [])
 
 
-@given(st.from_regex(r"[b-df-hj-np-tv-z]{1,4}[aeiouy][a-z]{0,3}", fullmatch=True))
-@settings(max_examples=500, deadline=None)
-def test_consonants_are_as_the_library_has_them(word: str) -> None:
+@pytest.fixture(scope="module")
+def library() -> Any:  # noqa: ANN401 - the library is not typed to the type checker
+    """The library inflect, asked directly."""
+    _inflect()  # Loads it without the checks of types that a plain import takes six seconds to compile.
+    import inflect
+
+    return inflect.engine()
+
+
+@given(word=st.from_regex(r"[b-df-hj-np-tv-z]{1,4}[aeiouy][a-z]{0,3}", fullmatch=True))
+@settings(max_examples=examples(500))
+def test_consonants_are_as_the_library_has_them(library: Any, word: str) -> None:  # noqa: ANN401 - the same
     """What our table decides is no other answer than inflect's, where ours has no rule that corrects it."""
     corrected = ("heir", "honest", "hono", "hors", "xbox")
     spelt = ("fbi", "hiv", "mba", "mri", "nba", "rsvp", "sms", "suv", "mp", "hr", "ngo")
     if not word.startswith(corrected) and word not in spelt and word[0] != "y":
-        assert English().a(word).replace(MARK, "") == inflect.engine().a(word)
+        assert English().a(word).replace(MARK, "") == library.a(word)
 
 
 def _wrong(kind: str, answer: object) -> bytes:
@@ -226,7 +235,7 @@ TEXTS = st.lists(st.text(max_size=60) | st.text("aehnouxsyf-' ", max_size=12), m
 
 
 @given(TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_answers_are_the_same_with_and_without_a_file(texts: list[str]) -> None:
     """From nothing, from what this process keeps, and from what another one wrote."""
     with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:

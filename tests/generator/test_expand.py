@@ -15,6 +15,7 @@ import jinja2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import expand, render
@@ -429,7 +430,7 @@ def _naive_row(draft: Draft, frame: DraftFrame, chosen: dict[str, Naive]) -> dic
 
 # --- the properties -------------------------------------------------------------------------------------------------
 
-QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
 LONG = settings(QUICK, max_examples=3_000)
 
 
@@ -460,7 +461,7 @@ def test_rows_are_those_of_a_naive_rendering_at_length(draft: Draft) -> None:
     _agrees(draft)
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=examples(40))
 @given(drafts(), st.data(), st.integers(3, 50))
 def test_any_partition_into_ranges_is_the_whole(draft: Draft, data: st.DataObject, batch: int) -> None:
     """Whatever the size of batches."""
@@ -474,7 +475,7 @@ def test_any_partition_into_ranges_is_the_whole(draft: Draft, data: st.DataObjec
     assert list(itertools.chain(*parts)) == whole
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=examples(40))
 @given(drafts(), st.data())
 def test_adding_a_word_leaves_the_other_rows_alone(draft: Draft, data: st.DataObject) -> None:
     """Ids and rows of the words that were there before, in the same order, wherever the new word stands."""

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import torch
-from tests.conformance import masked_models, naive_masked
 from tests.tiny_release import write_release
 
 from senseprobe import api
@@ -44,6 +42,9 @@ def test_a_unit_has_the_span_of_its_own_sentence() -> None:
 
 def test_log_odds_of_a_release_are_of_the_target_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the template to the table of scores: the target is masked, not the full stop after it, in both sentences."""
+    import torch
+    from tests.conformance import masked_models, naive_masked
+
     monkeypatch.chdir(tmp_path)
     torch.set_num_threads(1)
     write_release(tmp_path)

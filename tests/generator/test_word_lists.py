@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from senseprobe import api
 from senseprobe.errors import DeclarationError, ReleaseError
@@ -326,7 +327,7 @@ def broken(draw: st.DrawFn) -> tuple[str, bytes]:
     return file, draw(st.sampled_from((new, good[:begin] + new + good[end:], good[:begin] + new)))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), suppress_health_check=list(HealthCheck))
 @given(broken())
 def test_broken_files_are_findings(made: tuple[str, bytes]) -> None:
     """Whatever the bytes."""
@@ -335,14 +336,14 @@ def test_broken_files_are_findings(made: tuple[str, bytes]) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-@settings(max_examples=8_000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8_000, suppress_health_check=list(HealthCheck))
 @given(broken())
 def test_broken_files_are_findings_at_length(made: tuple[str, bytes]) -> None:
     """The same, for 8,000 files."""
     _survives(*made)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(TEXTS)
 def test_broken_frames_are_findings(frame: str) -> None:
     """Behind good front matter, where they are compiled and rendered."""

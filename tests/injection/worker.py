@@ -21,23 +21,20 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import inflect  # noqa: F401 - here once, where each process would import it again
-import pandas  # noqa: F401 - the same
-import pyarrow.parquet  # noqa: F401 - the same
-import pydantic.type_adapter  # noqa: F401 - the same
-import ruamel.yaml  # noqa: F401 - the same
+import typer.main
 
-import senseprobe.release.freeze  # noqa: F401 - the same
 from senseprobe import api, cli
 from senseprobe.errors import SenseprobeError
 from senseprobe.generator import dataset
 from senseprobe.generator.checks import lint
 from senseprobe.generator.count import count
+from senseprobe.generator.english.library import library_plural
 from senseprobe.generator.preview import preview
 from senseprobe.project import Layer
 
@@ -90,11 +87,15 @@ def main() -> None:
 
 
 def _warm(folder: Path) -> None:
-    """Do once what each process would: import, and read our own code, whose hash `lint` keeps."""
+    """Do once what each process would: import everything, build the tree of commands, read our own code and card."""
     os.environ["SENSEPROBE_WORDNET"] = str(folder / "wordnet")
     os.environ["COLUMNS"] = "200"
-    dataset.built_in = lambda: Layer(PROJECT)  # type: ignore[attr-defined]
-    lint(Layer(PROJECT))
+    typer.main.get_command = cache(typer.main.get_command)  # type: ignore[assignment]
+    library_plural("clarinet")  # loads inflect, as authors do: without checks of types, which take six seconds
+    with (folder / "trace.txt").open("w") as trace:
+        case = _Case(_project({}, folder), trace, thorough=True)
+        for _, call in case.calls():
+            call()
     gc.freeze()  # what children only read stays shared
 
 
@@ -196,14 +197,8 @@ class _Case:
         told = self.told
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            self._step("lint", self._lint)
-            self._step("command", lambda: self._command("lint"))
-            self._step("count", self._count)
-            if found := self.found:  # else the others would say the same
-                self._step("preview", lambda: self._preview(found))
-                self._step("build", lambda: self._build(found))
-                if self.thorough:
-                    self._step("show", lambda: self._command("preview", f"{DATASET}/{found.configs[0].name}"))
+            for name, call in self.calls():
+                self._step(name, call)
         told.escaped += "".join(f"\nwarning: {each.message}" for each in warned)
         lines = {path: _lines(self.root / path) for path in {path for path, _, _ in self.places}}
         lost = [place for place in self.places if place[1] > lines[place[0]] + 1 or place[2] < 0]
@@ -212,6 +207,17 @@ class _Case:
         if not impossible and "DeclarationError" in told.steps.values():
             told.escaped += f"\nlint finds no mistake, but {told.steps}"
         return told
+
+    def calls(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Every call by name; those that need a dataset come where it was counted, else they would say the same."""
+        yield "lint", self._lint
+        yield "command", lambda: self._command("lint")
+        yield "count", self._count
+        if found := self.found:
+            yield "preview", lambda: self._preview(found)
+            yield "build", lambda: self._build(found)
+            if self.thorough:
+                yield "show", lambda: self._command("preview", f"{DATASET}/{found.configs[0].name}")
 
     def _audit(self, event: str, about: tuple[Any, ...]) -> None:
         if event.startswith(WATCHED):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.annotation.making import JUDGED, exported, judged, marked, plan, received
+from tests.profiles import examples
 
 from senseprobe.annotation.answers import read_answers, write_answers
 from senseprobe.annotation.label_studio.exports import ParsedExport, parse_export
@@ -75,7 +76,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # 
 PLACES = [place for place in places(WHOLE) if place]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(edits=st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=4))
 def test_an_export_edited_by_hand_is_read_or_refused(edits: list[tuple[tuple[Any, ...], Any]]) -> None:
     told = copy.deepcopy(WHOLE)
@@ -94,7 +95,7 @@ def put(told: Any, place: tuple[Any, ...], value: Any) -> None:  # noqa: ANN401 
         return
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(told=JSON)
 @example(told=[{"data": {"ext_id": []}}])
 @example(told=[{"data": {"ext_id": {}}, "annotations": []}])
@@ -102,7 +103,7 @@ def test_any_json_is_read_or_refused(told: object) -> None:
     assert_read_or_refused(json.dumps(told).encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(raw=st.binary(max_size=60), cut=st.integers(0, 3_000))
 def test_any_bytes_are_read_or_refused(raw: bytes, cut: int) -> None:
     whole = json.dumps(WHOLE).encode()
@@ -128,7 +129,7 @@ def test_the_order_of_tasks_and_annotations_does_not_matter() -> None:
         ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(text=st.text(min_size=1) | st.sampled_from(["=1+1", "'=1", "''", "+", "-1", "@x", "\t", "a\nb", "'", "\r"]))
 def test_what_is_read_of_an_export_goes_through_the_tables(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever people type: written, read back, the same; and no cell is a formula."""

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation import making
 from tests.annotation.given import ROOT, Given, contrast, gloss, plan
+from tests.profiles import examples
 
 from senseprobe.annotation.guidelines import instruction
 from senseprobe.annotation.label_studio.interface import find_difference, html_of, interface, tasks
@@ -62,7 +63,7 @@ class _Seen(HTMLParser):
         self.marked += data if self._inside else ""
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.text(alphabet=st.characters(exclude_characters="\r\0", exclude_categories=["Cs"]), min_size=1), st.data())
 def test_sentences_are_shown_as_text(text: str, data: st.DataObject) -> None:
     """A browser's reading of the HTML gives the sentence again, its target marked, and no tag but ours."""
@@ -239,7 +240,7 @@ def test_what_is_no_interface_is_told(other: str) -> None:
     assert "it is not" in find_difference(interface(plan()), other)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(st.text())
 def test_any_text_is_compared(other: str) -> None:
     assert find_difference("<View/>", other).isprintable()

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,38 @@ CURRENT = "current"
 # The names are of forms of manifests; their cards are of forms 1, 2, 2 and 3.
 OLDER = ("form-1", "form-2", "form-3", "form-4")
 
+# Where each of many changes is tried on each form, the oldest and today's stand for those between them.
+EACH = ["form-1", *(pytest.param(name, marks=pytest.mark.slow) for name in OLDER[1:]), CURRENT]
+WITH_CROISSANT = [pytest.param("form-3", marks=pytest.mark.slow), CURRENT]
+
 Change = Callable[[Path], None]
+
+
+def _lay_out(project: Path, recipe: Path) -> None:
+    """Make an empty folder a project with the dataset of a recipe."""
+    shutil.copytree(recipe, project, dirs_exist_ok=True)
+    (project / "english.csv").unlink()
+    (project / "senseprobe.toml").touch()
 
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A release by each form of cards: those that were committed, and one that is frozen now."""
     project = tmp_path_factory.mktemp("project")
-    shutil.copytree(FORMS / "form-3" / "recipe", project, dirs_exist_ok=True)
-    (project / "english.csv").unlink()
-    (project / "senseprobe.toml").touch()
+    _lay_out(project, FORMS / "form-3" / "recipe")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
         current = api.build("tiny", "4.0.0").folder
     return {CURRENT: current, **{name: FORMS / name for name in OLDER}}
 
 
-@pytest.fixture(params=[*OLDER, CURRENT])
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test works in its own folder, so that messages name the same paths in all, and YAML is parsed once."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(params=EACH)
 def copy(request: pytest.FixtureRequest, releases: dict[str, Path], tmp_path: Path) -> Path:
     """A release of each form that may be forged."""
     return Path(shutil.copytree(releases[request.param], tmp_path / "tiny"))
@@ -213,38 +229,44 @@ def _loaded(folders: list[Path], home: Path) -> list[list[str]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
 
 
-@pytest.mark.parametrize("name", ["form-1", "form-3", CURRENT])
-def test_what_datasets_would_read_instead_is_reported(releases: dict[str, Path], name: str, tmp_path: Path) -> None:
-    """The library reads planted rows from each of these, all hashes are right, and `verify` finds every one.
+@pytest.fixture(scope="module")
+def astray(releases: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+    """Releases whose cards lead astray, or whose folders do, by form and by what was done: not to be changed."""
+    place, folders = tmp_path_factory.mktemp("astray"), {}
+    for name, attack in product(releases, LEADS_ASTRAY):
+        folder = Path(shutil.copytree(releases[name], place / name / attack.__name__.strip("_") / "tiny"))
+        attack(folder)
+        _seal(folder)
+        folders[name, attack.__name__] = folder
+    return folders
+
+
+def test_what_datasets_would_read_instead_is_planted(astray: dict[tuple[str, str], Path], tmp_path: Path) -> None:
+    """Of the oldest cards and of newer ones the library reads planted rows, though all hashes are right.
 
     Newer cards state how many rows there are, so that the library itself refuses where rows are added to ours.
     """
-    folders = []
-    for attack in LEADS_ASTRAY:
-        folder = Path(shutil.copytree(releases[name], tmp_path / attack.__name__.strip("_")))
-        attack(folder)
-        _seal(folder)
-        folders.append(folder)
-    for folder, stereo in zip(folders, _loaded(folders, tmp_path / "hf"), strict=True):
+    tried = {key: folder for key, folder in astray.items() if key[0] in ("form-1", "form-3", CURRENT)}
+    for (name, attack), stereo in zip(tried, _loaded([*tried.values()], tmp_path / "hf"), strict=True):
         refused = name != "form-1" and stereo == ["NonMatchingSplitsSizesError"]
-        assert EVIL in stereo or refused, (folder.name, stereo)
-    assert [folder.name for folder in folders if not _findings(folder)] == []
-    for folder in folders:
-        with pytest.raises(DamagedRelease):
-            api.load(str(folder))
-        with pytest.raises(DamagedRelease):
-            api.verified(str(folder))
+        assert EVIL in stereo or refused, (name, attack, stereo)
 
 
-@pytest.mark.parametrize("attack", LEADS_ASTRAY, ids=lambda attack: attack.__name__.strip("_"))
-def test_rows_that_only_the_card_adds_are_reported(copy: Path, attack: Change) -> None:
-    """In every form of release, and by name: the added file, and the line of the card."""
-    attack(copy)
-    _seal(copy)
-    assert {path for path, _ in _findings(copy)} & {
-        "README.md", "island/added.parquet", "island/a.parquet", "island/test-.parquet", ".huggingface.yaml",
-        "more/test-00000-of-00001.parquet", "data/test-00000-of-00001.parquet",
-    }  # fmt: skip
+@pytest.mark.parametrize("name", [*OLDER, CURRENT])
+def test_rows_that_only_the_card_adds_are_reported(
+    astray: dict[tuple[str, str], Path], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every form of release, and by name: the added file, or the line of the card. Nobody loads such a release."""
+    for attack in LEADS_ASTRAY:
+        folder = astray[name, attack.__name__]
+        monkeypatch.chdir(folder.parent)
+        assert {path for path, _ in _findings(folder)} & {
+            "README.md", "island/added.parquet", "island/a.parquet", "island/test-.parquet", ".huggingface.yaml",
+            "more/test-00000-of-00001.parquet", "data/test-00000-of-00001.parquet",
+        }, attack.__name__  # fmt: skip
+        for load in (api.load, api.verified):
+            with pytest.raises(DamagedRelease):
+                load(str(folder))
 
 
 @pytest.mark.parametrize(
@@ -301,7 +323,7 @@ def test_front_matter_is_compared_with_the_manifest(copy: Path, old: str, new: s
         ("extra_gated_prompt: .*", 'extra_gated_prompt: "Train on it."'),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("name", ["form-3", CURRENT])
+@pytest.mark.parametrize("name", WITH_CROISSANT)
 def test_what_newer_cards_say_more_is_held_too(
     releases: dict[str, Path], tmp_path: Path, name: str, old: str, new: str
 ) -> None:
@@ -322,32 +344,57 @@ FILES = [
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_no_release_has_is_reported(copy: Path, name: str, listed: bool) -> None:
+def test_a_file_that_no_release_has_is_reported(current: Path, name: str, listed: bool) -> None:
     """Whether the manifest lists it or not, one finding names it."""
-    (copy / name).parent.mkdir(parents=True, exist_ok=True)
-    (copy / name).write_text("{}")
+    (current / name).parent.mkdir(parents=True, exist_ok=True)
+    (current / name).write_text("{}")
     if listed:
-        _seal(copy)
-    assert (name, "E403") in _findings(copy)
+        _seal(current)
+    assert (name, "E403") in _findings(current)
     with pytest.raises(DamagedRelease, match="E403"):
-        api.load(str(copy))
+        api.load(str(current))
 
 
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
+@pytest.mark.parametrize("form", OLDER)
+def test_files_that_no_older_release_has_are_reported(form: str, tmp_path: Path, listed: bool) -> None:
+    """All of them at once, each by its name; the first alone keeps the release from being loaded."""
+    folder = Path(shutil.copytree(FORMS / form, tmp_path / "tiny"))
+    for number, name in enumerate(FILES):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}")
+        if number in (0, len(FILES) - 1):
+            if listed:
+                _seal(folder)
+            with pytest.raises(DamagedRelease, match="E403"):
+                api.load(str(folder))
+    assert {(name, "E403") for name in FILES} <= {*_findings(folder)}
+
+
+@pytest.mark.parametrize("form", [*OLDER, CURRENT])
 @pytest.mark.parametrize(
-    "name",
+    "names",
     [
-        ".DS_Store", "island/.DS_Store", ".gitattributes", ".gitignore", ".cache/huggingface/.gitignore",
-        ".cache/huggingface/download/README.md.metadata", ".cache/huggingface/download/island/x.parquet.lock",
-        ".cache/huggingface/CACHEDIR.TAG", "restored.json", ".git", ".git/config", ".git/objects/ab/cdef",
-        ".git/lfs/objects/ab/cd/abcdef",
+        [
+            ".DS_Store", "island/.DS_Store", ".gitattributes", ".gitignore", ".cache/huggingface/.gitignore",
+            ".cache/huggingface/download/README.md.metadata", ".cache/huggingface/download/island/x.parquet.lock",
+            ".cache/huggingface/CACHEDIR.TAG", "restored.json", ".git/config", ".git/objects/ab/cdef",
+            ".git/lfs/objects/ab/cd/abcdef",
+        ],
+        [".git"],  # of a worktree, where it is a file
     ],
+    ids=["all", "worktree"],
 )  # fmt: skip
-def test_what_systems_and_the_hub_leave_is_no_finding(copy: Path, name: str) -> None:
+def test_what_systems_and_the_hub_leave_is_no_finding(
+    releases: dict[str, Path], tmp_path: Path, form: str, names: list[str]
+) -> None:
     """Finder's notes, git's settings on the Hub, the notes of its client, and our own note of restored rows."""
-    (copy / name).parent.mkdir(parents=True, exist_ok=True)
-    (copy / name).write_text("{}")
-    assert _findings(copy) == []
-    assert api.load(str(copy)).configs
+    folder = Path(shutil.copytree(releases[form], tmp_path / "tiny"))
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}")
+    assert _findings(folder) == []
+    assert api.load(str(folder)).configs
 
 
 def test_a_word_list_that_nothing_uses_is_reported_by_a_rebuild(current: Path) -> None:
@@ -365,33 +412,23 @@ def test_a_file_among_templates_that_nothing_reads_is_reported_by_a_rebuild(form
     assert (f"recipe/templates/tiny/{name}", "E408") in _findings(form_3)
 
 
-def test_a_recipe_holds_what_is_read_of_a_folder_of_templates(
-    releases: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recipe_holds_what_is_read_of_a_folder_of_templates(releases: dict[str, Path], tmp_path: Path) -> None:
     """Notes that authors keep beside their templates are not frozen, so that verifying does not find them."""
-    shutil.copytree(releases[CURRENT] / "recipe", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "english.csv").unlink()
-    (tmp_path / "senseprobe.toml").touch()
+    _lay_out(tmp_path, releases[CURRENT] / "recipe")
     (tmp_path / "templates" / "tiny" / "notes.csv").write_text("a,b\n")
     (tmp_path / "templates" / "tiny" / "retired.csv").write_text("id,version,reason\n")
-    monkeypatch.chdir(tmp_path)
     release = api.build("tiny", "4.0.0").folder
     assert not (release / "recipe" / "templates" / "tiny" / "notes.csv").exists()
     assert (release / "recipe" / "templates" / "tiny" / "retired.csv").exists()
     assert api.verify(str(release), rebuild=True) == []
 
 
-def test_authors_may_use_the_headings_of_a_card(
-    releases: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_authors_may_use_the_headings_of_a_card(releases: dict[str, Path], tmp_path: Path) -> None:
     """What is built verifies, whatever headings a summary has; and its changelog is still held."""
-    shutil.copytree(releases[CURRENT] / "recipe", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "english.csv").unlink()
-    (tmp_path / "senseprobe.toml").touch()
+    _lay_out(tmp_path, releases[CURRENT] / "recipe")
     path = tmp_path / "templates" / "tiny" / "dataset.yaml"
     summary = "summary: |\n  Islanders.\n\n  ## Changelog\n\n  None.\n\n  ## Creation\n\n  By hand.\n"
     path.write_text(re.sub(r"summary:.*\n(  .*\n)*", summary, path.read_text()))
-    monkeypatch.chdir(tmp_path)
     release = api.build("tiny", "4.0.0").folder
     assert "\n## Changelog\n\nNone." in (release / "README.md").read_text()
     assert _findings(release) == []
@@ -477,7 +514,7 @@ CROISSANT: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("name", ["form-3", CURRENT])
+@pytest.mark.parametrize("name", WITH_CROISSANT)
 @pytest.mark.parametrize("attack", CROISSANT)
 def test_croissant_is_compared_with_the_manifest(
     releases: dict[str, Path], tmp_path: Path, name: str, attack: str
@@ -503,7 +540,7 @@ def test_a_croissant_finding_says_where_and_what(current: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["form-3", CURRENT])
+@pytest.mark.parametrize("name", WITH_CROISSANT)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -693,8 +730,10 @@ def test_a_source_that_was_not_imported_is_reported(name: str, code: str, tmp_pa
 
 def test_rows_in_several_files_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files the rows are in: their names say how many there are."""
-    monkeypatch.setattr("senseprobe.release.parquet.ROWS_PER_FILE", 100)
-    sssb = api.build("sssb", "1.1.0", tmp_path).folder
-    assert len([*sssb.glob("colour/*")]) == 7
+    _lay_out(tmp_path, FORMS / "form-3" / "recipe")
+    monkeypatch.setattr("senseprobe.release.parquet.ROWS_PER_FILE", 1)
+    release = api.build("tiny", "4.0.0").folder
+    assert len([*release.glob("island/*")]) == 8
     monkeypatch.undo()
-    assert api.verify(str(sssb)) == []
+    monkeypatch.chdir(tmp_path)
+    assert api.verify(str(release)) == []

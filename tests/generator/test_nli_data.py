@@ -157,9 +157,15 @@ def table(name: str) -> pa.Table:
     return pa.Table.from_batches(batches).unify_dictionaries()
 
 
-def distinct(name: str, column: str) -> set[str]:
+@cache
+def texts(name: str, column: str) -> pa.Array:
     """The distinct texts of a column."""
-    return {*pc.unique(table(name)[column].cast(pa.string())).to_pylist()}
+    return pc.unique(table(name)[column].cast(pa.string()))
+
+
+def distinct(name: str, column: str) -> set[str]:
+    """The distinct texts of a column, as a set."""
+    return {*texts(name, column).to_pylist()}
 
 
 def test_words_are_those_that_were_published() -> None:
@@ -261,11 +267,14 @@ def test_pairs_are_those_written_by_hand(name: str) -> None:
 def test_sentences_are_well_formed(name: str) -> None:
     """A capital, one stop, single blanks; *an* before a vowel or SUV, and nowhere else."""
     for column in ("premise", "hypothesis"):
-        for text in distinct(name, column):
-            assert re.fullmatch(r"[A-Z][A-Za-z-]*( [A-Za-z-]+)+\.", text), text
-            by_sound = text.replace(" SUV", " ess-u-v")
-            assert not re.search(r"\ba [aeiouAEIOU]|\ban [^aeiouAEIOU]", by_sound), text
-            assert not re.search(r"\ban? (headphones|breakfast|lunch|dinner|soup|brass|pope)\b", text), text
+        found = texts(name, column)  # up to 322,752, which Arrow reads in a tenth of the time
+        formed = pc.match_substring_regex(found, r"^[A-Z][A-Za-z-]*( [A-Za-z-]+)+\.$")
+        by_sound = pc.replace_substring(found, " SUV", " ess-u-v")
+        wrong = pc.match_substring_regex(by_sound, r"\ba [aeiouAEIOU]|\ban [^aeiouAEIOU]")
+        no_article = pc.match_substring_regex(found, r"\ban? (headphones|breakfast|lunch|dinner|soup|brass|pope)\b")
+        assert found.filter(pc.invert(formed)).to_pylist() == []
+        assert found.filter(wrong).to_pylist() == []
+        assert found.filter(no_article).to_pylist() == []
 
 
 def test_distinct_sentences() -> None:

@@ -3,6 +3,8 @@
 import csv
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,11 +42,18 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return command
 
 
+@pytest.fixture(scope="module")
+def new_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new project, which no test changes."""
+    folder = tmp_path_factory.mktemp("new") / "mine"
+    scaffold.start(folder)
+    return folder
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
-    """A new project, as the working directory."""
-    monkeypatch.chdir(tmp_path)
-    run("init", "mine")
+def project(new_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the new project, as the working directory."""
+    shutil.copytree(new_project, tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     return tmp_path / "mine"
 
@@ -72,27 +81,52 @@ def test_a_new_project_builds_verifies_and_scores(project: Path, run: Run, tiny_
     assert (project / "results" / "example@1.0.0").is_dir()
 
 
-def test_the_workflow_of_a_new_project_runs(project: Path, run: Run, tmp_path: Path) -> None:
+Step = Callable[..., str]
+
+# Stands for senseprobe in a shell: it notes where it was called, and with what.
+NOTING = '#!/bin/sh\nprintf "%s\\0" "$PWD" "$@" >> "$NOTED"; echo >> "$NOTED"\n'
+
+
+@pytest.fixture(params=["here", pytest.param("in a shell", marks=pytest.mark.slow)])
+def step(request: pytest.FixtureRequest, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Step:
+    """Run a script as GitHub does, with bash until the first failure; what it printed.
+
+    Here, it is bash that says what is typed where, and this process that does it: starting senseprobe takes a second.
+    """
+
+    def go(script: str, folder: Path, **env: str) -> str:
+        noting = tmp_path / "noting"
+        noting.mkdir(exist_ok=True)
+        (noting / "senseprobe").write_text(NOTING)
+        (noting / "senseprobe").chmod(0o755)
+        (noting / "noted").write_text("")
+        programs = noting if request.param == "here" else Path(sys.executable).parent
+        env = {**os.environ, **env, "PATH": f"{programs}:{os.environ['PATH']}", "NOTED": str(noting / "noted")}
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        printed = done.stdout
+        for line in (noting / "noted").read_text().splitlines():
+            place, *words = line.split("\0")[:-1]
+            monkeypatch.chdir(place)
+            printed += run(*words)
+        return printed
+
+    return go
+
+
+def test_the_workflow_of_a_new_project_runs(project: Path, run: Run, step: Step, tmp_path: Path) -> None:
     """Each step but the installation, in the shell in which it will run, with a frozen release and without."""
     flow = YAML(typ="safe").load((project / ".github" / "workflows" / "senseprobe.yml").read_text())
     steps = {step["name"]: step["run"] for step in flow["jobs"]["check"]["steps"] if "run" in step}
     assert list(steps) == ["Install", "Lint", "Build and verify", "Verify what was frozen"]
     assert re.fullmatch(r'pip install "senseprobe>=\d+\.\d+\.\d+"', steps.pop("Install"))
-    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
     for round_ in ("without", "with"):
-        output = [_step(script, project, {**env, "RUNNER_TEMP": str(tmp_path / round_)}) for script in steps.values()]
+        output = [step(script, project, RUNNER_TEMP=str(tmp_path / round_)) for script in steps.values()]
         assert "as it was frozen" in output[1]
         assert ("as it was frozen" in output[2]) is (round_ == "with")
         if round_ == "without":
             run("build", "example", "1.0.0")
-
-
-def _step(script: str, folder: Path, env: dict[str, str]) -> str:
-    """As GitHub runs it: bash, until the first failure."""
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def _commands(text: str) -> list[str]:
@@ -100,7 +134,9 @@ def _commands(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
-def test_what_init_prints_works_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_what_init_prints_works_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, step: Step
+) -> None:
     """Typed into a shell in a new folder, in order, without a network, it ends with a page (ISSUE 16, line 31)."""
     monkeypatch.chdir(tmp_path)
     printed = _commands(run("init", "my project"))
@@ -108,10 +144,14 @@ def test_what_init_prints_works_as_it_stands(tmp_path: Path, monkeypatch: pytest
     assert [re.match(r"senseprobe (\w+) ", line)[1] for line in printed[1:]] == [  # type: ignore[index]
         *("lint", "preview", "build", "verify", "plant", "score", "report")
     ]
+
+    def refuse(_: socket.socket, address: object) -> None:
+        raise OSError(f"{address} was asked")
+
     # A fresh machine: no cache of models, and nobody to ask for one.
+    monkeypatch.setattr(socket.socket, "connect", refuse)
     offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    output = _step("\n".join(printed), tmp_path, {**os.environ, **offline, "PATH": path})
+    output = step("\n".join(printed), tmp_path, **offline)
     assert "0 findings" in output
     assert "makes the same rows" in output
     page = (tmp_path / "my project" / "report.html").read_text(encoding="utf-8")

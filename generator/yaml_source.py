@@ -89,21 +89,26 @@ def read_text(path: Path, display_path: str) -> str:
         raise _error(display_path, "E100", f"cannot be read: {error.strerror}") from None
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
+def _compose(text: str, first_line: int) -> object:
+    """Return what YAML says, wherever it stands: copies of a recipe, as of a release, are read once."""
+    yaml = _PlainYAML(typ="rt", pure=True)
+    yaml.Composer = _PlainComposer
+    # Blank lines in front make the positions those of the whole file.
+    return yaml.load("\n" * (first_line - 1) + text)
+
+
 def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
     """Return a YAML mapping whose nodes know their position; raise DeclarationError (E101) where it is not one.
 
-    `first_line` is the line of the file on which `text` begins. The last few mappings are cached, since several checks
+    `first_line` is the line of the file on which `text` begins. The last mappings are cached, since several checks
     read the same file: do not change what is returned.
     """
     if len(text) > MAX_YAML:
         hint = "keep words in CSV files"
         raise _error(display_path, "E100", f"more than {MAX_YAML >> 10} KiB of YAML", first_line, hint=hint)
-    yaml = _PlainYAML(typ="rt", pure=True)
-    yaml.Composer = _PlainComposer
     try:
-        # Blank lines in front make the positions those of the whole file.
-        data = yaml.load("\n" * (first_line - 1) + text)
+        data = _compose(text, first_line)
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (first_line, 0)

@@ -415,7 +415,7 @@ def test_no_look_needs_nltk(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_
 def test_each_declaration_is_parsed_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many checks ask for places in it: the descriptor, `dataset.yaml` and front matter."""
     texts: list[str] = []
-    yaml_source.parse.cache_clear()
+    yaml_source._compose.cache_clear()
     load = YAML.load
 
     def noted(self: YAML, text: str) -> object:

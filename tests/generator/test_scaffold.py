@@ -148,6 +148,11 @@ def test_what_init_prints_works_as_it_stands(
     def refuse(_: socket.socket, address: object) -> None:
         raise OSError(f"{address} was asked")
 
+    from senseprobe.evaluate import planted
+
+    # One round of training in place of thirty: how well the model learnt its preference is not the question here.
+    fit = planted._fit
+    monkeypatch.setattr(planted, "_fit", lambda model, corpus, _, *how: fit(model, corpus, 1, *how))
     # A fresh machine: no cache of models, and nobody to ask for one.
     monkeypatch.setattr(socket.socket, "connect", refuse)
     offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub"), "XDG_CACHE_HOME": str(tmp_path / "cache")}

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.commands import typing
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
@@ -21,7 +22,7 @@ from senseprobe.recipes import card_sources
 from senseprobe.records import Design, Finding
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.card import stated_memory
-from senseprobe.release.documents import DocumentInput, read_bibliography
+from senseprobe.release.documents import CardSources, DocumentInput, read_bibliography
 from senseprobe.release.hashing import ContentHash, memory_bytes
 from senseprobe.release.manifest import read_manifest
 from senseprobe.release.schema import example_rows
@@ -32,16 +33,17 @@ PAPER = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun
 Facts = dict[str, Any]
 
 
-@pytest.fixture(scope="session")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sssb built once from the templates as they are; tests that change it take `copy`."""
-    return api.build("sssb", "1.0.0", tmp_path_factory.mktemp("releases")).folder
-
-
 @pytest.fixture
-def copy(sssb: Path, tmp_path: Path) -> Path:
-    """A release that may be damaged."""
-    return Path(shutil.copytree(sssb, tmp_path / "sssb" / "1.0.0"))
+def copy(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A release that may be damaged. Its paths are relative, and so the same in all tests: YAML is parsed once."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(small, tmp_path / "sssb" / "1.0.0"))
+
+
+@pytest.fixture(scope="module")
+def sources(small: Path) -> CardSources:
+    """What the card takes from the recipe, before it is changed."""
+    return card_sources(small, read_manifest(small))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -72,7 +74,7 @@ class Reseal(Protocol):
 
 
 @pytest.fixture
-def reseal(sssb: Path, copy: Path) -> Reseal:
+def reseal(small: Path, copy: Path, sources: CardSources) -> Reseal:
     """What a forger does who knows docs/content-hash.md, and writes card, citation and Croissant anew as we do.
 
     Sizes, file hashes, recipe hash and digest are right again; what is left to find is in the rows and the recipe.
@@ -87,8 +89,8 @@ def reseal(sssb: Path, copy: Path) -> Reseal:
         about = DocumentInput(
             facts=facts,
             files=files,
-            memory=stated_memory(copy, read_manifest(sssb)) | dict(memory or {}),
-            lists=card_sources(sssb, read_manifest(sssb)).lists,  # those of the recipe before it was changed
+            memory=stated_memory(copy, read_manifest(small)) | dict(memory or {}),
+            lists=sources.lists,
             bibliography=read_bibliography(copy),
             changelog=card.FIRST,
         )
@@ -116,11 +118,6 @@ def _seal(folder: Path, facts: Facts) -> None:
     (folder / "release.json").write_text(
         json.dumps(sealed, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
-
-
-def _senseprobe(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "senseprobe", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_sssb_has_the_pairs_of_the_paper(sssb: Path) -> None:
@@ -214,7 +211,7 @@ def test_missing_and_foreign_files_are_named(copy: Path) -> None:
     (copy / "recipe" / "english.csv").unlink()
     (copy / "race" / "test-00001-of-00002.parquet").write_bytes(b"PAR1")
     (copy / "\x1b[2Jnotes").write_text("x")
-    hidden = (".gitattributes", ".gitignore", ".DS_Store", "verb/.DS_Store", ".cache/huggingface/x.lock")
+    hidden = (".gitattributes", ".gitignore", ".DS_Store", "language/.DS_Store", ".cache/huggingface/x.lock")
     for ignored in (*hidden, "eval.yaml"):
         (copy / ignored).parent.mkdir(parents=True, exist_ok=True)
         (copy / ignored).write_text("x")
@@ -287,24 +284,24 @@ def _no_utf8(path: Path) -> None:
 @pytest.mark.parametrize(
     ("forge", "code", "place"),
     [
-        (_cut, "E404", "verb/test-00000-of-00001.parquet"),
-        (_no_parquet, "E404", "verb/test-00000-of-00001.parquet"),
-        (_no_utf8, "E404", "verb/test-00000-of-00001.parquet"),
-        (_other_value, "E405", "verb"),
-        (_other_order, "E405", "verb"),
-        (_row_less, "E405", "verb"),
-        (_row_more, "E405", "verb/test-00000-of-00001.parquet"),
-        (_column_less, "E407", "verb/test-00000-of-00001.parquet"),
-        (_column_renamed, "E407", "verb/test-00000-of-00001.parquet"),
+        (_cut, "E404", "language/test-00000-of-00001.parquet"),
+        (_no_parquet, "E404", "language/test-00000-of-00001.parquet"),
+        (_no_utf8, "E404", "language/test-00000-of-00001.parquet"),
+        (_other_value, "E405", "language"),
+        (_other_order, "E405", "language"),
+        (_row_less, "E405", "language"),
+        (_row_more, "E405", "language/test-00000-of-00001.parquet"),
+        (_column_less, "E407", "language/test-00000-of-00001.parquet"),
+        (_column_renamed, "E407", "language/test-00000-of-00001.parquet"),
     ],
 )
 def test_forged_rows_are_reported(
     copy: Path, reseal: Reseal, forge: Callable[[Path], None], code: str, place: str
 ) -> None:
     """Found by the file's own hash; and, where that was made right again, by content hash, columns or count."""
-    path = copy / "verb" / "test-00000-of-00001.parquet"
+    path = copy / "language" / "test-00000-of-00001.parquet"
     forge(path)
-    assert _findings(copy) == [("verb/test-00000-of-00001.parquet", "E404")]
+    assert _findings(copy) == [("language/test-00000-of-00001.parquet", "E404")]
     reseal()
     assert _findings(copy) == [(place, code)]
 
@@ -373,11 +370,21 @@ def test_a_recipe_that_makes_other_numbers_of_rows_is_reported(copy: Path, resea
         ("wordlists/races.csv", "word,", "wort,", "E202"),
     ],
 )
-def test_a_broken_recipe_is_a_finding(copy: Path, reseal: Reseal, name: str, old: str, new: str, code: str) -> None:
+def test_a_broken_recipe_is_a_finding(
+    small: Path,
+    copy: Path,
+    reseal: Reseal,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    old: str,
+    new: str,
+    code: str,
+) -> None:
     """A recipe that cannot be expanded is explained like any declaration, with its file."""
     path = copy / "recipe" / name
     path.write_text(path.read_text().replace(old, new, 1))
     reseal()
+    monkeypatch.chdir(small)  # files elsewhere are named by their place in the release
     findings = api.verify(str(copy), rebuild=True)
     assert {(finding.path, finding.code) for finding in findings} == {(f"recipe/{name}", code)}
 
@@ -401,7 +408,7 @@ def test_a_recipe_without_a_config_is_reported(copy: Path, reseal: Reseal) -> No
     """A recipe whose dataset no longer has a config of the release cannot make its rows again."""
     (copy / "recipe" / "templates" / "sssb" / "language.j2").unlink()
     path = copy / "recipe" / "templates" / "sssb" / "dataset.yaml"
-    path.write_text(path.read_text().replace("nationality, language, race,", "nationality, race,"))
+    path.write_text(path.read_text().replace("race, language, noun", "race, noun"))
     reseal()
     findings = api.verify(str(copy), rebuild=True)
     assert "language" in str(findings[0])
@@ -427,30 +434,33 @@ def test_a_release_is_never_overwritten(copy: Path) -> None:
     assert [path.name for path in copy.parent.iterdir()] == ["1.0.0"]
 
 
-def test_exit_codes_and_bytes_of_the_commands(sssb: Path, tmp_path: Path) -> None:
+def test_exit_codes_and_bytes_of_the_commands(
+    small: Path, small_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """0 where all is well, 1 for findings, 2 for failure; and another process writes the same bytes."""
     out, release = tmp_path / "releases", tmp_path / "releases" / "sssb" / "1.0.0"
-    built = _senseprobe("build", "sssb", "1.0.0", "--out", out, "--json")
+    command = [sys.executable, "-m", "senseprobe", "build", "sssb", "1.0.0", "--out", str(out), "--json"]
+    built = subprocess.run(command, cwd=small_project, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     assert json.loads(built.stdout)["folder"] == str(release)
-    assert _digests(release) == _digests(sssb)
-    assert _senseprobe("verify", release, "--rebuild").returncode == 0
+    assert _digests(release) == _digests(small)
+    monkeypatch.chdir(small_project)
+    typed = typing(monkeypatch, capfd)
+    assert typed("verify", str(release), "--rebuild").code == 0
 
-    second = _senseprobe("build", "sssb", "1.0.0", "--out", out)
-    assert (second.returncode, second.stdout) == (2, "")
-    assert second.stderr.strip().splitlines() == [
-        f"sssb 1.0.0 exists in {release}: a release is never overwritten, raise the version"
-    ]
+    second = typed("build", "sssb", "1.0.0", "--out", str(out))
+    assert second.code == 2
+    assert second.message == f"sssb 1.0.0 exists in {release}: a release is never overwritten, raise the version"
 
     (release / "README.md").write_text("changed")
-    damaged = _senseprobe("verify", release, "--json")
-    assert damaged.returncode == 1
-    (finding,) = json.loads(damaged.stdout)["findings"]
+    damaged = typed("verify", str(release), "--json")
+    assert damaged.code == 1
+    (finding,) = damaged.told["findings"]
     assert (finding["path"], finding["code"]) == ("README.md", "E404")
 
-    missing = _senseprobe("verify", "sssb@9.9.9")
-    assert missing.returncode == 2
-    assert missing.stderr.strip().startswith("no release 'sssb@9.9.9'")
+    missing = typed("verify", "sssb@9.9.9")
+    assert missing.code == 2
+    assert missing.err.strip().startswith("no release 'sssb@9.9.9'")
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -30,11 +31,18 @@ main()
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _here(small_project: Path) -> Iterator[None]:
+    """The project is the current folder, here and of the processes that are started."""
+    with chdir(small_project):
+        yield
+
+
 @pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def releases(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an earlier release, 1.0.0, which no crash may touch."""
     out = tmp_path_factory.mktemp("releases")
-    api.build("sssb", "1.0.0", out)
+    shutil.copytree(small, out / "sssb" / "1.0.0")
     return out
 
 

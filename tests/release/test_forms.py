@@ -168,10 +168,11 @@ def test_a_newer_form_is_refused(tmp_path: Path) -> None:
         assert not isinstance(caught.value, DamagedRelease)
 
 
-def test_a_downloaded_copy_verifies(copy: Path) -> None:
+def test_a_downloaded_copy_verifies(tmp_path: Path) -> None:
     """What git, the Hub's clients and macOS leave beside a release is no part of it; the document lists the names."""
-    left = [".gitattributes", ".gitignore", ".DS_Store", "noun/.DS_Store", ".huggingface/x"]
-    left += [".cache/huggingface/download/noun/test-00000-of-00001.parquet.metadata", ".cache/huggingface/.gitignore"]
+    copy = Path(shutil.copytree(FORMS / "form-2", tmp_path / "tiny"))
+    left = [".gitattributes", ".gitignore", ".DS_Store", "island/.DS_Store", ".huggingface/x"]
+    left += [".cache/huggingface/download/island/test-00000-of-00001.parquet.metadata", ".cache/huggingface/.gitignore"]
     for name in left:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text("x")

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import torch
 import typer
 from huggingface_hub import constants as hub_constants
 from rich.progress import Progress
 from tests.commands import Outcome, Typed, fill_in, typing
-from transformers import AutoTokenizer, BertForMaskedLM
 from typer.core import TyperOption
 
 import senseprobe
@@ -34,28 +33,65 @@ from senseprobe.records import Figure
 
 
 @pytest.fixture(scope="session")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of sssb, built once."""
-    return senseprobe.build("sssb", "1.0.0", out=tmp_path_factory.mktemp("releases")).folder
+def project(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Path]) -> Path:
+    """An empty project that has the release `sssb@1.0.0` and the model `bert`; nobody writes to it."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "senseprobe.toml").touch()
+    senseprobe.build("sssb", "1.0.0", out=folder / "releases")
+    shutil.copytree(tiny_models["bert"], folder / "bert")
+    return folder
+
+
+# Distinct ones of sssb:race: its 108 pairs are twelve good qualities with nine bad ones (Zhou et al. 2022).
+SENTENCES = 21
+
+
+def score_once(project: Path, folder: Path, config: str | None) -> Path:
+    """The folder, after a run of `bert` on `sssb@1.0.0` in the project: `results`, and `.cache` with their numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        patch.setenv("XDG_CACHE_HOME", str(folder / ".cache"))
+        senseprobe.score("bert", "sssb@1.0.0", "aul", config=config, out=folder / "results")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def race(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run on `sssb@1.0.0:race` leaves."""
+    return score_once(project, tmp_path_factory.mktemp("race"), "race")
+
+
+@pytest.fixture(scope="session")
+def whole(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a run on all of `sssb@1.0.0` leaves."""
+    return score_once(project, tmp_path_factory.mktemp("whole"), None)
 
 
 @pytest.fixture
-def typed(
-    sssb: Path,
-    tiny_models: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> Typed:
-    """Runs a command line in an empty project that has the release `sssb@1.0.0` and the model `bert`."""
-    (tmp_path / "senseprobe.toml").touch()
-    (tmp_path / "releases").mkdir()
-    shutil.copytree(sssb.parent, tmp_path / "releases" / "sssb")
-    shutil.copytree(tiny_models["bert"], tmp_path / "bert")
+def typed(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs a command line in a copy of the project."""
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     return typing(monkeypatch, capfd)
+
+
+@pytest.fixture
+def scored(typed: Typed, race: Path, tmp_path: Path) -> Typed:
+    """The same, after `score bert sssb@1.0.0:race`."""
+    shutil.copytree(race, tmp_path, dirs_exist_ok=True)
+    return typed
+
+
+def redraw(folder: Path) -> None:
+    """Give the model in a folder other weights."""
+    import torch
+    from transformers import BertForMaskedLM
+
+    model = BertForMaskedLM.from_pretrained(folder)
+    torch.nn.init.normal_(model.get_input_embeddings().weight)
+    model.save_pretrained(folder)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -103,6 +139,9 @@ def test_rows_that_could_not_be_scored(typed: Typed, tmp_path: Path) -> None:
 
     The second run has its numbers from the first, and says the same; so does the report.
     """
+    import torch
+    from transformers import AutoTokenizer, BertForMaskedLM
+
     folder = tmp_path / "bert"
     config = json.loads((folder / "config.json").read_bytes())
     tokens = AutoTokenizer.from_pretrained(folder)
@@ -129,8 +168,9 @@ def test_rows_that_could_not_be_scored(typed: Typed, tmp_path: Path) -> None:
     assert f"{len(long)} rows have no number: {len(long)} too long" in (tmp_path / "page.md").read_text()
 
 
-def test_score_on_all_configs(typed: Typed) -> None:
+def test_score_on_all_configs(typed: Typed, whole: Path, tmp_path: Path) -> None:
     """Without a config all are scored: every config and both matched contrasts are in the table."""
+    shutil.copytree(whole / ".cache", tmp_path / ".cache")
     done = typed("score", "bert", "sssb@1.0.0")
     assert done.code == 0
     shown = {line.split()[0] for line in done.out.splitlines() if line.strip()}
@@ -138,6 +178,7 @@ def test_score_on_all_configs(typed: Typed) -> None:
     configs = "nationality language race race-matched race-groups colour noun noun-bare verb"
     configs += " race-colour noun-verb nationality-language"
     assert set(configs.split()) <= shown
+    assert files_below(tmp_path / "results") == files_below(whole / "results")
 
 
 def test_json(typed: Typed, tmp_path: Path) -> None:
@@ -155,12 +196,11 @@ def test_json(typed: Typed, tmp_path: Path) -> None:
     assert printed["release"]["config"] == "race"
 
 
-def test_in_other_circumstances(typed: Typed, tmp_path: Path) -> None:
+def test_in_other_circumstances(scored: Typed, tmp_path: Path) -> None:
     """Another process, folder, hash seed, locale, time zone, number of threads and batch size: the same result.
 
     And no path of the machine is in it.
     """
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     before = files_below(tmp_path / "results")
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
@@ -191,10 +231,9 @@ def test_report(typed: Typed, tmp_path: Path) -> None:
     assert "<svg" in page
 
 
-def test_report_for_programs(typed: Typed) -> None:
+def test_report_for_programs(typed: Typed, whole: Path) -> None:
     """`--json` has the figures of the result file, and what they are held against, with the release's own margin."""
-    assert typed("score", "bert", "sssb@1.0.0", "-m", "aul").code == 0
-    path = Path("results/sssb@1.0.0/bert/aul.json")
+    path = whole / "results/sssb@1.0.0/bert/aul.json"
     done = typed("report", str(path), "--json")
     (told,) = json.loads(done.out)
     written = json.loads(path.read_bytes())
@@ -280,30 +319,66 @@ def test_damaged_model(typed: Typed, tmp_path: Path) -> None:
     assert (done.code, done.message) == (2, "cannot load the model bert: its config.json is not valid JSON")
 
 
-def test_damaged_release(typed: Typed, tmp_path: Path) -> None:
+def test_damaged_release(scored: Typed, tmp_path: Path) -> None:
     """A release with a flipped byte is refused with the name of its file and exit code 1; results stay as they were."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     before = files_below(tmp_path / "results")
     victim = next((tmp_path / "releases/sssb/1.0.0/race").glob("*.parquet"))
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
-    done = typed("score", "bert", "sssb@1.0.0:race")
+    done = scored("score", "bert", "sssb@1.0.0:race")
     assert (done.code, done.message.startswith("race/test-00000-of-00001.parquet: E4")) == (1, True)
     assert files_below(tmp_path / "results") == before
 
 
-def test_unwritable_output(typed: Typed, tmp_path: Path) -> None:
+def test_unwritable_output(scored: Typed, tmp_path: Path) -> None:
     """A file in the way of the results, or a folder in the way of the report, is told; earlier results stay."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     before = files_below(tmp_path)
-    done = typed("score", "bert", "sssb@1.0.0:race", "--out", "senseprobe.toml")
+    done = scored("score", "bert", "sssb@1.0.0:race", "--out", "senseprobe.toml")
     assert done.message == (
         "cannot write results to senseprobe.toml/sssb@1.0.0/bert: senseprobe.toml is no folder that you may write to"
     )
     assert done.code == 2
-    done = typed("report", "results/sssb@1.0.0/bert/aul.race.json", "-o", "results")
+    done = scored("report", "results/sssb@1.0.0/bert/aul.race.json", "-o", "results")
     assert (done.code, done.message) == (2, "cannot write results: Is a directory")
+    assert files_below(tmp_path) == before
+
+
+INTERRUPTIONS = [
+    (0, [], "interrupted with 0 of 21 numbers computed; they are kept: the same command goes on from there"),
+    (2, [], r"interrupted with [1-9]\d* of 21 numbers computed; they are kept: the same command goes on from there"),
+    (2, ["--no-store"], r"interrupted with [1-9]\d* of 21 numbers computed; none is kept, because of --no-store"),
+]
+BATCHES = ["score", "bert", "sssb@1.0.0:race", "--batch-size", "40"]
+
+
+@pytest.mark.parametrize(("passes", "options", "message"), INTERRUPTIONS)
+def test_interrupted(
+    passes: int, options: list[str], message: str, scored: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while scoring is one message and exit code 2, and earlier results stay as they were."""
+    from transformers import BertForMaskedLM
+
+    forward, load, left = BertForMaskedLM.forward, models.load, [1000]
+
+    def loaded(*words: str, **told: Any) -> models.Model:  # noqa: ANN401 - those of `load`
+        model = load(*words, **told)
+        left[0] = passes
+        return model
+
+    def interrupt(*words: object, **told: object) -> object:
+        left[0] -= 1
+        if left[0] < 0:
+            signal.raise_signal(signal.SIGINT)
+        return forward(*words, **told)
+
+    monkeypatch.setattr(models, "load", loaded)
+    monkeypatch.setattr(BertForMaskedLM, "forward", interrupt)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another" / ".cache"))
+    before = files_below(tmp_path)
+    done = scored(*BATCHES, *options)
+    assert re.fullmatch(message, done.message), done.message
+    assert done.code == 2
     assert files_below(tmp_path) == before
 
 
@@ -312,7 +387,6 @@ INTERRUPTED = """
 import os, time
 from transformers import BertForMaskedLM
 from senseprobe.evaluate import models
-from senseprobe.evaluate.caveats import FirstToken, Fitness
 
 forward, load, left = BertForMaskedLM.forward, models.load, [1000]
 
@@ -337,27 +411,16 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    ("passes", "options", "message"),
-    [
-        (0, [], "interrupted with 0 of 21 numbers computed; they are kept: the same command goes on from there"),
-        (
-            2,
-            [],
-            r"interrupted with [1-9]\d* of 21 numbers computed; they are kept: the same command goes on from there",
-        ),
-        (2, ["--no-store"], r"interrupted with [1-9]\d* of 21 numbers computed; none is kept, because of --no-store"),
-    ],
-)
-def test_interrupted(passes: int, options: list[str], message: str, typed: Typed, tmp_path: Path) -> None:
-    """Ctrl-C while scoring is one message and exit code 2, and earlier results stay as they were."""
-    assert typed("score", "bert", "sssb@1.0.0:race", "--no-store").code == 0
+@pytest.mark.slow
+@pytest.mark.parametrize(("passes", "options", "message"), INTERRUPTIONS)
+def test_an_interrupted_process(passes: int, options: list[str], message: str, scored: Typed, tmp_path: Path) -> None:
+    """The same of a process that waits for its model and gets a signal from outside."""
+    assert scored is not None
     before = files_below(tmp_path)
-    words = ["score", "bert", "sssb@1.0.0:race", "--batch-size", "40", *options]
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, *words],
+        [sys.executable, "-c", INTERRUPTED, *BATCHES, *options],
         cwd=tmp_path,
-        env={**os.environ, "PASSES": str(passes)},
+        env={**os.environ, "PASSES": str(passes), "XDG_CACHE_HOME": str(tmp_path / "another" / ".cache")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -420,9 +483,11 @@ def test_verify_of_a_config_that_is_not_there(typed: Typed) -> None:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many texts went through the tiny BERT in each forward pass; those do not count that loading it may take."""
+    from transformers import BertForMaskedLM
+
     forward, load, seen = BertForMaskedLM.forward, models.load, list[int]()
 
-    def counted(self: BertForMaskedLM, input_ids: torch.Tensor, **inputs: object) -> object:
+    def counted(self: BertForMaskedLM, input_ids: Sized, **inputs: object) -> object:
         seen.append(len(input_ids))
         return forward(self, input_ids, **inputs)
 
@@ -453,56 +518,55 @@ def test_nothing_is_computed_twice(typed: Typed, passes: list[int], tmp_path: Pa
     assert sum(passes) == 2 * first + more
 
 
-def test_weights_that_change_under_one_path(typed: Typed, passes: list[int], tmp_path: Path) -> None:
+def test_weights_that_change_under_one_path(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """Another model in the same folder is asked everything, and its result lies beside the first one's."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
-    first = sum(passes)
+    import torch
+    from transformers import BertForMaskedLM
+
     model = BertForMaskedLM.from_pretrained(tmp_path / "bert")
     with torch.no_grad():
         model.get_input_embeddings().weight[0, 0] += 1e-3  # of one number
     model.save_pretrained(tmp_path / "bert")
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
-    assert sum(passes) == 2 * first
+    assert scored("score", "bert", "sssb@1.0.0:race").code == 0
+    assert sum(passes) == SENTENCES
     assert len(list((tmp_path / "results/sssb@1.0.0/bert").glob("*.json"))) == 2
 
 
-def test_store_that_is_damaged(typed: Typed, tmp_path: Path) -> None:
+def test_store_that_is_damaged(scored: Typed, tmp_path: Path) -> None:
     """A damaged store is told, set aside, and the result is the same."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     before = files_below(tmp_path)
     (file,) = (tmp_path / ".cache/senseprobe/scores").iterdir()
     file.write_bytes(file.read_bytes()[:-100] + b"x" * 100)
-    done = typed("score", "bert", "sssb@1.0.0:race")
+    done = scored("score", "bert", "sssb@1.0.0:race")
     assert done.code == 0
     assert "are not used: the file is damaged" in done.err
     assert files_below(tmp_path) == before
-    assert typed("score", "bert", "sssb@1.0.0:race").err == ""
+    assert scored("score", "bert", "sssb@1.0.0:race").err == ""
 
 
-def test_cache_that_cannot_be(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_that_cannot_be(scored: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there can be no cache, this is said once for each scorer, and the result is the same."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     before = files_below(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "senseprobe.toml"))
-    done = typed("score", "bert", "sssb@1.0.0:race")
+    done = scored("score", "bert", "sssb@1.0.0:race")
     assert (done.code, done.err.strip()) == (0, "scores are not kept for the next run: Not a directory")
     assert files_below(tmp_path) == before
-    assert typed("score", "bert", "sssb@1.0.0:race", "--no-store").err == ""
+    assert scored("score", "bert", "sssb@1.0.0:race", "--no-store").err == ""
 
 
 # --- options --------------------------------------------------------------------------------------------------------
 
 
-def test_limit(typed: Typed, tmp_path: Path) -> None:
+def test_limit(typed: Typed, whole: Path, tmp_path: Path) -> None:
     """So many rows are scored, of all configs; the signature says so, and the result of all rows is kept beside it."""
+    shutil.copytree(whole / "results", tmp_path / "results")
     assert typed("score", "bert", "sssb@1.0.0", "--limit", "400").code == 0
-    assert typed("score", "bert", "sssb@1.0.0").code == 0
-    limited, whole = sorted(
+    limited, every_row = sorted(
         (tmp_path / "results/sssb@1.0.0/bert").glob("*.json"), key=lambda path: "limit=400" not in path.read_text()
     )
     assert "|seed=0|limit=400|" in json.loads(limited.read_bytes())["signature"]
-    assert json.loads(whole.read_bytes())["limit"] is None
-    drawn, every = (pq.read_table(path.with_suffix(".parquet")).to_pandas() for path in (limited, whole))
+    assert json.loads(every_row.read_bytes())["limit"] is None
+    drawn, every = (pq.read_table(path.with_suffix(".parquet")).to_pandas() for path in (limited, every_row))
     assert (len(drawn), len(every)) == (400, 3994)
     # By hand: 400 of 3,994 rows is a tenth; a config of n rows gets n / 10, up to rounding in each of its cells.
     for config, rows in every.groupby("config"):
@@ -512,17 +576,17 @@ def test_limit(typed: Typed, tmp_path: Path) -> None:
     np.testing.assert_allclose(both["stereo_score"], both["stereo_score_of_all"], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("tokens", ["1", "64", "auto"])
-def test_batch_size(tokens: str, typed: Typed, passes: list[int], tmp_path: Path) -> None:
+def test_batch_size(typed: Typed, passes: list[int], tmp_path: Path) -> None:
     """A forward pass has so many tokens at most, or a single text; the JSON is the same."""
     assert typed("score", "bert", "sssb@1.0.0:noun", "--no-store").code == 0
     before = (tmp_path / "results/sssb@1.0.0/bert/aul.noun.json").read_bytes()
-    passes.clear()
-    assert typed("score", "bert", "sssb@1.0.0:noun", "--no-store", "--batch-size", tokens).code == 0
-    assert (tmp_path / "results/sssb@1.0.0/bert/aul.noun.json").read_bytes() == before
     # By hand: a text of this config has eight tokens at least, with the special ones.
-    assert max(passes) <= {"1": 1, "64": 8, "auto": 128}[tokens]
-    assert sum(passes) == 186 * 2
+    for tokens, most in (("1", 1), ("64", 8), ("auto", 128)):
+        passes.clear()
+        assert typed("score", "bert", "sssb@1.0.0:noun", "--no-store", "--batch-size", tokens).code == 0
+        assert (tmp_path / "results/sssb@1.0.0/bert/aul.noun.json").read_bytes() == before
+        assert max(passes) <= most
+        assert sum(passes) == 186 * 2
 
 
 def test_a_limit_of_all_rows_is_none(typed: Typed, tmp_path: Path) -> None:
@@ -590,48 +654,42 @@ COMMITS = ("1" * 40, "2" * 40)
 
 
 @pytest.fixture
-def hub_cache(typed: Typed, tmp_path: Path) -> dict[str, str]:
-    """The environment in which org/bert is in the Hub client's cache: main is the first commit, v2 the second.
+def hub_cache(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The Hub client's cache, in which org/bert is: main is the first commit, v2 the second, which has other weights.
 
-    Laid out as huggingface_hub documents it (blobs apart). The second commit has other weights.
+    Laid out as huggingface_hub documents it (blobs apart).
     """
     assert typed is not None
-    place = tmp_path / "hf" / "hub" / "models--org--bert"
+    place = tmp_path / "hub" / "models--org--bert"
     (place / "refs").mkdir(parents=True)
     for name, commit in zip(("main", "v2"), COMMITS, strict=True):
         shutil.copytree(tmp_path / "bert", place / "snapshots" / commit)
         (place / "refs" / name).write_text(commit)
-    model = BertForMaskedLM.from_pretrained(place / "snapshots" / COMMITS[1])
-    torch.nn.init.normal_(model.get_input_embeddings().weight)
-    model.save_pretrained(place / "snapshots" / COMMITS[1])
-    return {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    redraw(place / "snapshots" / COMMITS[1])
+    monkeypatch.setattr(hub_constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return place
 
 
-def test_revisions(hub_cache: dict[str, str], tmp_path: Path) -> None:
+def test_revisions(hub_cache: Path, typed: Typed) -> None:
     """A name without a revision becomes a commit, in identity and signature; a branch, tag or commit is that commit."""
-
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
-        program = [sys.executable, "-m", "senseprobe", *words]
-        return subprocess.run(program, cwd=tmp_path, env=hub_cache, capture_output=True, text=True, check=False)
-
     found = {}
     for revision in (None, "v2", COMMITS[1]):
         options = ["--revision", revision] if revision else []
-        done = run("score", "org/bert", "sssb@1.0.0:race", "--json", "--out", f"out-{revision}", *options)
-        assert done.returncode == 0, done.stderr
-        (found[revision],) = json.loads(done.stdout)
+        done = typed("score", "org/bert", "sssb@1.0.0:race", "--json", "--out", f"out-{revision}", *options)
+        assert done.code == 0, done.err
+        (found[revision],) = done.told
     assert [result["model"]["revision"] for result in found.values()] == [COMMITS[0], COMMITS[1], COMMITS[1]]
     assert {result["model"]["name"] for result in found.values()} == {"org/bert"}
     assert f"|model=org/bert|revision={'1' * 12}|weights=" in found[None]["signature"]
     assert found["v2"] == found[COMMITS[1]]
     assert found[None]["model"]["weights"] != found["v2"]["model"]["weights"]
     # What moves the branch does not move the replay.
-    (tmp_path / "hf/hub/models--org--bert/refs/main").write_text(COMMITS[1])
-    done = run("replay", f"out-{None}/sssb@1.0.0/org--bert/aul.race.json")
-    assert (done.returncode, "the same: " in done.stdout) == (0, True), done.stdout + done.stderr
-    done = run("score", "org/bert", "sssb@1.0.0:race", "--revision", "v3")
-    assert done.returncode == 2
-    assert done.stderr.startswith("cannot load the model org/bert@v3: ")
+    (hub_cache / "refs/main").write_text(COMMITS[1])
+    done = typed("replay", f"out-{None}/sssb@1.0.0/org--bert/aul.race.json")
+    assert (done.code, "the same: " in done.out) == (0, True), done.out + done.err
+    done = typed("score", "org/bert", "sssb@1.0.0:race", "--revision", "v3")
+    assert done.code == 2
+    assert done.message.startswith("cannot load the model org/bert@v3: ")
 
 
 # --- replay ---------------------------------------------------------------------------------------------------------
@@ -639,14 +697,13 @@ def test_revisions(hub_cache: dict[str, str], tmp_path: Path) -> None:
 RESULT = "results/sssb@1.0.0/bert/aul.race.json"
 
 
-def test_replay(typed: Typed, passes: list[int], tmp_path: Path) -> None:
+def test_replay(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """A result is computed again, without what is stored, and is the same; nothing is written."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
-    before, first = files_below(tmp_path), sum(passes)
-    done = typed("replay", RESULT)
+    before = files_below(tmp_path)
+    done = scored("replay", RESULT)
     assert (done.code, done.err) == (0, "")
     assert re.fullmatch(r"the same: 2 figures, 108 rows, largest difference of a score \S+\n", done.out)
-    assert sum(passes) == 2 * first
+    assert sum(passes) == SENTENCES
     assert files_below(tmp_path) == before
 
 
@@ -672,11 +729,10 @@ def as_older(path: Path, **changed: object) -> None:
     pq.write_table(table, beside)
 
 
-def test_replay_of_older_definitions(typed: Typed, tmp_path: Path) -> None:
+def test_replay_of_older_definitions(scored: Typed, tmp_path: Path) -> None:
     """A result from before a definition changed is not wrong: what changed is listed, and the exit code is 0."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     as_older(tmp_path / RESULT)
-    done = typed("replay", RESULT)
+    done = scored("replay", RESULT)
     lines = done.out.splitlines()
     assert done.code == 0
     assert lines[:2] == [
@@ -689,7 +745,7 @@ def test_replay_of_older_definitions(typed: Typed, tmp_path: Path) -> None:
     newer = [{**figure, "definition": 9, "readings": {}} for figure in data["figures"]]
     shown = {**data, "schema": 3, "scorer_version": 1, "scale": "log", "fitness": {}, "figures": newer}
     (tmp_path / "newer.json").write_text(json.dumps(shown))
-    refused = typed("replay", "newer.json")
+    refused = scored("replay", "newer.json")
     assert refused.code == 2
     assert "newer definitions of preference, preference-half than this senseprobe" in refused.message
 
@@ -698,13 +754,12 @@ def test_replay_of_older_definitions(typed: Typed, tmp_path: Path) -> None:
     metadata = pq.read_schema((tmp_path / RESULT).with_suffix(".parquet")).metadata
     changed = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(metadata)
     pq.write_table(changed, (tmp_path / RESULT).with_suffix(".parquet"))
-    done = typed("replay", RESULT)
+    done = scored("replay", RESULT)
     assert (done.code, "not the same: " in done.out) == (1, True)
 
 
-def test_replay_of_other_figures(typed: Typed, tmp_path: Path) -> None:
+def test_replay_of_other_figures(scored: Typed, tmp_path: Path) -> None:
     """A figure or a score that is not what the model gives is named, before and after, and the exit code is 1."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     path = tmp_path / RESULT
     data = json.loads(path.read_bytes())
     data["figures"][0]["value"] += 0.5
@@ -717,7 +772,7 @@ def test_replay_of_other_figures(typed: Typed, tmp_path: Path) -> None:
     metadata = pq.read_schema(path.with_suffix(".parquet")).metadata
     changed = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(metadata)
     pq.write_table(changed, path.with_suffix(".parquet"))
-    done = typed("replay", RESULT)
+    done = scored("replay", RESULT)
     lines = done.out.splitlines()
     assert done.code == 1
     assert lines[0].startswith("race preference, value: ")
@@ -729,54 +784,49 @@ def test_replay_of_other_figures(typed: Typed, tmp_path: Path) -> None:
     assert len(lines) == 6
 
 
-def test_replay_with_another_model(typed: Typed, passes: list[int], tmp_path: Path) -> None:
+def test_replay_with_another_model(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """Where the model is another, this is the difference, and nothing is computed; it may have moved."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
-    first = sum(passes)
     shutil.move(tmp_path / "bert", tmp_path / "moved")
-    assert typed("replay", RESULT).message == "the model of the result, bert, is not here: --model says where it is now"
-    assert typed("replay", RESULT, "--model", "moved").code == 0
-    assert sum(passes) == 2 * first
-    model = BertForMaskedLM.from_pretrained(tmp_path / "moved")
-    torch.nn.init.normal_(model.get_input_embeddings().weight)
-    model.save_pretrained(tmp_path / "moved")
-    done = typed("replay", RESULT, "--model", "moved")
+    assert (
+        scored("replay", RESULT).message == "the model of the result, bert, is not here: --model says where it is now"
+    )
+    assert scored("replay", RESULT, "--model", "moved").code == 0
+    assert sum(passes) == SENTENCES
+    redraw(tmp_path / "moved")
+    done = scored("replay", RESULT, "--model", "moved")
     assert done.code == 1
     assert done.out.startswith("model, weights: ")
     assert done.out.splitlines()[1:] == ["another model: nothing was computed"]
-    assert sum(passes) == 2 * first
+    assert sum(passes) == SENTENCES
 
 
-def test_replay_on_another_release(typed: Typed, tmp_path: Path) -> None:
+def test_replay_on_another_release(scored: Typed, tmp_path: Path) -> None:
     """A release of the same name with other rows is refused; where the right one is can be said."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     shutil.move(tmp_path / "releases" / "sssb", tmp_path / "elsewhere")
     data = json.loads((tmp_path / RESULT).read_bytes())
     data["release"]["content"] = "0" * 64
     other = tmp_path / "other.json"
     other.write_text(json.dumps(data))
-    done = typed("replay", "other.json", "--release", "elsewhere/1.0.0")
+    done = scored("replay", "other.json", "--release", "elsewhere/1.0.0")
     assert done.code == 2
     assert done.message.startswith("sssb@1.0.0 is not the release of the result: its content hash is ")
-    done = typed("replay", RESULT, "--release", "elsewhere/1.0.0")
+    done = scored("replay", RESULT, "--release", "elsewhere/1.0.0")
     assert (done.code, done.out.startswith("the same: ")) == (0, True)
 
 
-def test_replay_without_a_table(typed: Typed, tmp_path: Path) -> None:
+def test_replay_without_a_table(scored: Typed, tmp_path: Path) -> None:
     """Without the table beside a result its figures are compared, and this is said."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     (tmp_path / RESULT).with_suffix(".parquet").unlink()
-    done = typed("replay", RESULT)
+    done = scored("replay", RESULT)
     assert (done.code, "no table of rows is beside the result" in done.out) == (0, True)
 
 
-def test_replay_of_a_planted_truth(typed: Typed, tmp_path: Path) -> None:
+def test_replay_of_a_planted_truth(scored: Typed, tmp_path: Path) -> None:
     """A truth that was planted is no score of a model."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     data = json.loads((tmp_path / RESULT).read_bytes())
     data["model"]["planted"] = "0.7"
     (tmp_path / "planted.json").write_text(json.dumps(data))
-    done = typed("replay", "planted.json")
+    done = scored("replay", "planted.json")
     assert (done.code, done.message.startswith("a planted truth is no score")) == (2, True)
 
 
@@ -855,15 +905,18 @@ def test_coarse_number_format(typed: Typed, tmp_path: Path) -> None:
 
 def test_coarse_is_counted_on_a_sample(typed: Typed, tmp_path: Path) -> None:
     """Of more than 200 rows 200 are drawn; what was drawn already is not made more."""
+    words = ["score", "bert", "sssb@1.0.0:race-groups", "--dtype", "float16"]  # 540 rows
     for limit, rows in ((None, 200), (30, 30)):
-        options, name = ([], "aul") if limit is None else (["--limit", str(limit)], f"aul.limit{limit}")
-        assert typed("score", "bert", "sssb@1.0.0", "--dtype", "float16", "--out", str(rows), *options).code == 0
-        told = json.loads((tmp_path / f"{rows}/sssb@1.0.0/bert/{name}.json").read_bytes())
+        options, name = ([], "race-groups") if limit is None else (["--limit", str(limit)], f"race-groups.limit{limit}")
+        assert typed(*words, "--out", str(rows), *options).code == 0
+        told = json.loads((tmp_path / f"{rows}/sssb@1.0.0/bert/aul.{name}.json").read_bytes())
         assert told["coarse"]["rows"] == rows
 
 
 def test_coarse_without_float32(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the model does not fit in float32, its result is there all the same, and one line says what is missing."""
+    import torch
+
     load = models.load
 
     def loaded(*words: Any, **options: Any) -> Any:  # noqa: ANN401 - as the loader
@@ -899,18 +952,17 @@ def test_a_name_that_no_release_can_have(spec: str, typed: Typed) -> None:
     assert (done.code, done.message.startswith("no release ")) == (2, True)
 
 
-def test_a_page_is_not_written_over_what_is_no_page(typed: Typed, tmp_path: Path) -> None:
+def test_a_page_is_not_written_over_what_is_no_page(scored: Typed, tmp_path: Path) -> None:
     """A pipe, a folder and a link to a result are refused with one message each; a link to a page stays one."""
-    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link.html").symlink_to(RESULT)
     before = (tmp_path / RESULT).read_bytes()
-    assert typed("report", RESULT, "-o", "pipe").message == "cannot write pipe: is no plain file"
-    assert typed("report", RESULT, "-o", "").message == "cannot write .: Is a directory"
-    assert typed("report", RESULT, "-o", "link.html").message.startswith("link.html is the name of a result")
+    assert scored("report", RESULT, "-o", "pipe").message == "cannot write pipe: is no plain file"
+    assert scored("report", RESULT, "-o", "").message == "cannot write .: Is a directory"
+    assert scored("report", RESULT, "-o", "link.html").message.startswith("link.html is the name of a result")
     assert (tmp_path / RESULT).read_bytes() == before
     (tmp_path / "page.html").symlink_to("real.html")
-    assert typed("report", RESULT, "-o", "page.html").code == 0
+    assert scored("report", RESULT, "-o", "page.html").code == 0
     assert (tmp_path / "page.html").is_symlink()
     assert (tmp_path / "real.html").read_text().startswith("<!doctype html>")
 
@@ -975,6 +1027,8 @@ def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) 
 
 def test_what_the_tokenizer_makes_of_a_release(typed: Typed, tmp_path: Path) -> None:
     """From a command to the file: the counts are those of the tokenizer's own pieces."""
+    from transformers import AutoTokenizer
+
     done = typed("score", "bert", "sssb@1.0.0:race", "--json")
     pieces = AutoTokenizer.from_pretrained(tmp_path / "bert").tokenize
     rows = senseprobe.load("sssb@1.0.0").table("race")

@@ -63,6 +63,7 @@ def _install(what: list[str], place: Path) -> Path:
     return place / "venv" / "bin" / "senseprobe"
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_folders_and_nothing_else(checkout: Path, wheel: Path) -> None:
     """The wheel built through the sdist has every file of the package's folders, its own records, and no other."""
     package = checkout / "src" / "senseprobe"
@@ -102,6 +103,7 @@ def _ways(checkout: Path, wheel: Path) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["wheel", "folder", "editable", "git"])
 def test_every_way_to_install_gives_a_working_command(way: str, checkout: Path, wheel: Path, tmp_path: Path) -> None:
     """However it was installed, `senseprobe` counts and checks the built-in data from an empty folder."""

@@ -145,6 +145,7 @@ def add_word(project: Path, word: str) -> None:
     template.write_text(template.read_text(encoding="utf-8").replace("pairs: 750", "pairs: 875"), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_differences_are_one_comment(project: Path, github: GitHub) -> None:
     """Nothing changed, then a word is new: the comment of the first run is written over, by the token's owner alone."""
     github.comments.append({"id": 99, "user": {"type": "User"}, "body": "<!-- senseprobe diff -->\nmine"})
@@ -194,14 +195,14 @@ def test_names_of_others_are_no_commands(project: Path, github: GitHub) -> None:
 def test_a_token_that_may_not_comment_is_a_warning(project: Path, github: GitHub) -> None:
     """As on pull requests from forks; no comment is asked for where none is wanted; and a fault of GitHub is one."""
     github.refuses = 403
-    run = run_action(project, github)
+    run = run_action(project, github, datasets="none")
     assert "::warning title=senseprobe::the token may not comment here" in run.log
     assert run.failed == ""
     asked = len(github.requests)
-    assert run_action(project, github, comment="false").failed == ""
+    assert run_action(project, github, datasets="none", comment="false").failed == ""
     assert len(github.requests) == asked
     github.refuses = 500
-    assert run_action(project, github).failed == "Comment"
+    assert run_action(project, github, datasets="none").failed == "Comment"
 
 
 def test_what_is_installed_is_one_argument() -> None:

@@ -6,29 +6,18 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.commands import Typed, typing
+from tests.release.forks import Child, start
 
 from senseprobe import api
 from senseprobe.release.manifest import read_manifest
-
-BUILD = [sys.executable, "-m", "senseprobe", "build", "sssb"]
-
-# The limit is set by the child itself, after it has loaded (and perhaps compiled) its modules.
-LIMITED = """
-import resource, sys
-import senseprobe.api, senseprobe.release.freeze, senseprobe.generator.dataset
-from senseprobe.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-sys.argv[0] = "senseprobe"
-main()
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,9 +54,18 @@ def _names(releases: Path) -> set[str]:
     return {path.name for path in (releases / "sssb").iterdir()}
 
 
-def _start(releases: Path, version: str) -> subprocess.Popen[str]:
-    command = [*BUILD, version, "--out", str(releases)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+Start = Callable[..., Child]
+
+
+@pytest.fixture(scope="module")
+def build(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """Starts to build a version of sssb beside the earlier release."""
+    told = tmp_path_factory.mktemp("told")
+
+    def run(version: str, most: int | None = None) -> Child:
+        return start(told, "build", "sssb", version, "--out", str(releases), most=most)
+
+    return run
 
 
 def _after_size(output: str, version: str) -> list[str]:
@@ -78,9 +76,9 @@ def _after_size(output: str, version: str) -> list[str]:
     return [line for line in rest if not line.startswith(("nothing has changed since ", "WordNet is not "))]
 
 
-def _writing(process: subprocess.Popen[str], releases: Path, version: str) -> bool:
+def _writing(child: Child, releases: Path, version: str) -> bool:
     """Wait until the build begins to write; False where it has ended before we looked."""
-    while process.poll() is None:
+    while child.runs:
         if any((releases / "sssb").glob(f".{version}.partial-*")):
             return True
         time.sleep(0.001)
@@ -88,12 +86,12 @@ def _writing(process: subprocess.Popen[str], releases: Path, version: str) -> bo
 
 
 @pytest.fixture(scope="module")
-def seconds(releases: Path) -> float:
+def seconds(releases: Path, build: Start) -> float:
     """How long a build writes, from the first folder to the last name: moments are drawn from a little more."""
-    process = _start(releases, "0.0.1")
-    assert _writing(process, releases, "0.0.1")
+    child = build("0.0.1")
+    assert _writing(child, releases, "0.0.1")
     start = time.monotonic()
-    process.communicate()
+    child.end()
     return 1.1 * (time.monotonic() - start)
 
 
@@ -120,121 +118,121 @@ def _moments(seconds: float, count: int) -> list[float]:
     return [0.0, *np.random.default_rng(20220526).uniform(0, seconds, count - 1).tolist()]
 
 
-def _kill(releases: Path, moments: list[float], major: int) -> None:
+def _kill(releases: Path, build: Start, moments: list[float], major: int) -> None:
     for number, moment in enumerate(moments):
         version = f"{major}.{number}.0"
         with _earlier_intact(releases):
-            process = _start(releases, version)
-            if _writing(process, releases, version):
+            child = build(version)
+            if _writing(child, releases, version):
                 time.sleep(moment)
-            process.kill()
-            process.communicate()
+            child.send(signal.SIGKILL)
+            code, _, _ = child.end()
             there = _assert_whole_or_absent(releases, version)
-            assert there or process.returncode == -signal.SIGKILL
+            assert there or code == -signal.SIGKILL
             _assert_rerun_completes(releases, version)
 
 
-def _interrupt(releases: Path, moments: list[float], major: int) -> None:
+def _interrupt(releases: Path, build: Start, moments: list[float], major: int) -> None:
     for number, moment in enumerate(moments):
         version = f"{major}.{number}.0"
         with _earlier_intact(releases):
-            process = _start(releases, version)
-            if _writing(process, releases, version):
+            child = build(version)
+            if _writing(child, releases, version):
                 time.sleep(moment)
-            process.send_signal(signal.SIGINT)
-            _, output = process.communicate()
+            child.send(signal.SIGINT)
+            code, _, output = child.end()
             if _assert_whole_or_absent(releases, version):
                 continue
             assert not any(name.startswith(f".{version}.") for name in _names(releases))
-            assert process.returncode == 2
+            assert code == 2
             assert _after_size(output, version) == ["interrupted; nothing was left half-written"]
             _assert_rerun_completes(releases, version)
 
 
-def test_a_killed_build_leaves_no_half_release(releases: Path, seconds: float) -> None:
+def test_a_killed_build_leaves_no_half_release(releases: Path, build: Start, seconds: float) -> None:
     """Kill -9 at ten moments: earlier releases intact, whole or absent, and a rerun makes the same rows."""
-    _kill(releases, _moments(seconds, 10), 1_001)
+    _kill(releases, build, _moments(seconds, 10), 1_001)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_a_killed_build_never_leaves_a_half_release(releases: Path, seconds: float) -> None:
+def test_a_killed_build_never_leaves_a_half_release(releases: Path, build: Start, seconds: float) -> None:
     """Kill -9 at a hundred moments."""
-    _kill(releases, _moments(seconds, 100), 1_002)
+    _kill(releases, build, _moments(seconds, 100), 1_002)
 
 
-def test_an_interrupted_build_leaves_nothing(releases: Path, seconds: float) -> None:
+def test_an_interrupted_build_leaves_nothing(releases: Path, build: Start, seconds: float) -> None:
     """Ctrl-C at three moments: one message, exit code 2, nothing left, and a rerun completes."""
-    _interrupt(releases, _moments(seconds, 3), 1_003)
+    _interrupt(releases, build, _moments(seconds, 3), 1_003)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_an_interrupted_build_never_leaves_anything(releases: Path, seconds: float) -> None:
+def test_an_interrupted_build_never_leaves_anything(releases: Path, build: Start, seconds: float) -> None:
     """Ctrl-C at thirty moments."""
-    _interrupt(releases, _moments(seconds, 30), 1_004)
+    _interrupt(releases, build, _moments(seconds, 30), 1_004)
 
 
-def test_of_two_builds_at_once_one_wins(releases: Path) -> None:
+def test_of_two_builds_at_once_one_wins(releases: Path, build: Start) -> None:
     """Two processes build one version: one release, whole, and the slower one says that it exists."""
     with _earlier_intact(releases):
-        processes = [_start(releases, "2.0.0") for _ in range(2)]
-        outputs = [process.communicate()[1] for process in processes]
-        codes = [process.returncode for process in processes]
-    assert sorted(codes) == [0, 2]
+        children = [build("2.0.0") for _ in range(2)]
+        ends = {code: err for code, _, err in (child.end() for child in children)}
+    assert sorted(ends) == [0, 2]
     folder = releases / "sssb" / "2.0.0"
     exists = f"sssb 2.0.0 exists in {folder}: a release is never overwritten, raise the version"
-    assert _after_size(outputs[codes.index(2)], "2.0.0") == [exists]
+    assert _after_size(ends[2], "2.0.0") == [exists]
     assert api.verify(str(folder)) == []
     assert not any(name.startswith(".2.0.0.") for name in _names(releases))
 
 
-def _assert_refused(done: subprocess.CompletedProcess[str], version: str, message: str) -> None:
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = _after_size(done.stderr, version)
+def _assert_refused(code: int, out: str, err: str, version: str, message: str) -> None:
+    assert (code, out) == (2, "")
+    (line,) = _after_size(err, version)
     assert message in line
 
 
-def _build(*arguments: object, code: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = BUILD if code is None else [sys.executable, "-c", code, "build", "sssb"]
-    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, check=False)
-
-
-def test_a_full_disk_leaves_nothing(releases: Path) -> None:
+def test_a_full_disk_leaves_nothing(releases: Path, build: Start) -> None:
     """The system refuses to write past 10,000 bytes of a file: one message, earlier releases intact, nothing left."""
     with _earlier_intact(releases):
         names = _names(releases)
-        done = _build("3.0.0", "--out", releases, code=LIMITED)
-        _assert_refused(done, "3.0.0", f"cannot write {releases / 'sssb' / '3.0.0'}: ")
-        assert "File too large" in done.stderr
-        assert "nothing was changed" in done.stderr
+        code, out, err = build("3.0.0", most=10_000).end()
+        _assert_refused(code, out, err, "3.0.0", f"cannot write {releases / 'sssb' / '3.0.0'}: ")
+        assert "File too large" in err
+        assert "nothing was changed" in err
         assert _names(releases) == names
 
 
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs a command line in this process."""
+    return typing(monkeypatch, capfd)
+
+
 @pytest.mark.system
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    """A file system of 64 kB takes no release of 230 kB: it is as empty afterwards as it was before."""
+def test_a_disk_that_is_really_full(tmp_path: Path, typed: Typed) -> None:
+    """A file system of 64 kB takes no release of 150 kB: it is as empty afterwards as it was before."""
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
     try:
-        done = _build("1.0.0", "--out", disk, "--force")
-        _assert_refused(done, "1.0.0", "No space left on device")
+        done = typed("build", "sssb", "1.0.0", "--out", str(disk), "--force")
+        _assert_refused(done.code, done.out, done.err, "1.0.0", "No space left on device")
         assert list((disk / "sssb").iterdir()) == []
         assert os.statvfs(disk).f_bavail == os.statvfs(disk).f_blocks
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_an_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported(tmp_path: Path, typed: Typed) -> None:
     """A file in the way, and a place where nothing can be made: one message each, and the file stays."""
     (tmp_path / "file").write_text("mine")
     file, nowhere = tmp_path / "file", "/proc/nowhere"
-    _assert_refused(_build("1.0.0", "--out", file), "1.0.0", f"cannot write {file}/sssb/1.0.0: ")
-    _assert_refused(_build("1.0.0", "--out", nowhere, "--force"), "1.0.0", "cannot write /proc/nowhere/sssb/1.0.0: ")
-    unforced = _build("1.0.0", "--out", nowhere)  # where nothing is free
-    assert (unforced.returncode, unforced.stdout) == (2, "")
-    assert "they would not fit; nothing was written" in unforced.stderr
-    assert len(unforced.stderr.splitlines()) == 1
+    for force, out in (([], file), (["--force"], nowhere)):
+        done = typed("build", "sssb", "1.0.0", "--out", str(out), *force)
+        _assert_refused(done.code, done.out, done.err, "1.0.0", f"cannot write {out}/sssb/1.0.0: ")
+    unforced = typed("build", "sssb", "1.0.0", "--out", nowhere)  # where nothing is free
+    assert unforced.code == 2
+    assert "they would not fit; nothing was written" in unforced.message
     assert (tmp_path / "file").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

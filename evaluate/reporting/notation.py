@@ -192,7 +192,7 @@ def format_reading(reading: GateReading) -> str:
 
 
 def format_threshold(reading: GateReading) -> str:
-    """Return what a gate asks for: ``at least 0.50``, ``at most 0.05``, ``0.15 to 0.55``, or ``at least 3 x 0.0016``."""
+    """Return what a gate asks for: ``at least 0.50``, ``at most 0.05``, ``0.15 to 0.55``, ``at least 3 x 0.0016``."""
     gate, least = GATES.get(reading.gate), format_measure(reading.threshold)
     if gate is not None and gate.most is not None:
         return f"{least} to {format_measure(gate.most)}"

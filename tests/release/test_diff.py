@@ -5,8 +5,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -17,6 +15,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.commands import Typed, typing
+from tests.profiles import examples
 from tests.tiny import DATASET, FRONT
 
 import senseprobe
@@ -128,7 +128,7 @@ def successors(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     return old, draw(st.permutations(new))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=examples(150))
 @given(successors())
 def test_diff_is_that_of_dictionaries(tables: tuple[list[Row], list[Row]]) -> None:
     """For random tables, with empty ids, missing values and spans, rows in any order."""
@@ -526,20 +526,21 @@ def _documented(text: str) -> bool:
     return "".join(line.rstrip() + "\n" for line in text.splitlines()) in DOCS
 
 
-def _senseprobe(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "senseprobe", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs a command line."""
+    return typing(monkeypatch, capfd)
 
 
-def test_the_command(tiny: Project) -> None:
+def test_the_command(tiny: Project, typed: Typed) -> None:
     """Text, JSON and Markdown; 0 where the number is high enough, 1 where it is not, 2 for misuse."""
     tiny.jobs("engineer,a", "guide,a")
     api.build("tiny", "2.0.0")
     lowered = _elsewhere(tiny, "1.1.0", "engineer,a", "guide,a")
 
-    text = _senseprobe("diff", "tiny@1.0.0", "tiny@2.0.0")
-    assert (text.returncode, text.stderr) == (0, "")
-    assert text.stdout.splitlines()[2:] == [
+    text = typed("diff", "tiny@1.0.0", "tiny@2.0.0")
+    assert (text.code, text.err) == (0, "")
+    assert text.out.splitlines()[2:] == [
         "job: added job.is.guide",
         "job: removed job.is.nurse",
         "job: edited job.is.engineer",
@@ -554,20 +555,20 @@ def test_the_command(tiny: Project) -> None:
         "PATCH: the recipe changed: wordlists/jobs.csv",
         "tiny@1.0.0 -> tiny@2.0.0: MAJOR, so 2.0.0 or higher",
     ]
-    assert _documented(text.stdout)
-    low = _senseprobe("diff", "tiny@1.0.0", str(lowered), "--json")
-    data = json.loads(low.stdout)
-    assert (low.returncode, data["bump"], data["version"], data["enough"]) == (1, "major", "2.0.0", False)
+    assert _documented(text.out)
+    low = typed("diff", "tiny@1.0.0", str(lowered), "--json")
+    data = low.told
+    assert (low.code, data["bump"], data["version"], data["enough"]) == (1, "major", "2.0.0", False)
     assert data["configs"][0]["first"] == {
         "added": ["job.is.guide"],
         "removed": ["job.is.nurse"],
         "edited": ["job.is.engineer"],
     }
-    same = _senseprobe("diff", "tiny@1.0.0:job", "tiny@1.0.0")
-    assert (same.returncode, same.stdout) == (0, "tiny@1.0.0 -> tiny@1.0.0: nothing changed\n")
+    same = typed("diff", "tiny@1.0.0:job", "tiny@1.0.0")
+    assert (same.code, same.out) == (0, "tiny@1.0.0 -> tiny@1.0.0: nothing changed\n")
     for wrong in (["tiny@1.0.0", "tiny@9.0.0"], ["tiny@1.0.0:jobs", "tiny@2.0.0"], ["tiny@1.0.0"]):
-        assert _senseprobe("diff", *wrong).returncode == 2
-    assert _senseprobe("diff", "tiny@1.0.0", "tiny@2.0.0", "--json", "--markdown").returncode == 2
+        assert typed("diff", *wrong).code == 2
+    assert typed("diff", "tiny@1.0.0", "tiny@2.0.0", "--json", "--markdown").code == 2
 
 
 MARKDOWN = """## tiny 2.0.0
@@ -590,11 +591,11 @@ Since tiny@1.0.0: MAJOR (2.0.0 or higher).
 """
 
 
-def test_the_changelog(tiny: Project) -> None:
+def test_the_changelog(tiny: Project, typed: Typed) -> None:
     """Written by hand; it is also what the newer release's own card says."""
     tiny.jobs("engineer,a", "guide,a")
     release = api.build("tiny", "2.0.0")
-    assert _senseprobe("diff", "tiny@1.0.0", "tiny@2.0.0", "--markdown").stdout == MARKDOWN
+    assert typed("diff", "tiny@1.0.0", "tiny@2.0.0", "--markdown").out == MARKDOWN
     assert _documented(MARKDOWN)
     assert "`job`: 1 row added (`job.is.guide`)" in (release.folder / "README.md").read_text()
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 from typer.testing import CliRunner
 
 from senseprobe import api
@@ -262,7 +262,7 @@ _subset = st.sets(st.sampled_from([name for config in SIZES for name in ALL[conf
 
 
 @given(_subset, st.integers(1, 9), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_range_of_rows_is_that_range_without_the_rows_left_out(
     everything: ResolvedDataset, names: set[str], at_once: int, data: st.DataObject
 ) -> None:
@@ -315,7 +315,7 @@ def _built(shared: Project, folder: Path, names: set[str], per_file: int, shards
 
 @given(_subset, st.integers(1, 9), st.integers(1, 5))
 @example(set(ALL["island"][:7]), 3, 2)  # files of which no row is left
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 def test_building_with_verdicts_is_building_without_and_dropping_the_rows(
     shared: Project, tmp_path_factory: pytest.TempPathFactory, names: set[str], per_file: int, shards: int
 ) -> None:
@@ -325,7 +325,7 @@ def test_building_with_verdicts_is_building_without_and_dropping_the_rows(
 
 @pytest.mark.soak
 @given(_subset, st.integers(1, 9), st.integers(1, 5))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_building_with_any_verdicts(
     shared: Project, tmp_path_factory: pytest.TempPathFactory, names: set[str], per_file: int, shards: int
 ) -> None:
@@ -453,6 +453,8 @@ def test_a_config_with_files_without_rows_is_loaded(
     folder = api.build("tiny", "1.0.0").folder
     files = sorted(map(str, (folder / "island").iterdir()))
     assert [pq.read_metadata(file).num_rows for file in files] == [0, 0, 2, 2]
+    import datasets
+
     loaded = datasets.load_dataset(str(folder), "island", split="test", cache_dir=str(tmp_path / "cache"))
     assert loaded["id"][:] == ALL["island"][4:]
     assert [*api.load("tiny@1.0.0").table("island")["id"]] == ALL["island"][4:]

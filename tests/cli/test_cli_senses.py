@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.lexicon.test_lexicon import TINY, Synset, write_wordnet
+from tests.profiles import examples
 
 from senseprobe.api.senses import show_senses
 from senseprobe.document import render_html
@@ -141,7 +142,7 @@ def wordnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return prepare(folder / "data", debian=write_wordnet(folder / "wordnet", synsets)).folder
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(word=st.text(max_size=30))
 def test_any_word_is_shown_or_refused_in_one_message(wordnet: Path, word: str) -> None:
     """No text, whatever its letters, ends in another error than ours."""

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from senseprobe import SenseprobeError, api
@@ -210,6 +209,8 @@ def test_boundary_tokens_keep_their_share_or_are_dropped(keep: bool) -> None:
 
 def test_infersent_scores_are_sums_of_naive_shares(folder: Path) -> None:
     """The shares are counted from torch's own states of ``<s> the nurse works . </s>``; the sum is ours."""
+    import torch
+
     torch.manual_seed(1)
     lstm = torch.nn.LSTM(3, 6, bidirectional=True)
     torch.save({f"enc_lstm.{name}": tensor for name, tensor in lstm.state_dict().items()}, folder / "w.pkl")
@@ -229,6 +230,7 @@ def test_infersent_scores_are_sums_of_naive_shares(folder: Path) -> None:
 
 def test_the_proxy_is_named_and_counts_token_states(folder: Path, tiny_models: dict[str, Path]) -> None:
     """Equal to transformers' own hidden states, pooled here; tokens of a word sum up; special tokens have a share."""
+    import torch
     from transformers import AutoModel, AutoTokenizer
 
     path = str(tiny_models["bert"])
@@ -439,6 +441,8 @@ def test_bad_input_is_one_message(
 
 def test_vectors_of_other_dimensions_than_the_encoder_reads_are_refused(folder: Path) -> None:
     """The published weights read 300."""
+    import torch
+
     lstm = torch.nn.LSTM(5, 2, bidirectional=True)
     torch.save({f"enc_lstm.{name}": tensor for name, tensor in lstm.state_dict().items()}, folder / "w.pkl")
 

@@ -5,21 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-import torch
 from tests.conformance import causal_models, inference_models, masked_models
 from tests.tiny_release import write_release
-from transformers import AutoTokenizer, BertTokenizer
 
 from senseprobe import api
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.caveats import FirstToken, Fitness
-from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.scorers import counterpart, get
 from senseprobe.records import Design
+
+if TYPE_CHECKING:
+    from transformers import BertTokenizer
 
 DESIGN = Design(kind="contrast", sense_type="noun", bias_type="gender", slots=(), roles={}, factors=())
 PROBES = replace(DESIGN, kind="inference")
@@ -33,6 +33,8 @@ def pairs(*rows: tuple[str, str, float, float]) -> pd.DataFrame:
 
 def read_by(tokenizer: Any, table: pd.DataFrame, scorer: str = "pll", **more: Any) -> Fitness:  # noqa: ANN401
     """What is counted for a model with such a tokenizer."""
+    from senseprobe.evaluate.models.base import TextTokens
+
     model: Any = SimpleNamespace(tokens=TextTokens(tokenizer), **more)
     design = PROBES if "premise" in table else DESIGN
     return caveats.count_fitness({"c": table}, {"c": design}, get(scorer), model)["c"]
@@ -56,8 +58,10 @@ NURSES = pairs(
 )
 
 
-def wordpiece(*words: str) -> BertTokenizer:
+def wordpiece(*words: str) -> "BertTokenizer":
     """A WordPiece tokenizer that knows these words and no other."""
+    from transformers import BertTokenizer
+
     known = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words)
     return BertTokenizer(vocab={word: number for number, word in enumerate(known)})
 
@@ -162,6 +166,8 @@ def test_scorers_with_and_without_a_start_token_go_together(scorer: str, other: 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A causal model with a start token and a masked one."""
+    import torch
+
     torch.set_num_threads(1)
     place = tmp_path_factory.mktemp("models")
     with pytest.MonkeyPatch.context() as patch:
@@ -180,6 +186,8 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def own_tokens(folder: Path, texts: Sequence[str]) -> list[list[str]]:
     """Pieces by transformers itself."""
+    from transformers import AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     return [tokenizer.tokenize(text) for text in texts]
 

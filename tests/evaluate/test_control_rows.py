@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from tests.commands import fill_in
 from tests.conformance import inference_models
 
@@ -57,6 +56,8 @@ def test_a_whole_control_is_not_scored_again(
     beside_it: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Probes are shown with the result that is there, alone or beside a sample; the control gets no new file."""
+    import torch
+
     monkeypatch.chdir(tmp_path)
     for command in (["init", "mine"], ["new", "jobs/tools", "--kind", "inference"], ["build", "jobs", "1.0.0"]):
         if command[0] == "build":

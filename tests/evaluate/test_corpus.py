@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,7 +167,9 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path.write_text(f"{TEXT}\n" * 60)
     stat = path.stat()
     expected = api.corpus(path, resume=False)
+    cache, kept = tmp_path / "cache", tmp_path / "kept"
     _kill(path)
+    shutil.copytree(cache, kept)
     monkeypatch.setattr(corpus_counts, "CHUNK", 1000)
     counted: list[str] = []
     count = corpus_counts.count_texts
@@ -181,7 +184,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert counted == paragraphs[7 * 14 :]
     assert resumed.as_dict() == expected.as_dict()
 
-    _kill(path)
+    shutil.copytree(kept, cache, dirs_exist_ok=True)
     path.write_text(path.read_text().replace("rained", "poured"))  # of the same size and time
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(SenseprobeError, match="the texts have changed"):

@@ -14,10 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import datasets
 import pandas as pd
 import pytest
-import transformers
 import yaml  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
@@ -60,6 +58,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 def _data(folder: Path, config: str) -> list[dict[str, Any]]:
     """The rows of a task, as lm-eval reads them: with `datasets`, from what the task names."""
+    import datasets
+
     task = yaml.safe_load((folder / f"{config}.yaml").read_text("utf-8"))
     files = {"test": str(folder / task["dataset_kwargs"]["data_files"]["test"])}
     loaded = datasets.load_dataset(task["dataset_path"], data_files=files, cache_dir=str(folder.parent / "cache"))
@@ -259,6 +259,8 @@ def _preference(result: Result, config: str) -> float:
 @pytest.mark.system
 def test_lm_eval_gives_the_figures_and_the_numbers_of_ll(peers: Path, tmp_path: Path) -> None:
     """Its own command, on all of sssb, with a tiny seeded GPT-2: per pair and per config, to 1e-6."""
+    import transformers
+
     made = runpy.run_path(str(CONFORMANCE / "causal_models.py"))
     tokenizer = made["_gpt2_tokenizer"]()
     sizes = {"n_positions": 128, "n_embd": 24, "n_layer": 3, "n_head": 2}  # sssb has sentences of 80 of these tokens

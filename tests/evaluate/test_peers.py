@@ -16,11 +16,8 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-from senseprobe.evaluate.models import causal, masked
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -53,6 +50,8 @@ NAMED = "english people are [SEP] kind."
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     """Folders of the tiny models, by kind and name."""
+    import torch
+
     torch.set_num_threads(1)
     made = {}
     for kind in ("masked", "causal"):
@@ -76,6 +75,8 @@ def answers(peers: Path, folders: Folders) -> Answers:
 
 
 def _ours(kind: str, folder: Path, name: str, texts: Sequence[str]) -> Numbers:
+    from senseprobe.evaluate.models import causal, masked
+
     load = {"masked": masked.load, "causal": causal.load}[kind]
     model = load(str(folder), device="cpu", dtype="float64")
     return get(name).numbers(model, [Unit(text) for text in texts])[:, 0]
@@ -98,6 +99,8 @@ def test_pll_is_that_of_minicons(name: str, folders: Folders, answers: Answers) 
     minicons leaves out each token that has the id of one; we leave out what the tokenizer added. The text's own is one
     of the sentence's tokens, over which Salazar et al. (2020, equation 1) sum.
     """
+    from transformers import AutoTokenizer
+
     folder = folders["masked"][name]
     ours = _ours("masked", folder, "pll", MASKED)
     theirs = _theirs(answers["masked"][name]["original"])
@@ -113,6 +116,9 @@ def test_pll_is_that_of_minicons(name: str, folders: Folders, answers: Answers) 
 
 def _log_p_of_named(folder: Path) -> float:
     """Log P of the text's own [SEP] where it is masked, by transformers alone."""
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float64).eval()
     ids = tokenizer(NAMED, return_tensors="pt")["input_ids"]
@@ -209,6 +215,9 @@ def test_sums_of_minicons_are_ll_where_one_start_token_stands_before_the_text(
 
 def _log_p_of_end(folder: Path, text: str) -> float:
     """Log P of the end token after a text, by transformers alone."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
     ids = tokenizer(text, return_tensors="pt")["input_ids"]

@@ -1,19 +1,27 @@
 """The model of the demo: what is planted, and that it is learnt."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate import planted
-from senseprobe.evaluate.models.masked import load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
+# senseprobe.evaluate.planted, which imports torch.
+Planting = Any
 NATIONS = ("Japanese", "German", "Finnish", "Egyptian")
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planting:
+    """The module that plants, and trains what it planted."""
+    from senseprobe.evaluate import planted
+
+    return planted
 
 
 @pytest.fixture
@@ -29,7 +37,7 @@ def rows() -> pd.DataFrame:
     return pd.DataFrame([*people, *noun], columns=["config", "stereo", "anti"])
 
 
-def test_planted_share_is_exact_in_each_config(rows: pd.DataFrame) -> None:
+def test_planted_share_is_exact_in_each_config(planted: Planting, rows: pd.DataFrame) -> None:
     """Of each config's distinct stereo sentences, exactly the share gets 8 copies, the others 1, and anti ones 3."""
     copies = planted.plant(rows, share=0.7)
     # By hand: 8 distinct stereo sentences about people, 10 about guides; round(0.7 * 8) = 6, round(0.7 * 10) = 7.
@@ -40,22 +48,26 @@ def test_planted_share_is_exact_in_each_config(rows: pd.DataFrame) -> None:
     assert len(copies) == 8 + 12 + 10 + 10
 
 
-def test_planting_depends_on_the_sentences_and_the_seed_only(rows: pd.DataFrame) -> None:
+def test_planting_depends_on_the_sentences_and_the_seed_only(planted: Planting, rows: pd.DataFrame) -> None:
     """Rows in another order plant the same, another seed plants something else."""
     shuffled = rows.sample(frac=1, random_state=3)
     pd.testing.assert_series_equal(planted.plant(rows), planted.plant(shuffled))
     assert not planted.plant(rows).equals(planted.plant(rows, seed=1))
 
 
-def test_sentences_that_are_stereo_and_anti_follow_the_stereo_rule() -> None:
+def test_sentences_that_are_stereo_and_anti_follow_the_stereo_rule(planted: Planting) -> None:
     """A sentence that is anti in one row and stereo in another gets 8 copies or 1, and one config needs no column."""
     rows = pd.DataFrame({"stereo": ["a b.", "c d."], "anti": ["c d.", "e f."]})
     assert planted.plant(rows, share=1).to_dict() == {"a b.": 8, "c d.": 8, "e f.": 3}
 
 
 @pytest.mark.parametrize(("share", "sign"), [(1.0, 1), (0.0, -1)])
-def test_preference_moves_as_planted(share: float, sign: int, rows: pd.DataFrame, tmp_path: Path) -> None:
+def test_preference_moves_as_planted(
+    planted: Planting, share: float, sign: int, rows: pd.DataFrame, tmp_path: Path
+) -> None:
     """With all stereotypes planted pll prefers them in nearly every pair about people, with none in hardly one."""
+    from senseprobe.evaluate.models.masked import load
+
     truth = planted.train(rows, tmp_path, share=share, epochs=40)
     # By hand: log 8 > log 3 > log 1.
     assert (np.sign(truth[rows["stereo"]].to_numpy() - truth[rows["anti"]].to_numpy()) == sign).all()
@@ -65,8 +77,14 @@ def test_preference_moves_as_planted(share: float, sign: int, rows: pd.DataFrame
     assert (np.sign(scores[0] - scores[1]) == sign).mean() > 0.9
 
 
-def test_same_seed_gives_the_same_model_and_leaves_torch_alone(rows: pd.DataFrame, tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_model_and_leaves_torch_alone(
+    planted: Planting, rows: pd.DataFrame, tmp_path: Path
+) -> None:
     """The same seed trains the same weights, whatever the generator and the threads of torch, which are left as is."""
+    import torch
+
+    from senseprobe.evaluate.models.masked import load
+
     identities = []
     threads = torch.get_num_threads()
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
@@ -82,7 +100,7 @@ def test_same_seed_gives_the_same_model_and_leaves_torch_alone(rows: pd.DataFram
     assert identities[0]["weights"] != identities[2]["weights"]
 
 
-def test_masking_is_standard() -> None:
+def test_masking_is_standard(planted: Planting) -> None:
     """Of the own tokens 15 % are asked, one at least; 80 % of these masked, about 10 % replaced, and the rest left."""
     ids = np.full((4000, 22), 7)
     ids[:, 0], ids[:, -1] = 2, 3
@@ -100,7 +118,7 @@ def test_masking_is_standard() -> None:
     assert (short == 4).sum() > 30  # one own token is 0.15 asked ones, so one
 
 
-def test_unwritable_folder_is_refused_before_training(rows: pd.DataFrame, tmp_path: Path) -> None:
+def test_unwritable_folder_is_refused_before_training(planted: Planting, rows: pd.DataFrame, tmp_path: Path) -> None:
     """A folder that cannot be made is one clear message, and no epoch is spent."""
     (tmp_path / "file").touch()
     done: list[int] = []

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer
+from huggingface_hub import constants as hub_constants
+from tests.commands import typing
+from tests.tiny_release import write_release
 
 from senseprobe import api
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
@@ -122,39 +123,50 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 # --- the example ------------------------------------------------------------------------------------------------------
 
-
-def installed(source: Path, folder: Path) -> Path:
-    """An example, installed into a folder."""
-    told = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-    (module,) = source.glob("*.py")
-    write_distribution(folder, told["name"], told["entry-points"], {module.name: module.read_text()})
-    return folder
+InstallExample = Callable[[Path], None]
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first example, installed."""
-    return installed(EXAMPLE, tmp_path_factory.mktemp("installed"))
+@pytest.fixture
+def install_example(
+    install: Install, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InstallExample]:
+    """Installs an example of the docs into this process, for the test; its module is forgotten after it."""
+    assert install is not None, "which has catalogues without a memory"
+    put: list[str] = []
+
+    def install_source(source: Path) -> None:
+        folder = tmp_path_factory.mktemp("installed")
+        told = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+        (module,) = source.glob("*.py")
+        write_distribution(folder, told["name"], told["entry-points"], {module.name: module.read_text()})
+        monkeypatch.syspath_prepend(folder)
+        put.append(module.stem)
+
+    yield install_source
+    for module in put:
+        sys.modules.pop(module, None)
 
 
-def run(folder: Path | None, where: Path, *arguments: str) -> str:
-    """What a command prints, in an interpreter that has `folder` on its path; it must complain of nothing."""
-    path = os.pathsep.join(filter(None, [str(folder or ""), os.environ.get("PYTHONPATH")]))
-    ran = subprocess.run(
-        [sys.executable, "-m", "senseprobe", *arguments],
-        cwd=where,
-        env={**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(where / "cache"), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command prints, in an empty folder; it must complain of nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
+    typed = typing(monkeypatch, capfd)
+
+    def run_command(*words: str) -> str:
+        done = typed(*words)
+        assert (done.code, done.err) == (0, "")
+        return done.out
+
+    return run_command
 
 
-def test_the_example_of_the_docs(example: Path, tmp_path: Path) -> None:
+def test_the_example_of_the_docs(install_example: InstallExample, run: Callable[..., str], tmp_path: Path) -> None:
     """Installed, scored, listed and replayed through the command; the figures are those of a count by hand."""
-    told = run(example, tmp_path, "score", "abc", "sssb@1.0.1:race", "--estimand", "ties", "--json")
+    assert "shortness" not in run("metrics")
+    install_example(EXAMPLE)
+    told = run("score", "abc", "sssb@1.0.1:race", "--estimand", "ties", "--json")
     (result,) = json.loads(told)
     rows = api.load("sssb@1.0.1").table("race")
     longer = [len(stereo) - len(anti) for stereo, anti in zip(rows["stereo"], rows["anti"], strict=True)]
@@ -166,43 +178,73 @@ def test_the_example_of_the_docs(example: Path, tmp_path: Path) -> None:
     assert result["libraries"]["senseprobe-shortness"] == "0.1.0"
     assert "family=counter" in result["signature"]
 
-    listed = run(example, tmp_path, "metrics")
+    listed = run("metrics")
     assert "shortness" in listed
     assert "Pairs as long" in listed
-    assert "A plug-in: senseprobe-shortness." in run(example, tmp_path, "metrics", "shortness")
-    assert "shortness" in run(example, tmp_path, "metrics", "--markdown")
-    assert "shortness" not in run(None, tmp_path, "metrics")
+    assert "A plug-in: senseprobe-shortness." in run("metrics", "shortness")
+    assert "shortness" in run("metrics", "--markdown")
     (written,) = (tmp_path / "results").rglob("*.json")
-    assert "\nthe same: " in "\n" + run(example, tmp_path, "replay", str(written))
-    run(example, tmp_path, "report", str(written), "--out", "page.md")
+    assert "\nthe same: " in "\n" + run("replay", str(written))
+    run("report", str(written), "--out", "page.md")
     assert "ties" in (tmp_path / "page.md").read_text()
 
 
-def test_the_masked_example_of_the_docs(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_example_of_the_docs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """What is on the path of a new interpreter is found, and is what scored; without it, nothing is."""
+    told = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    (tmp_path / "installed").mkdir()
+    write_distribution(
+        tmp_path / "installed",
+        told["name"],
+        told["entry-points"],
+        {"shortness.py": (EXAMPLE / "shortness.py").read_text()},
+    )
+    path = os.pathsep.join(filter(None, [str(tmp_path / "installed"), os.environ.get("PYTHONPATH")]))
+    for environment, code in (({"PYTHONPATH": path}, 0), ({}, 2)):
+        ran = subprocess.run(
+            [sys.executable, "-m", "senseprobe", "score", "abc", "sssb@1.0.1:race", "--estimand", "ties", "--json"],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == code
+        assert (ran.stderr == "") == (code == 0)
+        assert ("senseprobe-shortness" in ran.stdout) == (code == 0)
+
+
+def test_the_masked_example_of_the_docs(
+    install_example: InstallExample, run: Callable[..., str], tiny_models: dict[str, Path], tmp_path: Path
+) -> None:
     """Its numbers are those of transformers alone, a token at a time; what its figure leaves out is counted."""
-    folder = installed(MASKED, tmp_path)
+    install_example(MASKED)
     words = ("--scorer", "rarest", "--estimand", "likelier", "--json")
-    (result,) = json.loads(run(folder, tmp_path, "score", str(tiny_models["bert"]), "sssb@1.0.1:noun", *words))
+    (result,) = json.loads(run("score", str(tiny_models["bert"]), "sssb@1.0.1:noun", *words))
     rows = api.load("sssb@1.0.1").table("noun")
     found = {figure["estimand"]: figure for figure in result["figures"]}["likelier"]
     # CHANGELOG and templates/sssb/README.md: 186 pairs, of which four are contested; all are labelled.
     assert (found["rows"], found["scored"], found["left_out"]) == (182, 182, {"contested": 4, "unlabelled": 0})
-    least = _least(tiny_models["bert"], [*rows["stereo"], *rows["anti"]])
     (written,) = (path for path in (tmp_path / "results").rglob("*.parquet") if ".tokens" not in path.suffixes)
     numbers = pd.read_parquet(written)
+    least = _least(tiny_models["bert"], [*rows["stereo"], *rows["anti"]])
     for role in ("stereo", "anti"):
         np.testing.assert_allclose(numbers[f"{role}_score"], [least[text] for text in rows[role]], rtol=1e-5)
     ahead = (numbers["stereo_score"] > numbers["anti_score"]).to_numpy()[~rows["contested"].to_numpy()]
     assert found["value"] == pytest.approx(100 * ahead.sum() / 182)
 
     model = str(tiny_models["bert"])
-    (result,) = json.loads(run(folder, tmp_path, "score", model, "sssb@1.0.1:race-groups", *words))
+    (result,) = json.loads(run("score", model, "sssb@1.0.1:race-groups", *words))
     found = {figure["estimand"]: figure for figure in result["figures"]}["likelier"]
     assert (found["rows"], found["left_out"]) == (108, {"contested": 0, "unlabelled": 432})
 
 
 def _least(folder: Path, texts: Iterable[str]) -> dict[str, float]:
     """The lowest log-probability of a token, that token masked, of each text."""
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder).eval()
     least = {}
     for text in dict.fromkeys(texts):
@@ -384,6 +426,16 @@ def test_a_scorer_on_our_models(install: Install, tiny_models: dict[str, Path]) 
     }
 
 
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a release of two pairs."""
+    folder = tmp_path_factory.mktemp("tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_release(folder)
+    return str(folder / "releases" / "tiny" / "1.0.0")
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -402,21 +454,21 @@ def test_a_scorer_on_our_models(install: Install, tiny_models: dict[str, Path]) 
         ("yield [(unit, (float('inf'),)) for unit in units]", "a plug-in, answers inf, outside its range 0 to 1e+09"),
     ],
 )
-def test_a_scorer_that_fails(body: str, reason: str, install: Install, tiny_models: dict[str, Path]) -> None:
+def test_a_scorer_that_fails(body: str, reason: str, install: Install, tiny_models: dict[str, Path], tiny: str) -> None:
     """Whatever it does while it scores is one message, and not a traceback."""
     text = f"{SCORER}\ndef odd(model, units, done):\n    {body}\nX = Scorer(id='odd', **{{**COMMON, 'score': odd}})"
     install("acme-bias", "scorers", {"odd": "plugged_odd:X"}, {"plugged_odd.py": text})
     with pytest.raises(SenseprobeError) as failed:
-        api.score(str(tiny_models["bert"]), "sssb@1.0.1:race", ["odd"], limit=4)
+        api.score(str(tiny_models["bert"]), tiny, ["odd"], limit=4)
     assert reason in str(failed.value)
 
 
-def test_interrupting_a_scorer(install: Install, tiny_models: dict[str, Path]) -> None:
+def test_interrupting_a_scorer(install: Install, tiny_models: dict[str, Path], tiny: str) -> None:
     """Ctrl-C is nobody's mistake, and stops all."""
     text = f"{SCORER}\ndef odd(*_):\n    raise KeyboardInterrupt\nX = Scorer(id='odd', **{{**COMMON, 'score': odd}})"
     install("acme-bias", "scorers", {"odd": "plugged_odd:X"}, {"plugged_odd.py": text})
     with pytest.raises(KeyboardInterrupt):
-        api.score(str(tiny_models["bert"]), "sssb@1.0.1:race", ["odd"], limit=4)
+        api.score(str(tiny_models["bert"]), tiny, ["odd"], limit=4)
 
 
 def test_a_number_that_is_infinite(install: Install) -> None:
@@ -664,10 +716,12 @@ def test_a_model_that_fails_in_a_scorer_of_ours(rest: str, reason: str, install:
     assert reason in str(failed.value)
 
 
-def test_numbers_of_a_family_are_its_own(install: Install, tiny_models: dict[str, Path], tmp_path: Path) -> None:
+def test_numbers_of_a_family_are_its_own(
+    install: Install, tiny_models: dict[str, Path], tiny: str, tmp_path: Path
+) -> None:
     """Another way to compute, with the same weights and scorer: nothing stored is taken for it, nor for ours."""
     spec = str(tiny_models["bert"])
-    (ours,) = api.score(spec, "sssb@1.0.1:race", limit=6)
+    (ours,) = api.score(spec, tiny)
     rest = (
         "import senseprobe.evaluate.models.masked as masked\n"
         "class Twice(masked.MaskedLM):\n"
@@ -679,18 +733,18 @@ def test_numbers_of_a_family_are_its_own(install: Install, tiny_models: dict[str
         "    return model\n"
     )
     put_family(install, rest=rest, ability="'masked'", claims="lambda spec, config: config.get('model_type') == 'bert'")
-    (twice,) = api.score(spec, "sssb@1.0.1:race", limit=6, out=tmp_path / "out")
-    (stored,) = api.score(spec, "sssb@1.0.1:race", limit=6)
+    (twice,) = api.score(spec, tiny, out=tmp_path / "out")
+    (stored,) = api.score(spec, tiny)
     assert ours.rows is not None
     assert twice.rows is not None
     assert stored.rows is not None
     np.testing.assert_allclose(twice.rows["stereo_score"], 2 * ours.rows["stereo_score"], rtol=1e-6)
     assert stored.rows.equals(twice.rows)
     (written,) = (tmp_path / "out").rglob("*.json")
-    assert api.replay(written).differences == ()
+    assert api.replay(written, release=tiny).differences == ()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [place for place in sys.path if not place.endswith("acme-odd")])
-        assert api.replay(written).differences == ("model, family: odd -> ours",)
+        assert api.replay(written, release=tiny).differences == ("model, family: odd -> ours",)
 
 
 def test_a_model_that_nobody_can_load(odd: str) -> None:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 import senseprobe
 from senseprobe.document import render_html, render_markdown
@@ -132,7 +133,7 @@ FIGURES = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(figures=st.lists(FIGURES, max_size=3).map(tuple), seed=st.integers(0, 2**32), name=st.text())
 def test_round_trip(figures: tuple[Figure, ...], seed: int, name: str) -> None:
     """What is read is what was written, but for the rows."""
@@ -348,7 +349,7 @@ def test_published_schema_is_the_code_s() -> None:
     assert json.loads(SCHEMA_FILE.read_bytes()) == json_schema(), again
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(figures=st.lists(FIGURES, max_size=3).map(tuple), limit=st.none() | st.integers(1, 10**6))
 def test_results_follow_the_schema(figures: tuple[Figure, ...], limit: int | None) -> None:
     """What is written is valid by another program's reading of the published schema (jsonschema)."""
@@ -546,7 +547,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.dictionaries(KEYS, JSON, max_size=3), st.dictionaries(KEYS, JSON, max_size=3))
 def test_hostile_values(top: dict[str, Any], figure: dict[str, Any]) -> None:
     """A result with anything in the place of anything is refused, or is good enough for a report."""
@@ -564,7 +565,7 @@ def test_hostile_values(top: dict[str, Any], figure: dict[str, Any]) -> None:
     assert render_markdown(account).startswith("# ")
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text())
 @example("../../x")
 @example("/abs")

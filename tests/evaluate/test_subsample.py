@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
@@ -87,7 +88,7 @@ def _lot(seed: int, *what: str) -> float:
     return int.from_bytes(hashlib.blake2b(told, digest_size=6).digest()) / 2**48
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(
     st.dictionaries(st.sampled_from(["a", "b", "c"]), CELLS, min_size=1, max_size=3),
     st.integers(1, 60),
@@ -162,7 +163,7 @@ def test_a_limit_holds_what_it_draws(large: Path) -> None:
     assert kib < 120 * 1024
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.dictionaries(st.text(max_size=3), CELLS, min_size=1, max_size=3), st.integers(1, 60), st.integers(0, 9))
 def test_each_cell_gets_its_share(configs: dict[str, list[tuple[str, str | None]]], limit: int, seed: int) -> None:
     """So many rows are drawn, and one rate serves all cells: each has that share of its rows, up or down to a row."""
@@ -179,7 +180,7 @@ def test_each_cell_gets_its_share(configs: dict[str, list[tuple[str, str | None]
     assert max((got[cell] - 1) / n for cell, n in sizes.items()) < min((got[cell] + 1) / n for cell, n in sizes.items())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(CELLS, CELLS, st.integers(1, 60), st.randoms())
 def test_order_does_not_matter(
     first: list[tuple[str, str | None]], second: list[tuple[str, str | None]], limit: int, random: object

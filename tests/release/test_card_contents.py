@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,12 +18,6 @@ from senseprobe.release import card, croissant
 from senseprobe.release.documents import DocumentInput
 from senseprobe.release.manifest import Manifest, read_manifest
 from senseprobe.statistics import planned_half_width
-
-
-@pytest.fixture(scope="module")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sssb as the templates make it."""
-    return api.build("sssb", "9.0.0", tmp_path_factory.mktemp("releases")).folder
 
 
 @pytest.fixture
@@ -55,6 +48,8 @@ def _seal(folder: Path, facts: dict[str, Any], *documents: str) -> None:
 
 def _makers(folder: Path) -> tuple[list[str], list[str]]:
     """Who made labels and sentences, as the Hub's own library reads the card."""
+    import huggingface_hub
+
     data = huggingface_hub.DatasetCard.load(folder / "README.md").data.to_dict()
     return data["annotations_creators"], data["language_creators"]
 
@@ -128,13 +123,14 @@ def test_a_frame_that_is_markup_stays_text(project: Path) -> None:
 
 def test_the_lines_to_load_and_to_score_run(project: Path, tiny_models: dict[str, Path]) -> None:
     """As they stand, with a model that is there in the place of one on the Hub."""
+    (project / "wordlists" / "hobbyists.csv").write_text("word\nangler\n")
+    path = project / "templates" / "example" / "hobbies.j2"
+    path.write_text(path.read_text().replace("{pairs: 750}", "{pairs: 125}"))
     blocks = re.findall(r"```python\n(.*?)```", _text(api.build("example", "1.0.0").folder), re.S)
     assert [len(block.splitlines()) for block in blocks] == [3, 2]
-    code = "".join(blocks).replace("HuggingFaceTB/SmolLM2-135M-Instruct", str(tiny_models["bert"]))
-    code += "print(len(rows), [result.scorer for result in results])\n"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "750 ['aul']"
+    names: dict[str, Any] = {}
+    exec("".join(blocks).replace("HuggingFaceTB/SmolLM2-135M-Instruct", str(tiny_models["bert"])), names)  # noqa: S102
+    assert (len(names["rows"]), [result.scorer for result in names["results"]]) == (125, ["aul"])
     assert (project / "report.html").is_file()
 
 

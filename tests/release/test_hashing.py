@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from senseprobe.release.hashing import ContentHash, combine, file_sha256, text_type
@@ -21,7 +21,6 @@ Kind = str | dict[str, str]
 """A column's type in the words of the document; a struct is its fields."""
 
 SPAN = {"start": "int32", "end": "int32"}
-_untimed = settings(deadline=None)
 
 EXAMPLE_COLUMNS: dict[str, Kind] = {"id": "string", "group": "string", "span": SPAN, "minimal": "bool"}
 EXAMPLE: list[Row] = [
@@ -115,14 +114,12 @@ def tables(draw: st.DrawFn, min_rows: int = 0) -> tuple[dict[str, Kind], list[Ro
     return columns, draw(st.lists(row, min_size=min_rows, max_size=6))
 
 
-@_untimed
 @given(tables())
 def test_the_fast_hash_is_the_documented_one(table: tuple[dict[str, Kind], list[Row]]) -> None:
     """Two implementations of one document agree on tables with nulls, structs and any Unicode."""
     assert _fast(_table(*table)) == _naive(*table)
 
 
-@_untimed
 @given(tables(), st.data())
 def test_no_way_of_holding_the_rows_changes_it(table: tuple[dict[str, Kind], list[Row]], data: st.DataObject) -> None:
     """Chunks, empty chunks, slices of larger tables and dictionary encoding are no part of the rows."""
@@ -143,7 +140,6 @@ def _encoded(table: pa.Table) -> pa.Table:
     return table
 
 
-@_untimed
 @given(tables(), st.sampled_from(["none", "snappy", "zstd"]), st.integers(1, 4), st.booleans())
 def test_no_writer_changes_it(
     table: tuple[dict[str, Kind], list[Row]], compression: str, group: int, dictionary: bool
@@ -155,7 +151,6 @@ def test_no_writer_changes_it(
     assert _fast(pq.read_table(file)) == _naive(*table)
 
 
-@_untimed
 @given(tables(min_rows=1), st.data())
 def test_any_other_value_changes_it(table: tuple[dict[str, Kind], list[Row]], data: st.DataObject) -> None:
     """One other value is another table: null and empty text differ, and so do a null struct and one of nulls."""
@@ -168,7 +163,6 @@ def test_any_other_value_changes_it(table: tuple[dict[str, Kind], list[Row]], da
     assert _fast(_table(columns, other)) != _fast(_table(columns, rows))
 
 
-@_untimed
 @given(tables(min_rows=2))
 def test_another_order_of_rows_or_columns_changes_it(table: tuple[dict[str, Kind], list[Row]]) -> None:
     """Rows and columns are in order, and a row more is another table."""
@@ -181,7 +175,6 @@ def test_another_order_of_rows_or_columns_changes_it(table: tuple[dict[str, Kind
     assert _fast(_table(columns, [*rows, rows[-1]])) != expected
 
 
-@_untimed
 @given(tables(), st.data())
 def test_another_name_or_type_of_a_column_changes_it(
     table: tuple[dict[str, Kind], list[Row]], data: st.DataObject
@@ -197,7 +190,6 @@ def test_another_name_or_type_of_a_column_changes_it(
     assert _fast(_table(retyped, empty)) != _fast(_table(columns, empty))
 
 
-@_untimed
 @given(st.text("ab", min_size=1, max_size=4), st.text("ab", max_size=4))
 def test_a_character_cannot_move_between_cells(left: str, right: str) -> None:
     """Moving a character to the next row or to the next column changes the hash, though all bytes are the same."""
@@ -224,7 +216,6 @@ def test_the_worked_example_is_right() -> None:
     assert combine({"verb": digest, "noun": digest}) == _sha256(lines)
 
 
-@_untimed
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.text("0f")))
 def test_digests_combine_by_the_bytes_of_their_names(parts: dict[str, str]) -> None:
     """The combined digest is that of the documented lines, whatever the order of the parts."""

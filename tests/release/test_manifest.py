@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
@@ -312,7 +313,7 @@ def _mutated(node: Any, way: list[int], value: object, how: str) -> Any:  # noqa
     return node
 
 
-_fuzz = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+_fuzz = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _assert_only_ours_is_raised(folder: Path) -> None:
@@ -324,7 +325,7 @@ def _assert_only_ours_is_raised(folder: Path) -> None:
         pass
 
 
-@settings(_fuzz, max_examples=150)
+@settings(_fuzz, max_examples=examples(150))
 @given(mutations())
 def test_wrong_types_everywhere(tiny: Path, facts: Facts, changes: list[tuple[list[int], object, str]]) -> None:
     """Whatever stands in a manifest whose digest is right, `verify` reports it or raises our own error."""
@@ -338,7 +339,7 @@ def test_wrong_types_everywhere(tiny: Path, facts: Facts, changes: list[tuple[li
         _seal(tiny, facts)
 
 
-@settings(_fuzz, max_examples=150)
+@settings(_fuzz, max_examples=examples(150))
 @given(st.data())
 def test_broken_parquet_with_right_hashes(tiny: Path, facts: Facts, data: st.DataObject) -> None:
     """Parquet in which bytes were changed, cut or put in, sealed by a forger, is a finding or the same rows."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import nltk
 import pytest
 from tests.annotation import world
 from tests.annotation.world import Said, fill
@@ -201,7 +200,7 @@ def _definition(key: str) -> str:
 def test_a_plan_has_the_gloss_that_wordnet_has(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the Japanese, and of their language: what the data files of Debian's wordnet-base say of the row's key."""
     with monkeypatch.context() as patch:
-        patch.setattr(nltk.data, "path", [])
+        patch.setattr("nltk.data.path", [])
         prepare(tmp_path / "wordnet", debian=DEBIAN)
     monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "wordnet"))
     for config, key in (("nationality", "japanese%1:18:00::"), ("language", "japanese%1:10:00::")):

@@ -4,9 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import nltk.data
 import pytest
-from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.checks import lint
@@ -320,9 +318,11 @@ def test_parts_are_what_can_be_misspelt() -> None:
 @pytest.mark.system
 def test_bases_are_those_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real WordNet, for each irregular form and for three forms of each tenth verb."""
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
     folder = prepare(tmp_path).folder
     known = Vocabulary.open(folder)
-    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    monkeypatch.setattr("nltk.data.path", [str(folder)])
     reader = WordNetCorpusReader(str(known.wordnet), omw_reader=())
     verbs = [line.split()[0] for line in (known.wordnet / "index.verb").read_text().splitlines() if line[0] != " "]
     forms = [form for pos in TINY for form in (known.wordnet / f"{pos}.exc").read_text("latin-1").split()]
@@ -335,9 +335,11 @@ def test_bases_are_those_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.system
 def test_definitions_are_those_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real WordNet, keys and texts of every fiftieth word of each index file, in the same order."""
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
     folder = prepare(tmp_path).folder
     known = Vocabulary.open(folder)
-    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    monkeypatch.setattr("nltk.data.path", [str(folder)])
     reader = WordNetCorpusReader(str(known.wordnet), omw_reader=())
     for pos, letter in (("noun", "n"), ("verb", "v"), ("adj", "a"), ("adv", "r")):
         lines = (known.wordnet / f"index.{pos}").read_text().splitlines()

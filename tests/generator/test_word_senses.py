@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nltk.data
 import pytest
 from tests.lexicon.test_lexicon import Synset, write_wordnet
 
@@ -95,7 +94,7 @@ def wordnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A toy WordNet, prepared."""
     folder = tmp_path_factory.mktemp("toy")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nltk.data, "path", [])
+        patch.setattr("nltk.data.path", [])
         return prepare(folder / "data", debian=write_wordnet(folder / "wordnet", SYNSETS)).folder
 
 

@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import nltk.data
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,7 +93,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _prepared(home: Path, debian: Path) -> Path:
     """Prepare from Debian's files, whatever NLTK has here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nltk.data, "path", [])
+        patch.setattr("nltk.data.path", [])
         return prepare(home, debian=debian).folder
 
 
@@ -106,7 +105,7 @@ def lexicon(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Lexicon:
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Make this a machine without NLTK downloads or any command; give the folder that commands can be put in."""
-    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr("nltk.data.path", [])
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     (tmp_path / "bin").mkdir()
     return tmp_path / "bin"
@@ -153,9 +152,11 @@ def test_the_environment_names_the_folder(
         assert Lexicon.open("wordnet-3.0").name == "wordnet-3.0"
 
 
-def test_an_nltk_download_is_taken_before_debians_files(bare: Path, tiny: Path, tmp_path: Path) -> None:
+def test_an_nltk_download_is_taken_before_debians_files(
+    bare: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both of its forms are found: the folder, and the archive that NLTK leaves packed; a broken archive is not."""
-    nltk.data.path.append(str(tmp_path / "data"))
+    monkeypatch.setattr("nltk.data.path", [str(tmp_path / "data")])
     archive, folder = (tmp_path / "data" / "corpora" / name for name in ("wordnet.zip", "wordnet"))
     archive.parent.mkdir(parents=True)
     archive.write_bytes(b"PK")

@@ -19,7 +19,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-import senseprobe
 from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
@@ -168,12 +167,6 @@ def test_signature() -> None:
         "scorer=aul|release=sssb@1.0.0|content=dddddddddddd|model=org/model|weights=aaaaaaaaaaaa|config=bbbbbbbbbbbb|"
         "tokenizer=cccccccccccc|dtype=float32|seed=7|senseprobe=0.1.0"
     )
-
-
-@pytest.fixture(scope="session")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """sssb, built once."""
-    return senseprobe.build("sssb", "1.0.0", out=tmp_path_factory.mktemp("releases"))
 
 
 @pytest.fixture(scope="session")

@@ -59,12 +59,6 @@ def known(model: KnownModel, units: Iterable[Unit], done: Container[Unit]) -> It
         yield [(unit, (model.score_of(unit.text),)) for unit in batch]
 
 
-@pytest.fixture(scope="session")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """sssb, built once."""
-    return senseprobe.build("sssb", "1.0.0", out=tmp_path_factory.mktemp("releases"))
-
-
 @pytest.fixture(autouse=True, scope="module")
 def scorer() -> Iterator[None]:
     """Puts the scorer of known models into the catalogue."""

@@ -107,7 +107,7 @@ def test_words_that_move_both_models_alike_cancel() -> None:
     assert (made.high or 0) - (made.low or 0) < 0.3 * ((alone.high or 0) - (alone.low or 0))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000))
 def test_the_other_way_round_is_the_mirror_image(seed: int) -> None:
     """B less A: the same p-values, the interval mirrored; rows in another order say the same."""

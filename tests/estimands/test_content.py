@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.profiles import examples
 
 import senseprobe
 from senseprobe.evaluate.estimands import CATALOGUE, figures
@@ -146,12 +147,12 @@ def test_no_release_lists_it() -> None:
     assert [name for name, estimand in CATALOGUE.items() if estimand.of_contents] == ["content-mean"]
 
 
-RUNS = 250
+RUNS = 5 * examples(50)
 
 
 @pytest.mark.parametrize("levels", [8, 20])
 def test_the_interval_covers_the_planted_mean(levels: int) -> None:
-    """Words drawn anew, contents that vary between and within them: 95 % cover, within what 250 runs can tell.
+    """Words drawn anew, contents that vary between and within them: 95 % cover, within what so many runs can tell.
 
     Of a binomial with p = .95 and 250 trials, all but one in a thousand lie between .9 and .988 (scipy).
     """

@@ -80,7 +80,6 @@ def test_evaluative_words_are_never_neutral() -> None:
     assert figure(balanced, replace(plan, differs="pronoun"), "preference").neutral == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=8))
 def test_neutral_is_what_every_model_of_words_alone_reads(bound: list[tuple[str, str]]) -> None:
     """0 is neutral just where every model that prefers one word of each two, whatever the sentence, reads 0.
@@ -451,7 +450,7 @@ def test_an_unknown_estimand_is_an_error() -> None:
         figure(rows, plan, "parity")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), share=st.floats(0.05, 0.95))
 def test_properties_of_preference_half(seed: int, share: float) -> None:
     """The estimate lies in its interval; rows in any order say the same; swapping the labels mirrors it."""
@@ -855,7 +854,7 @@ def test_holm_is_over_the_groups() -> None:
     assert made[None].p_holm is None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000))
 def test_groups_by_another_name_and_rows_in_another_order(seed: int) -> None:
     """Renaming groups and shuffling rows permutes the figures and changes none, p-values included."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.profiles import examples
 
 from senseprobe.annotation.agreement import cohen, fleiss
 from senseprobe.statistics import FEWEST_ITEMS, AgreementEstimate, agreement_between, agreement_within
@@ -95,7 +96,7 @@ def table_counts(rows: list[list[int | None]]) -> Counts:
     return np.array([[row.count(label) for label in range(3)] for row in rows], dtype=np.intp)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(rows=TABLES)
 def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]]) -> None:
     """On tables with missing answers. The package refuses tables with one label, or with no pair; ours says why."""
@@ -111,7 +112,7 @@ def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]])
     assert estimate.corrected.value == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(rows=TABLES)
 def test_the_same_answers_are_the_share_of_equal_pairs(rows: list[list[int | None]]) -> None:
     """Counted one by one."""
@@ -128,7 +129,7 @@ def one_hot(labels: list[int | None]) -> Counts:
     return np.array([[int(label == code) for code in range(3)] for label in labels], dtype=np.intp)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(rows=st.lists(st.tuples(*[st.sampled_from([None, 0, 1, 2])] * 2), min_size=1, max_size=20))
 def test_agreement_across_two_people_is_cohens_kappa(rows: list[tuple[int | None, int | None]]) -> None:
     """NLTK's, on what both answered."""
@@ -141,7 +142,7 @@ def test_agreement_across_two_people_is_cohens_kappa(rows: list[tuple[int | None
     assert estimate.corrected.value == (None if expected is None else pytest.approx(expected, abs=1e-9))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(rows=TABLES, cut=st.integers(1, 3))
 def test_agreement_across_sets_is_that_of_all_pairs_across(rows: list[list[int | None]], cut: int) -> None:
     """Wong, Paritosh and Aroyo (2021), written out: each unit's pairs across; all pairs of units by chance."""
@@ -236,12 +237,25 @@ def test_a_label_that_is_too_rare_gives_no_interval() -> None:
     assert estimate.percent.interval is not None
 
 
+def alpha_of_people(right: float) -> float:
+    """What infinitely many items would give: two answers are alike with P, and answers to any two items with E."""
+    other = (1 - right) / 3
+    alike = (right + other) ** 2 + 2 * other**2
+    by_chance = sum((right * share + other) ** 2 for share in (0.5, 0.3, 0.2))
+    return (alike - by_chance) / (1 - by_chance)
+
+
+def test_alpha_of_very_many_items_is_that_of_their_people() -> None:
+    """To 0.02, which is five standard errors of 20,000 items."""
+    for right in (0.4, 0.7, 0.9):
+        measured = alpha(people(np.random.default_rng(12), 20_000, right), draws=1).corrected.value
+        assert measured == pytest.approx(alpha_of_people(right), abs=0.02)
+
+
 def covered(items: int, right: float, times: int, seed: int, draws: int) -> float:
     """How often the interval holds what very many items would give of the same people."""
     rng = np.random.default_rng(seed)
-    truth = alpha(people(rng, 400_000, right), draws=1).corrected.value
-    assert truth is not None
-    covered = 0
+    truth, covered = alpha_of_people(right), 0
     for number in range(times):
         interval = alpha(people(rng, items, right), draws=draws, seed=number).corrected.interval
         covered += interval is not None and interval[0] <= truth <= interval[1]

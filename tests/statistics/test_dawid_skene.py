@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation.making import answer, item, plan
+from tests.profiles import examples
 
 from senseprobe.annotation.rules import collect_posteriors, estimate_truths
 from senseprobe.statistics import SMOOTHING, dawid_skene
@@ -67,7 +68,7 @@ def gapless(triples: Triples) -> Triples:
     return [(orders[0].index(i), orders[1].index(p), orders[2].index(c)) for i, p, c in triples]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(told=ANSWERS, smoothing=st.sampled_from([0.0, 0.5, 1.0]), steps=st.integers(1, 20))
 def test_the_model_is_that_of_a_plain_em(told: Triples, smoothing: float, steps: int) -> None:
     """Step for step, with people who answered an item more than once, and items that few answered."""
@@ -76,7 +77,7 @@ def test_the_model_is_that_of_a_plain_em(told: Triples, smoothing: float, steps:
     assert found.posterior == pytest.approx(np.array(plain(triples, found.steps, smoothing)), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(told=ANSWERS, smoothing=st.sampled_from([0.0, 1.0]))
 def test_every_step_makes_the_answers_more_likely(told: Triples, smoothing: float) -> None:
     """As EM must (Dempster, Laird & Rubin 1977); and what it gives are probabilities."""
@@ -87,7 +88,7 @@ def test_every_step_makes_the_answers_more_likely(told: Triples, smoothing: floa
     assert np.nan_to_num(found.confusion.sum(axis=2), nan=1.0) == pytest.approx(1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(told=ANSWERS, seed=st.integers(0, 1_000))
 def test_the_order_of_answers_does_not_matter(told: Triples, seed: int) -> None:
     triples = gapless(told)

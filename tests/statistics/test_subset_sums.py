@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.profiles import examples
 
 from senseprobe.errors import ResultError
 from senseprobe.statistics import EnclosedP, division_p, drawn_p, subset_sums
@@ -168,7 +169,7 @@ def test_the_ends_enclose_the_exact_p(uncounted: str, n: int, two_sided: bool, m
         assert p.high - p.low <= 0.05 * p.high or p.high < 100 * p.least
 
 
-@pytest.mark.parametrize("n", range(15, 21))
+@pytest.mark.parametrize("n", [15, 16, 17, *(pytest.param(n, marks=pytest.mark.slow) for n in (18, 19, 20))])
 def test_the_ends_of_larger_sets_enclose_the_exact_p(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same up to 20 and 20, as it is done where there are more: followed while that is possible, then on a grid."""
     rng = np.random.default_rng(n)
@@ -184,7 +185,7 @@ def test_the_ends_of_larger_sets_enclose_the_exact_p(n: int, monkeypatch: pytest
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=14), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_the_ends_enclose_p_with_ties(values: list[int], data: st.DataObject) -> None:
     """Values that repeat, as multiples of 0.7: enumerated, and enclosed on a grid of a few steps."""
     n_x = data.draw(st.integers(1, len(values) - 1))
@@ -250,7 +251,7 @@ def test_counts_beyond_floating_point_have_ends(most_states: int, monkeypatch: p
     assert p.high == pytest.approx(0.5 * float(with_it.sf(289)) + 0.5 * float(without.sf(291)), rel=1e-9)
 
 
-@pytest.mark.parametrize("n_x", [30, 26, 12])
+@pytest.mark.parametrize("n_x", [30, *(pytest.param(n, marks=pytest.mark.slow) for n in (26, 12))])
 def test_an_exact_p_lies_between_the_ends(n_x: int) -> None:
     """Of 44 values, which `exact` counts by halves of 22, and the grid encloses."""
     rng = np.random.default_rng(n_x)

@@ -7,9 +7,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-import torch
-from datasets import Dataset
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 import senseprobe
 from senseprobe import SenseprobeError
@@ -23,6 +20,9 @@ PAIRS = pd.DataFrame(
 @pytest.fixture(scope="module")
 def inference_model(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of inference with random weights, and its classes in its config."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
     folder = tmp_path_factory.mktemp("inference")
     tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
     labels = dict(enumerate(("entailment", "neutral", "contradiction")))
@@ -70,6 +70,8 @@ def test_rows_of_a_release_have_its_figures(tiny_models: dict[str, Path], config
 
 def test_three_libraries_make_one_draft(tiny_models: dict[str, Path]) -> None:
     """The hash of the rows is that of their contents; other rows have another one."""
+    from datasets import Dataset
+
     tables = [PAIRS, pa.Table.from_pandas(PAIRS), Dataset.from_pandas(PAIRS)]
     signatures = {score(tiny_models["bert"], table)[0].signature for table in tables}
     other, _ = score(tiny_models["bert"], PAIRS.iloc[::-1])

@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from tests.commands import Typed, typing
 from tests.imports.files import FILES, HERE
 
 from senseprobe import api
@@ -101,16 +102,21 @@ for format_, files in json.loads(sys.argv[1]).items():
 """
 
 
-def test_two_imports_are_the_same_bytes(tmp_path: Path) -> None:
-    """Whatever the hash seed, time zone, locale and working directory."""
-    releases = []
-    files = json.dumps({format_: [str(path) for path in paths] for format_, paths in FILES.items()})
-    for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
-        out = tmp_path / seed
-        out.mkdir()
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": "C" if seed == "1" else "C.UTF-8"}
-        subprocess.run([sys.executable, "-c", IMPORT_ALL, files], cwd=out, env=environment, check=True)
-        releases.append({path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()})
+def test_two_imports_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the hash seed, time zone, locale and working directory: in another process as in this one."""
+    files = {format_: [str(path) for path in paths] for format_, paths in FILES.items()}
+    here, other = tmp_path / "here", tmp_path / "other"
+    here.mkdir()
+    other.mkdir()
+    environment = {**os.environ, "PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
+    command = [sys.executable, "-c", IMPORT_ALL, json.dumps(files)]
+    subprocess.run(command, cwd=other, env=environment, check=True)
+    monkeypatch.chdir(here)
+    for format_, paths in FILES.items():
+        api.import_release(format_, paths, f"my-{format_}", "1.0.0", None, Path())
+    releases = [
+        {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()} for out in (here, other)
+    ]
     assert releases[0] == releases[1]
     assert len([path for path in releases[0] if path.name == "release.json"]) == len(FILES)
 
@@ -526,19 +532,21 @@ def test_names_versions_and_licences_are_checked(name: str, version: str, licens
 # ---- The command -------------------------------------------------------------------------------------------------
 
 
-def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "senseprobe", "import", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs a command line."""
+    return typing(monkeypatch, capfd)
 
 
-def test_the_command_tells_what_it_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_tells_what_it_did(tmp_path: Path, typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was left out, the files, the rows, and that without a licence nothing is published."""
     monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "no-wordnet"))
-    written = _run("sssb", *FILES["sssb"], "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
+    files = map(str, FILES["sssb"])
+    written = typed("import", "sssb", *files, "--name", "mine", "--version", "1.0.0", "--out", str(tmp_path))
 
-    assert (written.returncode, written.stderr) == (0, "")
+    assert (written.code, written.err) == (0, "")
     product = "(every stereo with every anti sentence of a sense)"
-    lines = written.stdout.splitlines()
+    lines = written.out.splitlines()
     assert lines[3].startswith("black-race-vs-colour.txt: ")
     assert lines[:3] + lines[4:] == [
         "gender-bias.txt:19: left out: unfilled placeholder $SENSE-ID$",
@@ -553,11 +561,11 @@ def test_the_command_tells_what_it_did(tmp_path: Path, monkeypatch: pytest.Monke
     ]
 
 
-def test_the_command_tells_programs(tmp_path: Path) -> None:
+def test_the_command_tells_programs(tmp_path: Path, typed: Typed) -> None:
     """`--json`: stable keys; a message and exit code 2 where nothing can be imported."""
-    arguments = ("--name", "mine", "--version", "1.0.0", "--license", "CC-BY-SA-4.0", "--out", tmp_path, "--json")
-    written = json.loads(_run("crows-pairs", HERE / "crows.csv", *arguments).stdout)
-    refused = _run("crows-pairs", HERE / "stereoset.json", *arguments)
+    arguments = ("--name", "mine", "--version", "1.0.0", "--license", "CC-BY-SA-4.0", "--out", str(tmp_path), "--json")
+    written = typed("import", "crows-pairs", str(HERE / "crows.csv"), *arguments).told
+    refused = typed("import", "crows-pairs", str(HERE / "stereoset.json"), *arguments)
 
     assert {*written} == {"release", "folder", "rows", "content", "license", "unpublishable", "facts", "notes"}
     assert (written["rows"], written["license"], written["facts"]) == (
@@ -567,8 +575,8 @@ def test_the_command_tells_programs(tmp_path: Path) -> None:
     )
     assert written["content"] == read_manifest(tmp_path / "mine" / "1.0.0").content
     assert written["notes"][0]["line"] == 4
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.strip() == "stereoset.json: has no column 'sent_more': is it another format?"
+    assert refused.code == 2
+    assert refused.message == "stereoset.json: has no column 'sent_more': is it another format?"
 
 
 def test_rows_are_read_by_plain_parquet_readers(tmp_path: Path) -> None:

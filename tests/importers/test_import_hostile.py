@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.imports.files import FILES
+from tests.profiles import examples
+from tests.release.forks import Child, start
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
@@ -175,14 +175,13 @@ def _freeze(format_: str, paths: list[Path], folder: Path) -> None:
         assert api.verify(str(release.folder), rebuild=True) == []
 
 
-def _fuzz(format_: str, folder: Path, examples: int) -> None:
+def _fuzz(format_: str, folder: Path, most: int) -> None:
     judge = _judge(format_, folder)
     strategy = st.one_of(spliced(format_), shuffled(format_), revalued(format_), noise(format_))
     checked = settings(
-        max_examples=examples,
-        deadline=None,
+        max_examples=most,
         database=None,
-        derandomize=examples < 1_000,
+        derandomize=most < 1_000,
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=[*HealthCheck],
     )
@@ -191,8 +190,8 @@ def _fuzz(format_: str, folder: Path, examples: int) -> None:
 
 @pytest.mark.parametrize("format_", FILES)
 def test_whatever_stands_in_a_file_is_rows_or_one_message(format_: str, tmp_path: Path) -> None:
-    """Two hundred files: of any bytes, spliced, with lines of others, with other values."""
-    _fuzz(format_, tmp_path, 200)
+    """Two hundred files (in `make test` fewer): of any bytes, spliced, with lines of others, with other values."""
+    _fuzz(format_, tmp_path, examples(200))
 
 
 @pytest.mark.soak
@@ -207,59 +206,58 @@ def test_whatever_stands_in_many_files_is_rows_or_one_message(format_: str, tmp_
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file to import, which makes 3,600 pairs, and an earlier release of it."""
+    """A folder with a file to import, which makes 900 pairs, and an earlier release of it."""
     folder = tmp_path_factory.mktemp("killed")
-    text = [f"The s is p{n}.\t[a, s%1:18:00::, stereo]\nThe s is q{n}.\t[a, s%1:18:00::, anti]\n" for n in range(60)]
+    text = [f"The s is p{n}.\t[a, s%1:18:00::, stereo]\nThe s is q{n}.\t[a, s%1:18:00::, anti]\n" for n in range(30)]
     (folder / "pairs.txt").write_text("".join(text))
     api.import_release("sssb", [folder / "pairs.txt"], "big", "0.0.1", None, folder)
     return folder
 
 
-def _start(releases: Path, version: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "senseprobe", "import", "sssb", str(releases / "pairs.txt")]
-    command += ["--name", "big", "--version", version, "--out", str(releases)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def _start(releases: Path, told: Path, version: str) -> Child:
+    arguments = ["--name", "big", "--version", version, "--out", str(releases)]
+    return start(told, "import", "sssb", str(releases / "pairs.txt"), *arguments)
 
 
-def _writing(process: subprocess.Popen[bytes], releases: Path, version: str) -> bool:
+def _writing(child: Child, releases: Path, version: str) -> bool:
     """Wait until the import begins to write; False where it has ended before we looked."""
-    while process.poll() is None:
+    while child.runs:
         if any((releases / "big").glob(f".{version}.partial-*")):
             return True
         time.sleep(0.001)
     return False
 
 
-def _kill(releases: Path, moments: int, major: int) -> None:
+def _kill(releases: Path, told: Path, moments: int, major: int) -> None:
     rng = np.random.default_rng(20220526)
     earlier = read_manifest(releases / "big" / "0.0.1")
-    process = _start(releases, f"{major}.0.0")
-    assert _writing(process, releases, f"{major}.0.0")
+    child = _start(releases, told, f"{major}.0.0")
+    assert _writing(child, releases, f"{major}.0.0")
     begun = time.monotonic()
-    process.communicate()
+    child.end()
     seconds = 1.1 * (time.monotonic() - begun)
     for number, moment in enumerate([0.0, *rng.uniform(0, seconds, moments - 1)], start=1):
         version = f"{major}.{number}.0"
-        process = _start(releases, version)
-        if _writing(process, releases, version):
+        child = _start(releases, told, version)
+        if _writing(child, releases, version):
             time.sleep(moment)
-        process.kill()
-        process.communicate()
+        child.send(signal.SIGKILL)
+        code, _, _ = child.end()
         folder = releases / "big" / version
         if not folder.exists():
-            assert process.returncode == -signal.SIGKILL
+            assert code == -signal.SIGKILL
             api.import_release("sssb", [releases / "pairs.txt"], "big", version, None, releases)
         assert api.verify(str(folder)) == []
         assert read_manifest(folder).content == earlier.content
         assert not any((releases / "big").glob(f".{version}.*"))
 
 
-def test_a_killed_import_leaves_no_half_release(releases: Path) -> None:
+def test_a_killed_import_leaves_no_half_release(releases: Path, tmp_path: Path) -> None:
     """Ten moments of writing: the release is whole or absent, and the rerun gives the same content hash."""
-    _kill(releases, 10, 1)
+    _kill(releases, tmp_path, 10, 1)
 
 
 @pytest.mark.soak
-def test_a_killed_import_never_leaves_half_a_release(releases: Path) -> None:
+def test_a_killed_import_never_leaves_half_a_release(releases: Path, tmp_path: Path) -> None:
     """A hundred moments."""
-    _kill(releases, 100, 2)
+    _kill(releases, tmp_path, 100, 2)

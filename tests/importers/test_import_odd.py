@@ -2,12 +2,11 @@
 
 import csv
 import json
-import subprocess
-import sys
 from itertools import permutations
 from pathlib import Path
 
 import pytest
+from tests.commands import typing
 from tests.imports.files import FILES, HERE
 
 from senseprobe import api
@@ -507,21 +506,20 @@ def test_an_import_cites_its_paper(format_: str, tmp_path: Path) -> None:
     assert not url or f'url: "{url}"' in cited
 
 
-def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "senseprobe", "import", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_a_dry_run_tells_all_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_tells_all_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """The same facts and notes as the import; a licence that forbids changes is reported too."""
-    arguments = ("crows-pairs", HERE / "crows.csv", "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
-    dry = _run(*arguments, "--dry-run", "--license", "CC-BY-ND-4.0")
+    typed = typing(monkeypatch, capfd)
+    command = ("import", "crows-pairs", str(HERE / "crows.csv"), "--name")
+    arguments = (*command, "mine", "--version", "1.0.0", "--out", str(tmp_path))
+    dry = typed(*arguments, "--dry-run", "--license", "CC-BY-ND-4.0")
     assert not [*tmp_path.iterdir()]
-    as_json = json.loads(_run(*arguments, "--dry-run", "--json").stdout)
-    _run(*arguments)
+    as_json = typed(*arguments, "--dry-run", "--json").told
+    assert typed(*arguments).code == 0
 
-    assert (dry.returncode, dry.stderr) == (0, "")
-    assert dry.stdout.splitlines()[-5:] == [
+    assert (dry.code, dry.err) == (0, "")
+    assert dry.out.splitlines()[-5:] == [
         "3 left out, 3 kept with a remark: --json lists all",
         "crows.csv: 5 pairs",
         "mine@1.0.0: pairs 5 rows",
@@ -532,4 +530,4 @@ def test_a_dry_run_tells_all_and_writes_nothing(tmp_path: Path) -> None:
         listed = [(row["file"], int(row["line"]), row["reason"]) for row in csv.DictReader(file)]
     assert [(note["file"], note["line"], note["reason"]) for note in as_json["notes"]] == listed
     assert (as_json["folder"], as_json["content"], as_json["rows"]) == (None, None, {"pairs": 5})
-    assert _run(*arguments[:4], "x", "--version", "1", "--dry-run").returncode == 2
+    assert typed(*command, "x", "--version", "1", "--dry-run").code == 2

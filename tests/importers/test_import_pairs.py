@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.commands import typing
 from tests.imports.files import FILES, HERE
 
 from senseprobe import api
@@ -305,17 +304,22 @@ def test_plurals_are_english(tmp_path: Path) -> None:
         ("crows-pairs", "", "files of crows-pairs are in several languages"),
     ],
 )
-def test_a_language_that_cannot_be_is_refused(format_: str, language: str | None, message: str, tmp_path: Path) -> None:
+def test_a_language_that_cannot_be_is_refused(
+    format_: str,
+    language: str | None,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """By the command in one line, with exit code 2, before anything is written."""
     files = FILES.get(format_, FILES["crows-pairs"])
     options = ["--name", "mine", "--version", "1.0.0", "--out", str(tmp_path / "out")]
     options += ["--language", language] if language is not None else []
-    command = [sys.executable, "-m", "senseprobe", "import", format_, *map(str, files), *options]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    refused = typing(monkeypatch, capfd)("import", format_, *map(str, files), *options)
 
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert message in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
+    assert refused.code == 2
+    assert message in refused.message
     assert not (tmp_path / "out").exists()
 
 

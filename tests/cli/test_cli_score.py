@@ -504,12 +504,12 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_nothing_is_computed_twice(typed: Typed, passes: list[int], tmp_path: Path) -> None:
     """A second run, and a config after the whole release, asks the model nothing, and writes the same bytes."""
-    assert typed("score", "bert", "sssb@1.0.0:noun").code == 0
+    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     before, first = files_below(tmp_path), sum(passes)
-    assert first == 186 * 2  # no two sentences of this config are the same
-    assert typed("score", "bert", "sssb@1.0.0:noun").code == 0
+    assert first == SENTENCES
+    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     assert (sum(passes), files_below(tmp_path)) == (first, before)
-    assert typed("score", "bert", "sssb@1.0.0:noun", "--no-store").code == 0
+    assert typed("score", "bert", "sssb@1.0.0:race", "--no-store").code == 0
     assert sum(passes) == 2 * first
     assert typed("score", "bert", "sssb@1.0.0", "--limit", "50").code == 0
     more = sum(passes) - 2 * first
@@ -576,17 +576,22 @@ def test_limit(typed: Typed, whole: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(both["stereo_score"], both["stereo_score_of_all"], rtol=0, atol=1e-5)
 
 
-def test_batch_size(typed: Typed, passes: list[int], tmp_path: Path) -> None:
+def test_batch_size(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """A forward pass has so many tokens at most, or a single text; the JSON is the same."""
-    assert typed("score", "bert", "sssb@1.0.0:noun", "--no-store").code == 0
-    before = (tmp_path / "results/sssb@1.0.0/bert/aul.noun.json").read_bytes()
-    # By hand: a text of this config has eight tokens at least, with the special ones.
-    for tokens, most in (("1", 1), ("64", 8), ("auto", 128)):
+    folder = tmp_path / "results/sssb@1.0.0/bert"
+    before = (folder / "aul.race.json").read_bytes()
+    assert scored("score", "bert", "sssb@1.0.0:race", "--no-store", "--batch-size", "1").code == 0
+    assert (folder / "aul.race.json").read_bytes() == before
+    assert passes == [1] * SENTENCES
+    written = []
+    # By hand: a text of this config has eight tokens at least, with the special ones, and no two are the same.
+    for tokens, most in (("64", 8), ("auto", 128)):
         passes.clear()
-        assert typed("score", "bert", "sssb@1.0.0:noun", "--no-store", "--batch-size", tokens).code == 0
-        assert (tmp_path / "results/sssb@1.0.0/bert/aul.noun.json").read_bytes() == before
+        assert scored("score", "bert", "sssb@1.0.0:noun", "--no-store", "--batch-size", tokens).code == 0
+        written.append((folder / "aul.noun.json").read_bytes())
         assert max(passes) <= most
         assert sum(passes) == 186 * 2
+    assert written[0] == written[1]
 
 
 def test_a_limit_of_all_rows_is_none(typed: Typed, tmp_path: Path) -> None:

@@ -194,13 +194,13 @@ def bytes_of(result: Result, folder: Path) -> tuple[bytes, bytes]:
     return path.read_bytes(), path.with_suffix(".parquet").read_bytes()
 
 
-@pytest.mark.parametrize("config", ["language", "verb"])
+@pytest.mark.parametrize("config", [pytest.param("language", marks=pytest.mark.slow), "verb"])
 def test_same_inputs_same_bytes(config: str, replays: Callable[..., Result], tmp_path: Path) -> None:
     """Scoring twice writes the same bytes."""
     assert bytes_of(replays(config, 512), tmp_path) == bytes_of(replays(config, 512), tmp_path)
 
 
-@pytest.mark.parametrize("config", ["language", "verb"])
+@pytest.mark.parametrize("config", [pytest.param("language", marks=pytest.mark.slow), "verb"])
 def test_batches_do_not_matter(config: str, replays: Callable[..., Result], tmp_path: Path) -> None:
     """Any batch size gives the same JSON, and scores within 1e-5 (issue 2)."""
     one, many = replays(config, 1), replays(config, 4096)
@@ -211,7 +211,7 @@ def test_batches_do_not_matter(config: str, replays: Callable[..., Result], tmp_
         np.testing.assert_allclose(one.rows[role], many.rows[role], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_row_order_does_not_matter(seed: int, sssb: Release, tmp_path: Path) -> None:
     """Rows in any order give the same JSON, to the last byte."""
     job = ScoringJob(sssb, None, 0, "0")

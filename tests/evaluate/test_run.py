@@ -136,7 +136,7 @@ def test_nationality_blind(sssb: Release, config: str) -> None:
     assert by_key(result)[config, "preference"].value != 0.0
 
 
-@pytest.mark.parametrize("score", [0.0, -3.7])
+@pytest.mark.parametrize("score", [pytest.param(0.0, marks=pytest.mark.slow), -3.7])
 def test_tied(sssb: Release, score: float) -> None:
     """A model that scores all sentences alike reads -50 on the paper's figure and 0 on all others."""
     # Equation 6 counts strict wins: none of N, less one half. Ties as halves: exactly half.

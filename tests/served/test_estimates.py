@@ -127,7 +127,7 @@ def test_money_by_hand() -> None:
         ("vllm", "answer-likely", 12 * 4 + 40 * 4, 1),
         ("llama.cpp", "answer-likely", 12 * 4 + 40 * 4, 1),
         ("openai", "text-likely", 12 * 4 + 40 * 4, 1),
-        ("openai", "nli-chat", 2 * 6 + 200 * 6, 3),
+        pytest.param("openai", "nli-chat", 2 * 6 + 200 * 6, 3, marks=pytest.mark.slow),
         ("vllm", "ll", 12 * 2, 1),
         ("llama.cpp", "ll", 12 * 2, 1),
         ("no grammar", "ll", -1, 1),

@@ -276,7 +276,7 @@ def _fuzz(cases: int, *, thorough: bool) -> Counter[str]:
 
 def test_broken_projects_are_rows_or_findings() -> None:
     """200 of them; enough of each that both ways are tried."""
-    cases = examples(200)
+    cases = examples(200)  # each in a process of its own, a tenth of a second
     became = _fuzz(cases, thorough=False)
     assert min(became["rows"], became["findings"]) >= cases // 10, became
 

@@ -38,7 +38,7 @@ def _read(file: int) -> bytes:
 
 
 def test_python_shows_what_commands_show() -> None:
-    """The same call has a bar on a terminal, and writes nothing into a file."""
+    """The same call has a bar on a terminal, and writes nothing into a file. Each takes a start of Python."""
     program = "import senseprobe; assert senseprobe.verify('sssb@1.0.1') == []"
 
     assert "verifying sssb@1.0.1" in stderr_of(program, terminal=True)

@@ -173,7 +173,7 @@ def test_a_plan_without_guidelines_is_still_one(tmp_path: Path) -> None:
 
 
 def test_the_same_wherever_it_is_made(tmp_path: Path) -> None:
-    """Another hash seed, locale, time zone and working folder: the same bytes."""
+    """Another hash seed, locale, time zone and working folder: the same bytes. Each takes a start of Python."""
     told = set()
     for number, (seed, locale, zone) in enumerate([("0", "C", "UTC"), ("7", "C.UTF-8", "Asia/Tokyo")]):
         folder = tmp_path / str(number)

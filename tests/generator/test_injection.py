@@ -320,7 +320,7 @@ TEXTS: dict[str, tuple[Case, str]] = {
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Told]:
-    """What became of every case."""
+    """What became of every case: dear, since each of the 188 has a process of its own, and is linted in it twice."""
     cases = {name: _frame(frame) for name, (frame, _) in REFUSED.items()}
     cases |= {name: _frame(frame) for name, (frame, _, _) in HARMLESS.items()}
     cases |= {name: files for name, (files, _) in ELSEWHERE.items()}

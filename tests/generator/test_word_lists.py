@@ -79,7 +79,7 @@ def test_a_dataset_sees_its_own_layers_lists_first_and_then_the_built_in_ones(pr
 
 
 def test_a_built_in_dataset_never_sees_a_users_list(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build of sssb has the content that it has outside the project, to the last row."""
+    """A build of sssb has the content that it has outside the project, to the last row: it is built twice."""
     _add_list(project, "attributes", "word,domain,polarity\nzany,person,pleasant\nbad,person,unpleasant\n")
     assert find_dataset("sssb") == built_in()
     inside = api.build("sssb", "1.0.0", project.parent / "inside")

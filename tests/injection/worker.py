@@ -90,7 +90,7 @@ def _warm(folder: Path) -> None:
     """Do once what each process would: import everything, build the tree of commands, read our own code and card."""
     os.environ["SENSEPROBE_WORDNET"] = str(folder / "wordnet")
     os.environ["COLUMNS"] = "200"
-    typer.main.get_command = cache(typer.main.get_command)  # type: ignore[assignment]
+    typer.main.get_command = cache(typer.main.get_command)
     library_plural("clarinet")  # loads inflect, as authors do: without checks of types, which take six seconds
     with (folder / "trace.txt").open("w") as trace:
         case = _Case(_project({}, folder), trace, thorough=True)

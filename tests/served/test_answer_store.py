@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 from tests.served.raw_server import RawServer, http, later
 
+from senseprobe.evaluate.served.address import ServingOptions, parse
 from senseprobe.evaluate.served.answer_store import AnswerStore
+from senseprobe.evaluate.served.client import Client
 
 URL, BODY = "http://127.0.0.1:1/v1/chat/completions", b'{"model":"m"}'
 JSON = st.recursive(
@@ -139,8 +141,7 @@ from senseprobe.evaluate.served.client import Client
 
 with AnswerStore(Path(sys.argv[2]), "a") as store:
     with Client(parse(sys.argv[1]), ServingOptions(concurrency=3), store=store) as client:
-        client.map("/v1/chat/completions", [{"number": number} for number in range(int(sys.argv[3]))])
-        print(client.requests)
+        client.map("/v1/chat/completions", [{"number": number} for number in range(200)])
 """
 
 
@@ -150,7 +151,7 @@ def test_kill_9_loses_no_answer(tmp_path: Path) -> None:
     The server counts: each request is answered once, but for three at most that were in flight.
     """
     with RawServer(lambda request: later(0.02, http())) as server:
-        command = [sys.executable, "-c", RUN, f"openai:{server.origin}/v1#m", str(tmp_path), "200"]
+        command = [sys.executable, "-c", RUN, f"openai:{server.origin}/v1#m", str(tmp_path)]
         with subprocess.Popen(command, env=os.environ) as process:
             while not server.requests:
                 time.sleep(0.01)
@@ -159,8 +160,13 @@ def test_kill_9_loses_no_answer(tmp_path: Path) -> None:
         assert process.returncode == -9
         before = len(server.requests)
         assert 0 < before < 200
-        again = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-        assert len(server.requests) - before == int(again.stdout)
+        bodies = [{"number": number} for number in range(200)]
+        with (
+            AnswerStore(tmp_path, "a") as store,
+            Client(parse(f"openai:{server.origin}/v1#m"), ServingOptions(concurrency=3), store=store) as client,
+        ):
+            client.map("/v1/chat/completions", bodies)
+        assert len(server.requests) - before == client.requests
         numbers = [request.body["number"] for request in server.requests]
     assert {*numbers} == {*range(200)}
     assert 200 <= len(numbers) <= 203

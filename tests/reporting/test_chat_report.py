@@ -169,7 +169,7 @@ def test_the_terminal_shows_gates_and_what_they_read(tmp_path: Path) -> None:
     """What fails with what was asked for, beside what passes alone: 0.95 from 0.83, -2.60 where 0.60 was asked."""
     text = printed(FAILING, tmp_path=tmp_path)
     assert f"{NOT_DONE} in verb: it fails control, reliability; figures are withheld (--show-failing" in text
-    assert "verb 0.00, from 0.00 (asked: at least 0.50) -2.60 (asked: at least 0.60)" in text
+    assert "asked for at least 0.50 at least 0.60\nverb 0.00, from 0.00 fails -2.60 fails" in text
     assert "verb preference-half withheld" in text
     assert "-31.2 to +4.5" in text
     passing = printed(PASSING, tmp_path=tmp_path)
@@ -335,7 +335,7 @@ def test_all_that_is_made_of_failing_rows_is_marked() -> None:
     sentence = f"{NOT_DONE} in verb, and what is made of these rows says nothing of bias."
     assert text.count(sentence) >= 3
     assert sentence not in page(with_rows(PASSING, ["verb"]))
-    parts = slice_result(with_rows(SHOWN, ["verb"]), by=["frame"])
+    parts = slice_result(with_rows(SHOWN, ["verb"]), by=["occupation"])
     assert all(own.note.startswith(f"{NOT_DONE}: it fails control") for part in parts for own in part.figures)
 
 
@@ -359,7 +359,7 @@ def test_withheld_configs_are_not_compared() -> None:
     assert {row.config for row in pairs[0].comparisons} == {"verb"}
     lines = [line for line in summarize_comparison(pairs, inputs) if isinstance(line, str)]
     assert sum(NOT_DONE in line for line in lines) == 2
-    assert {part.config for part in slice_result(first, by=["frame"])} == {"verb"}
+    assert {part.config for part in slice_result(first, by=["occupation"])} == {"verb"}
     none = [with_rows(replace(FAILING, model={**MODEL, "name": name}), ["verb"]) for name in "ab"]
     with pytest.raises(ResultError, match="does not do the task"):
         compare_results(gather_inputs(none))

@@ -33,6 +33,11 @@ def _check(told: Told) -> None:
     assert not told["touched"]
 
 
+def _check_rows_or_findings(told: Told) -> None:
+    _check(told)
+    assert told["codes"] or set(told["steps"].values()) == {"fine"}
+
+
 def _with(file: str, old: str, new: str) -> Case:
     text = read(file)
     assert old in text
@@ -193,6 +198,17 @@ EXTREMES: dict[str, Case] = {
 }  # fmt: skip
 
 
+FEW = (
+    *(f"{name}, {Path(PAIRS).name}" for name, _ in _ruined(PAIRS)),
+    *("many rows, a word there twice", "pipe that nothing names", "template that is a circle of links", "deep blocks"),
+    *("number of a million digits", "margin that is no number", "date", "config of 300 letters", "formulas"),
+    *("quotation mark that never closes", "integer of 5,000 digits", "number that is none", "hyphens"),
+    *("blanks inside a frame", "braces that never close", "ab-ab- as plural", "seventy slots of two words"),
+    *("slot 'loop'", "slot with a ligature"),
+)
+"""Some of each kind; `.ci/run` has the others, each of which takes a build, or as long as may be."""
+OTHERS = [name for name in EXTREMES if name not in FEW]
+
 LARGE = {
     **{
         f"{name}, {Path(file).name}": told
@@ -204,23 +220,38 @@ LARGE = {
 
 
 @pytest.fixture(scope="module")
-def extremes() -> Mapping[str, Told]:
-    """What became of the extremes."""
-    return dict(zip(EXTREMES, judged(EXTREMES.values()), strict=True))
+def few() -> Mapping[str, Told]:
+    """What became of a few extremes, and of a name that is two."""
+    return _judged({name: EXTREMES[name] for name in FEW} | {"two names": _two_names()})
+
+
+@pytest.fixture(scope="module")
+def others() -> Mapping[str, Told]:
+    """What became of the other extremes."""
+    return _judged({name: EXTREMES[name] for name in OTHERS})
 
 
 @pytest.fixture(scope="module")
 def large() -> Mapping[str, Told]:
     """What became of the same at full size, and in the other files."""
-    return dict(zip(LARGE, judged(LARGE.values()), strict=True))
+    return _judged(LARGE)
 
 
-@pytest.mark.parametrize("name", EXTREMES)
-def test_an_extreme_is_rows_or_findings(extremes: Mapping[str, Told], name: str) -> None:
+def _judged(cases: Mapping[str, Case]) -> Mapping[str, Told]:
+    return dict(zip(cases, judged(cases.values()), strict=True))
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_an_extreme_is_rows_or_findings(few: Mapping[str, Told], name: str) -> None:
     """Nothing else comes of it."""
-    told = extremes[name]
-    _check(told)
-    assert told["codes"] or set(told["steps"].values()) == {"fine"}
+    _check_rows_or_findings(few[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_extreme_is_rows_or_findings(others: Mapping[str, Told], name: str) -> None:
+    """Nor of these."""
+    _check_rows_or_findings(others[name])
 
 
 @pytest.mark.soak
@@ -230,15 +261,17 @@ def test_a_large_extreme_is_rows_or_findings(large: Mapping[str, Told], name: st
     _check(large[name])
 
 
-def test_what_python_takes_for_one_name_are_two() -> None:
-    """Jinja writes Python, which makes names uniform: the ligature of *fi* becomes two letters.
-
-    *fi* is tame, and the ligature wild. Where the quality is tame, the frame says the ligature's word.
-    """
+def _two_names() -> Case:
+    """Slots of which *fi* is tame, and the ligature wild. Where the quality is tame, the frame says the ligature's."""
     slots = "  \ufb01: {list: qualities, where: {word: wild}}\n  fi: {list: qualities, where: {word: tame}}\n"
     frame = "is {{ \ufb01 if quality == fi else fi }} where it is {{ quality }}"
     text = read(CLAIMS).replace("  quality:", f"{slots}  quality:").replace("is {{ quality }}", frame)
-    (told,) = judged([alone(CLAIMS, text.encode())])
+    return alone(CLAIMS, text.encode())
+
+
+def test_what_python_takes_for_one_name_are_two(few: Mapping[str, Told]) -> None:
+    """Jinja writes Python, which makes names uniform: the ligature of *fi* becomes two letters."""
+    told = few["two names"]
     _check(told)
     said = {"The dog is wild where it is tame.", "The dog is tame where it is wild."}
     assert any(code in told["codes"] for code in ("E102", "E105")) or said <= set(told["sentences"]), told["sentences"]

@@ -530,6 +530,7 @@ def test_two_releases(tmp_path: Path) -> None:
         build_report([])
 
 
+@pytest.mark.slow  # a page of all of sssb, since a limit of bytes says nothing of a smaller one
 def test_size() -> None:
     """Of three results on all of sssb, two of one model, the page takes 400 kB without the rows to search."""
     configs = senseprobe.load("sssb@1.0.0").configs

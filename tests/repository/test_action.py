@@ -1,7 +1,7 @@
 """`action.yml` and the hook of pre-commit do in a project what they say, as far as a machine without GitHub can show.
 
 Steps are run as GitHub's runner runs them: bash with -e and pipefail, expressions put into the environment, outputs and
-summary in files, and a server on this machine for api.github.com; so each command in them is a start of senseprobe, which
+summary in files, and a server on this machine for api.github.com; so each command in them is a start of senseprobe, and
 takes a second. Expected values: what is planted in the project.
 """
 

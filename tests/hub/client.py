@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +19,6 @@ def environment(hub: Hub, home: Path, token: str = OWNER_TOKEN) -> dict[str, str
     quiet = ("HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY", "HF_HUB_DISABLE_PROGRESS_BARS")
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home / "hf"), "HF_ENDPOINT": hub.url}
     return {**env, **dict.fromkeys(quiet, "1"), "HF_UPDATE_DOWNLOAD_COUNTS": "0", "HF_TOKEN": token}
-
-
-def command(hub: Hub, home: Path, *arguments: str, token: str = OWNER_TOKEN) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "senseprobe", *arguments]
-    return subprocess.run(command, env=environment(hub, home, token), capture_output=True, text=True, check=False)
 
 
 def repo_of(hub: Hub) -> Repo:

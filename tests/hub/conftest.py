@@ -48,7 +48,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
-    monkeypatch.setattr("huggingface_hub.utils._http.time", SimpleNamespace(sleep=lambda seconds: None, time=time.time))
+    at_once = SimpleNamespace(sleep=lambda seconds: None, time=time.time, monotonic=time.monotonic)
+    for waits in ("huggingface_hub.utils._http", "senseprobe.hub.download"):
+        monkeypatch.setattr(f"{waits}.time", at_once)
     monkeypatch.setenv("HF_TOKEN", OWNER_TOKEN)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     yield server

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.hub.client import REPO, command, refusal, repo_of
+from tests.commands import typing
+from tests.hub.client import REPO, refusal, repo_of
 from tests.hub.server import Hub
 from tests.hub.state import Repo
 
@@ -66,15 +67,18 @@ def test_access_that_was_set_before_a_failure_is_told(hub: Hub, project: Path) -
     assert (repo_of(hub).gated, repo_of(hub).private) == ("auto", True)
 
 
-def test_the_command_line_tells_access(hub: Hub, project: Path, tmp_path: Path) -> None:
+def test_the_command_line_tells_access(
+    hub: Hub, project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """When it is new, and what it would be."""
     hub.repos[REPO] = Repo(REPO)
     repo_of(hub).commit("initial commit", {})
-    ran = command(hub, tmp_path, "publish", "example@0.1.0", REPO, "--private", "--dry-run")
-    assert f"would use the dataset {REPO}, private, gated: auto (new is private, gated: auto)\n" in ran.stdout
-    ran = command(hub, tmp_path, "publish", "example@0.1.0", REPO)
-    assert "access is now gated: auto\n" in ran.stdout
-    assert "note: the card has the summary of the example" in ran.stdout
-    (unsaid,) = re.findall(r"note: croissant.json does not say (.*): state what you know of it under", ran.stdout)
+    typed = typing(monkeypatch, capfd)
+    ran = typed("publish", "example@0.1.0", REPO, "--private", "--dry-run")
+    assert f"would use the dataset {REPO}, private, gated: auto (new is private, gated: auto)\n" in ran.out
+    ran = typed("publish", "example@0.1.0", REPO)
+    assert "access is now gated: auto\n" in ran.out
+    assert "note: the card has the summary of the example" in ran.out
+    (unsaid,) = re.findall(r"note: croissant.json does not say (.*): state what you know of it under", ran.out)
     assert "dataReleaseMaintenancePlan" in unsaid
     assert "dataUseCases" not in unsaid  # the intended use of dataset.yaml

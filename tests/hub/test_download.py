@@ -17,7 +17,8 @@ from senseprobe.errors import DamagedRelease
 from senseprobe.hub import download
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-SLOW = 0.4
+SLOW = 0.2
+"""Seconds in which this small Hub sends a file even on a busy machine, in one attempt of five."""
 
 
 @pytest.fixture
@@ -45,8 +46,11 @@ def _write(handler: Handler, data: bytes) -> None:
 
 
 def _stall_rows(handler: Handler, data: bytes) -> None:
-    """Stall in the middle of the rows, and nowhere else."""
-    (_stall if handler.path.endswith(".parquet") else _write)(handler, data)
+    """Stall in the middle of the rows, and nowhere else; of the rest not a byte comes."""
+    if handler.path.endswith(".parquet"):
+        _stall(handler, b"" if handler.headers.get("Range") else data)
+    else:
+        _write(handler, data)
 
 
 def _until_closed(handler: Handler) -> None:
@@ -83,7 +87,7 @@ def _pour(handler: Handler, data: bytes) -> None:
 def test_a_hub_that_stalls_is_given_up(hub: Hub, published: Path, tmp_path: Path, sends: object) -> None:
     """It would be waited for without end: the message names --timeout, and nothing half-done is in the project."""
     hub.sends["resolve"] = sends  # type: ignore[assignment]
-    message = refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=SLOW))
+    message = refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=SLOW / 2))
     assert message.startswith(f"cannot fetch {REPO}@0.1.0: the Hub does not answer in time, or sends next to nothing")
     assert "--timeout SECONDS" in message
     assert not (tmp_path / "out").exists()
@@ -94,11 +98,11 @@ def test_a_hub_that_never_answers_is_given_up(hub: Hub, published: Path, tmp_pat
     """A listing is waited for no longer than a file."""
 
     def silent(answer: Answer) -> Answer:
-        time.sleep(3 * SLOW)
+        time.sleep(SLOW)
         return answer
 
     hub.instead[route] = silent
-    message = refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=SLOW))
+    message = refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=SLOW / 2))
     assert "the Hub does not answer in time" in message
     del hub.instead[route]
     assert api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=60)[0].manifest.name == "example@0.1.0"
@@ -162,7 +166,7 @@ def test_a_pull_that_was_cut_goes_on(hub: Hub, published: Path, tmp_path: Path) 
         handler.cut()
 
     hub.sends["resolve"] = cut
-    message = refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=SLOW))
+    message = refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out"))
     assert "the connection was cut" in message
     assert ranges[0] is None
     assert {*ranges[1:]} == {f"bytes={half}-"}
@@ -193,7 +197,7 @@ def test_a_short_cut_is_mended_by_itself(hub: Hub, published: Path, tmp_path: Pa
             handler.wfile.write(data)
 
     hub.sends["resolve"] = once
-    assert api.verify(str(api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=SLOW)[0].folder)) == []
+    assert api.verify(str(api.pull(f"{REPO}@0.1.0", tmp_path / "out")[0].folder)) == []
     assert cut
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import close_session, constants
-from tests.hub.client import REPO, assert_published, command, refusal
+from tests.commands import typing
+from tests.hub.client import REPO, assert_published, refusal
 from tests.hub.server import Hub
 from tests.hub.state import OWNER_TOKEN, Answer
 
@@ -97,20 +98,23 @@ def test_a_token_that_is_missing_wrong_or_broken_is_told(
     assert hub.repos == {}
 
 
-def test_the_token_is_in_no_message_even_if_the_hub_says_it(hub: Hub, project: Path, tmp_path: Path) -> None:
+def test_the_token_is_in_no_message_even_if_the_hub_says_it(
+    hub: Hub, project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """What a server says is shown without the token, without control characters, and cut."""
     hub.fail("create", 403, 1, f"{OWNER_TOKEN} may not; nor hf_{'Ab1' * 8}, but hf_names may " + "x" * 1000)
     message = refusal(lambda: api.publish("example@0.1.0", REPO))
     assert "*** may not; nor ***, but hf_names may xxx" in message
     assert len(message) < 600
 
+    typed = typing(monkeypatch, capfd)
     for route, what in (("commit", 503), ("none", 200)):
         hub.fail(route, what)
-        ran = command(hub, tmp_path, "publish", "example@0.1.0", REPO)
-        assert OWNER_TOKEN not in ran.stdout + ran.stderr
-        assert "Traceback" not in ran.stderr
-        assert ran.returncode == (0 if route == "none" else 2)
-        assert len(ran.stderr.splitlines()) == (0 if route == "none" else 1), ran.stderr
+        ran = typed("publish", "example@0.1.0", REPO)
+        assert OWNER_TOKEN not in ran.out + ran.err
+        assert "Traceback" not in ran.err
+        assert ran.code == (0 if route == "none" else 2)
+        assert len(ran.err.splitlines()) == (0 if route == "none" else 1), ran.err
     assert_published(hub, project)
 
 

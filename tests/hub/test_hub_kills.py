@@ -1,8 +1,7 @@
 """Kills and others at the same time: a version is whole or absent, and the rerun completes."""
 
 import shutil
-import subprocess
-import sys
+import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from tests.hub.client import REPO, assert_published, environment, refusal, repo_of
 from tests.hub.server import Hub
+from tests.release.forks import Child, start
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
@@ -41,20 +41,20 @@ def test_of_two_at_once_one_commit_remains(hub: Hub, project: Path) -> None:
     assert_published(hub, project)
 
 
-def _started(hub: Hub, process: subprocess.Popen[bytes]) -> bool:
+def _started(hub: Hub, child: Child) -> bool:
     """Wait until the Hub is asked; False where the process has ended before we looked."""
-    while process.poll() is None:
+    while child.runs:
         if hub.log:
             return True
         time.sleep(0.001)
     return False
 
 
-def _start(hub: Hub, home: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def _start(hub: Hub, home: Path, *arguments: str) -> Child:
     hub.log.clear()
-    command = [sys.executable, "-m", "senseprobe", *arguments]
-    env = environment(hub, home)
-    return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    told = home / "told"
+    told.mkdir(exist_ok=True)
+    return start(told, *arguments, env=environment(hub, home))
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -71,11 +71,11 @@ def _kill_publish(hub: Hub, project: Path, home: Path, moments: int, seed: int) 
         hub.repos.clear()
         hub.objects.clear()
         noted_in.unlink(missing_ok=True)
-        process = _start(hub, home, "publish", "example@0.1.0", REPO)
-        if _started(hub, process):
+        child = _start(hub, home, "publish", "example@0.1.0", REPO)
+        if _started(hub, child):
             time.sleep(moment)
-        process.kill()
-        process.wait()
+        child.send(signal.SIGKILL)
+        child.end()
         repo = hub.repos.get(REPO)
         assert repo is None or len(repo.commits) <= 2
         assert repo is None or all("release.json" in repo.commits[oid].tree for oid in repo.tags.values())
@@ -103,11 +103,11 @@ def _kill_pull(hub: Hub, project: Path, home: Path, moments: int, seed: int) -> 
     seconds = _seconds(lambda: api.pull(f"{REPO}@0.1.0", out))
     for moment in np.random.default_rng(seed).uniform(0, seconds, moments):
         shutil.rmtree(out, ignore_errors=True)
-        process = _start(hub, home, *arguments)
-        if _started(hub, process):
+        child = _start(hub, home, *arguments)
+        if _started(hub, child):
             time.sleep(moment)
-        process.kill()
-        process.wait()
+        child.send(signal.SIGKILL)
+        child.end()
         there = out / "example" / "0.1.0"
         assert not there.exists() or api.verify(str(there)) == []
         api.pull(f"{REPO}@0.1.0", out)

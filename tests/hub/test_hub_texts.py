@@ -17,10 +17,13 @@ READ = """
 import json, sys
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.text_files import read_documents
-try:
-    print(json.dumps([document.text for document in read_documents([sys.argv[1]], sys.argv[2] or None)]))
-except SenseprobeError as error:
-    print(json.dumps(str(error)))
+told = []
+for source, column in json.loads(sys.argv[1]):
+    try:
+        told.append([document.text for document in read_documents([source], column)])
+    except SenseprobeError as error:
+        told.append(str(error))
+print(json.dumps(told))
 """
 
 
@@ -29,15 +32,19 @@ def test_a_dataset_of_the_hub_is_streamed(hub: Hub, project: Path, tmp_path: Pat
     api.publish("example@0.1.0", REPO)
     expected = api.load(project / "releases" / "example" / "0.1.0").table("hobbies", spans=False)["stereo"].tolist()
 
-    def read(source: str, column: str) -> object:
-        command = [sys.executable, "-c", READ, source, column]
-        env = environment(hub, tmp_path / "home")
-        ran = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stderr
-        return json.loads(ran.stdout)
-
-    assert read(f"hf://datasets/{REPO}@v0.1.0:hobbies/test", "stereo") == expected
-    assert read(f"{REPO}:hobbies", "stereo") == expected  # its only split
-    assert "name one with --column: there is" in str(read(f"{REPO}:hobbies", ""))
-    assert "cannot be read from the Hub" in str(read(f"{REPO}:hobbies/valid", "stereo"))
+    # In a process of its own, as the library reads its settings from the environment once.
+    sources = [
+        (f"hf://datasets/{REPO}@v0.1.0:hobbies/test", "stereo"),
+        (f"{REPO}:hobbies", "stereo"),  # its only split
+        (f"{REPO}:hobbies", None),
+        (f"{REPO}:hobbies/valid", "stereo"),
+    ]
+    command = [sys.executable, "-c", READ, json.dumps(sources)]
+    env = environment(hub, tmp_path / "home")
+    ran = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    tagged, alone, unnamed, missing = json.loads(ran.stdout)
+    assert tagged == alone == expected
+    assert "name one with --column: there is" in unnamed
+    assert "cannot be read from the Hub" in missing
     assert hub.seen("resolve")

@@ -6,6 +6,7 @@ They are forked from one that has loaded what `build` and `import` load, and so 
 import multiprocessing
 import os
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -23,6 +24,9 @@ SERVER.set_forkserver_preload(
 # A text, as the process cannot import the tests.
 RUN = """
 import os, resource, sys
+if env is not None:
+    os.environ.clear()
+    os.environ.update(env)
 from senseprobe.cli import main
 for stream, path in ((sys.stdout, out), (sys.stderr, err)):
     os.dup2(os.open(path, os.O_WRONLY), stream.fileno())
@@ -58,15 +62,16 @@ class Child:
         return self.process.exitcode, self.out.read_text(), self.err.read_text()
 
 
-def start(folder: Path, *words: str, most: int | None = None) -> Child:
+def start(folder: Path, *words: str, most: int | None = None, env: Mapping[str, str] | None = None) -> Child:
     """Start a command line in the current folder; `folder` is for what it prints.
 
-    No file gets larger than `most` bytes.
+    No file gets larger than `most` bytes; `env` stands for the environment.
     """
     number = len([*folder.iterdir()])
     out, err = (folder / f"{number}.{name}" for name in ("out", "err"))
     for path in (out, err):
         path.touch()
-    process = SERVER.Process(target=exec, args=(RUN, {"words": words, "out": out, "err": err, "most": most}))
+    names = {"words": words, "out": out, "err": err, "most": most, "env": env}
+    process = SERVER.Process(target=exec, args=(RUN, names))
     process.start()
     return Child(process, out, err)

@@ -13,10 +13,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import tokenizers
-import torch
-import transformers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 # A model of transformers, or a tokenizer of it or of tokenizers, which have no types that are of use.
 Foreign: TypeAlias = Any
@@ -43,11 +39,14 @@ GROUPED = {**SIZES, "num_key_value_heads": 1, "max_position_embeddings": LONGEST
 
 def byte_level(*specials: str, **named: str) -> Foreign:
     """A byte-level BPE tokenizer (GPT-2, Qwen) that adds nothing, for the words above with and without a space."""
+    from tokenizers import pre_tokenizers
+
     return _fast(_bpe([*specials, *sorted(pre_tokenizers.ByteLevel.alphabet())], "Ġ", _byte_level), **named)
 
 
 def sentence_piece(template: str, *, bytes_for_unknown: bool, **named: str) -> Foreign:
     """A SentencePiece-like BPE tokenizer (Llama), which puts a ▁ before a text, and special tokens around it."""
+    from tokenizers import decoders, normalizers, processors
 
     def parts(raw: Foreign) -> None:
         raw.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -63,6 +62,9 @@ def sentence_piece(template: str, *, bytes_for_unknown: bool, **named: str) -> F
 
 def _bpe(vocabulary: list[str], space: str, parts: Callable[[Foreign], None], **options: Foreign) -> Foreign:
     """A BPE tokenizer whose merges are what the words above begin with, so that some words are one token."""
+    import tokenizers
+    from tokenizers import models
+
     merges = []
     for form in [form for word in (*WORDS, *PIECES) for form in (f"{space}{word}", word)]:
         for end in range(1, len(form)):
@@ -75,41 +77,57 @@ def _bpe(vocabulary: list[str], space: str, parts: Callable[[Foreign], None], **
 
 
 def _byte_level(raw: Foreign) -> None:
+    from tokenizers import decoders, pre_tokenizers, processors
+
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     raw.decoder = decoders.ByteLevel()
     raw.post_processor = processors.ByteLevel(trim_offsets=True)
 
 
 def _fast(raw: Foreign, **named: str) -> Foreign:
+    import transformers
+
     return transformers.PreTrainedTokenizerFast(tokenizer_object=raw, **named)
 
 
 def _gpt2(size: int) -> Foreign:
+    import transformers
+
     config = transformers.GPT2Config(vocab_size=size, n_positions=LONGEST, n_embd=24, n_layer=3, n_head=2)
     return transformers.GPT2LMHeadModel(config)
 
 
 def _llama(size: int) -> Foreign:
+    import transformers
+
     return transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=size, **GROUPED))
 
 
 def _qwen(size: int) -> Foreign:
+    import transformers
+
     return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(vocab_size=size, **GROUPED))
 
 
 def _mistral(size: int) -> Foreign:
+    import transformers
+
     # Windows of four tokens, so that sentences are longer than a window.
     config = transformers.MistralConfig(vocab_size=size, sliding_window=4, head_dim=12, **GROUPED)
     return transformers.MistralForCausalLM(config)
 
 
 def _bloom(size: int) -> Foreign:
+    import transformers
+
     # ALiBi: what counts is how far apart two tokens stand in the input.
     config = transformers.BloomConfig(vocab_size=size, hidden_size=24, n_layer=3, n_head=2)
     return transformers.BloomForCausalLM(config)
 
 
 def _mamba(size: int) -> Foreign:
+    import transformers
+
     # A state that is handed on from token to token.
     config = transformers.MambaConfig(vocab_size=size, hidden_size=24, num_hidden_layers=2, state_size=4)
     return transformers.MambaForCausalLM(config)
@@ -148,6 +166,8 @@ MODELS: dict[str, tuple[Callable[[int], Foreign], Callable[[], Foreign]]] = {
 
 def build(folder: Path) -> dict[str, Path]:
     """Write every model with its tokenizer into a folder of its own in `folder`."""
+    import torch
+
     folders = {}
     for name, (make_model, make_tokenizer) in MODELS.items():
         tokenizer = make_tokenizer()
@@ -162,6 +182,8 @@ def build(folder: Path) -> dict[str, Path]:
 
 def _fill(model: Foreign, name: str) -> None:
     """Put numbers between -1/2 and 1/2 in all weights, and between 3/4 and 5/4 in those that norms multiply with."""
+    import torch
+
     norms = ("norm.weight", "norm_f.weight", "layernorm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight")
     with torch.no_grad():
         for key, parameter in model.named_parameters():

@@ -12,10 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import torch
-import transformers
-from tokenizers import processors
-
 # A model or tokenizer of transformers, which ships no types that are of use.
 Foreign: TypeAlias = Any
 
@@ -37,6 +33,9 @@ LABELS = {
 
 def _paired(tokenizer: Foreign, cls: str, sep: str, *, segments: bool) -> Foreign:
     """The tokenizer with one special token before a pair, between its texts and after it; whether it tells segments."""
+    import transformers
+    from tokenizers import processors
+
     tokens = [(name, tokenizer.convert_tokens_to_ids(name)) for name in (cls, sep)]
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{cls}:0 $A:0 {sep}:0", pair=f"{cls}:0 $A:0 {sep}:0 $B:1 {sep}:1", special_tokens=tokens
@@ -67,28 +66,38 @@ def _modernbert_tokenizer() -> Foreign:
 
 
 def _bert(**told: Foreign) -> Foreign:
+    import transformers
+
     config = transformers.BertConfig(max_position_embeddings=LONGEST, **told, **SIZES)
     return transformers.BertForSequenceClassification(config)
 
 
 def _distilbert(**told: Foreign) -> Foreign:
+    import transformers
+
     sizes = {"dim": 24, "n_layers": 3, "n_heads": 2, "hidden_dim": 40}
     config = transformers.DistilBertConfig(max_position_embeddings=LONGEST, **sizes, **told)
     return transformers.DistilBertForSequenceClassification(config)
 
 
 def _roberta(**told: Foreign) -> Foreign:
+    import transformers
+
     # Positions are counted from the padding id, 1, on.
     places = {"max_position_embeddings": LONGEST + 2, "type_vocab_size": 1, "pad_token_id": 1}
     return transformers.RobertaForSequenceClassification(transformers.RobertaConfig(**places, **told, **SIZES))
 
 
 def _albert(**told: Foreign) -> Foreign:
+    import transformers
+
     config = transformers.AlbertConfig(embedding_size=12, max_position_embeddings=LONGEST, **told, **SIZES)
     return transformers.AlbertForSequenceClassification(config)
 
 
 def _modernbert(**told: Foreign) -> Foreign:
+    import transformers
+
     # Windows of four tokens to either side in two layers of three, so that pairs are longer than a window.
     ids = {"pad_token_id": 1, "bos_token_id": 0, "cls_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}
     windows = {"local_attention": 8, "global_attn_every_n_layers": 3}
@@ -97,6 +106,8 @@ def _modernbert(**told: Foreign) -> Foreign:
 
 
 def _deberta(**told: Foreign) -> Foreign:
+    import transformers
+
     # As version 3 has it: positions are relative and in buckets, and there are no segments.
     relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
     relative |= {"position_buckets": 8, "share_att_key": True, "norm_rel_ebd": "layer_norm", "type_vocab_size": 0}
@@ -117,6 +128,8 @@ MODELS: dict[str, tuple[Callable[..., Foreign], Callable[[], Foreign]]] = {
 
 def build(folder: Path) -> dict[str, Path]:
     """Write every model with its tokenizer into a folder of its own in `folder`."""
+    import torch
+
     folders = {}
     for name, (make_model, make_tokenizer) in MODELS.items():
         tokenizer = make_tokenizer()

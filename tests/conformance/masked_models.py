@@ -15,10 +15,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import tokenizers
-import torch
-import transformers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 # A model or tokenizer of transformers, which ships no types that are of use.
 Pretrained: TypeAlias = Any
@@ -39,6 +35,9 @@ SIZES = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 2, "i
 
 def wordpiece(*, lower: bool, template: str | None, split_names: bool = False) -> Pretrained:
     """A WordPiece tokenizer; `template` says which special tokens go around a text, None for none."""
+    import tokenizers
+    from tokenizers import models, normalizers, pre_tokenizers, processors
+
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     singles = [character for character in CHARACTERS if character != " "]
     pieces = [*specials, *singles, *(f"##{c}" for c in singles), *WORDS, *PIECES, *(f"##{p}" for p in PIECES)]
@@ -55,6 +54,9 @@ def byte_level(cls: str, sep: str, pad: str, mask: str, unk: str, *, trim: bool)
 
     `trim`: whether the place of a token in the text leaves out the space that the token begins with.
     """
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, processors
+
     vocabulary = [cls, pad, sep, unk, mask, *sorted(pre_tokenizers.ByteLevel.alphabet())]
     merges: list[tuple[str, str]] = []
     for word in (*WORDS, *PIECES):
@@ -76,6 +78,9 @@ def byte_level(cls: str, sep: str, pad: str, mask: str, unk: str, *, trim: bool)
 
 def unigram() -> Pretrained:
     """A SentencePiece tokenizer of the kind Unigram, which puts a ▁ before every word."""
+    import tokenizers
+    from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
     vocabulary = [("<pad>", 0.0), ("<unk>", 0.0), ("[CLS]", 0.0), ("[SEP]", 0.0), ("[MASK]", 0.0), ("▁", -6.0)]
     vocabulary += [(f"▁{word}", -4.0 - len(word) / 100) for word in dict.fromkeys(WORDS)]
     vocabulary += [(piece, -5.0 - len(piece) / 100) for piece in dict.fromkeys((*PIECES, *WORDS))]
@@ -93,16 +98,22 @@ def unigram() -> Pretrained:
 
 def _fast(raw: Pretrained, *, names: bool = False, **named: str) -> Pretrained:
     """`names`: whether the name of a special token in a text is read as text; else it becomes that token."""
+    import transformers
+
     tokens = {f"{key}_token": value for key, value in named.items()}
     return transformers.PreTrainedTokenizerFast(tokenizer_object=raw, split_special_tokens=names, **tokens)
 
 
 def _bert(size: int) -> Pretrained:
+    import transformers
+
     config = transformers.BertConfig(vocab_size=size, max_position_embeddings=LONGEST, **SIZES)
     return transformers.BertForMaskedLM(config)
 
 
 def _roberta(size: int) -> Pretrained:
+    import transformers
+
     # Positions are counted from the padding id, 1, on.
     config = transformers.RobertaConfig(
         vocab_size=size, max_position_embeddings=LONGEST + 2, type_vocab_size=1, pad_token_id=1, **SIZES
@@ -111,11 +122,15 @@ def _roberta(size: int) -> Pretrained:
 
 
 def _albert(size: int) -> Pretrained:
+    import transformers
+
     config = transformers.AlbertConfig(vocab_size=size, embedding_size=12, max_position_embeddings=LONGEST, **SIZES)
     return transformers.AlbertForMaskedLM(config)
 
 
 def _distilbert(size: int) -> Pretrained:
+    import transformers
+
     config = transformers.DistilBertConfig(
         vocab_size=size, max_position_embeddings=LONGEST, dim=24, n_layers=3, n_heads=2, hidden_dim=40
     )
@@ -123,6 +138,8 @@ def _distilbert(size: int) -> Pretrained:
 
 
 def _modernbert(size: int) -> Pretrained:
+    import transformers
+
     # Windows of four tokens to either side in two layers of three, so that sentences are longer than a window.
     ids = {"pad_token_id": 1, "bos_token_id": 0, "cls_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}
     windows = {"local_attention": 8, "global_attn_every_n_layers": 3}
@@ -144,6 +161,8 @@ MODELS: dict[str, tuple[Callable[[int], Pretrained], Callable[[], Pretrained]]] 
 
 def build(folder: Path) -> dict[str, Path]:
     """Write every model with its tokenizer into a folder of its own in `folder`."""
+    import torch
+
     folders = {}
     for name, (make_model, make_tokenizer) in MODELS.items():
         tokenizer = make_tokenizer()
@@ -158,6 +177,8 @@ def build(folder: Path) -> dict[str, Path]:
 
 def _fill(model: Pretrained, name: str) -> None:
     """Put numbers between -1/2 and 1/2 in all weights, and such around 1 in those that layer norms multiply with."""
+    import torch
+
     with torch.no_grad():
         for key, parameter in model.named_parameters():
             digest = hashlib.shake_256(f"{SEED} {name} {key}".encode()).digest(2 * parameter.numel())

@@ -12,9 +12,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import torch
-from transformers import AutoModel, AutoTokenizer
-
 # A model or tokenizer of transformers, which ships no types that are of use.
 Foreign: TypeAlias = Any
 Vector: TypeAlias = list[float]
@@ -77,6 +74,8 @@ class Naive:
     """One model, all in float64."""
 
     def __init__(self, name: str, folder: Path) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
         self.spelling, self.start, self.after, self.pooling = MODELS[name]
         self.lower = name in LOWER
         self.longest = LONGEST if name != "mamba" else 10**9
@@ -85,6 +84,8 @@ class Naive:
 
     def states(self, text: str) -> tuple[list[str], list[Vector]] | None:
         """The text's own tokens, spelt, and the last hidden states of all; None where there are too few or many."""
+        import torch
+
         own = self.tokenizer.encode(text, add_special_tokens=False)
         before = [self.tokenizer.convert_tokens_to_ids(self.start)] if self.start else []
         after = [self.tokenizer.sep_token_id or self.tokenizer.eos_token_id] * self.after

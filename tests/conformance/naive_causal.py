@@ -11,9 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
 # A model or tokenizer of transformers, which ships no types that are of use.
 Foreign: TypeAlias = Any
 
@@ -97,6 +94,8 @@ def scores(name: str, model: Foreign, tokenizer: Foreign, text: str) -> dict[str
 
 
 def _sum(name: str, model: Foreign, before: list[int], asked: list[int]) -> float | None:
+    import torch
+
     values = []
     for i, token in enumerate(asked):
         context = before + asked[:i]
@@ -114,6 +113,9 @@ def _rounded(value: float | None) -> float | None:
 
 def main() -> None:
     """Compute every scorer of every model for every text, and write the vectors."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     sys.path.insert(0, str(Path(__file__).parent))
     from causal_models import build  # type: ignore[import-not-found, unused-ignore]
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 VECTORS = Path(__file__).with_name("inference_vectors.json")
 LONGEST = 48
@@ -67,6 +65,8 @@ CASES: list[tuple[str, str]] = [
 
 def probabilities(name: str, model: Any, tokenizer: Any, premise: str, hypothesis: str) -> list[float] | None:  # noqa: ANN401
     """P of entailment, neutral and contradiction; None where a text has no token, or there are too many."""
+    import torch
+
     before, between, after, segments = AROUND[name]
     first, second = (tokenizer.encode(text, add_special_tokens=False) for text in (premise, hypothesis))
     start, middle, end = (tokenizer.convert_tokens_to_ids(list(tokens)) for tokens in (before, between, after))
@@ -89,6 +89,9 @@ def probabilities(name: str, model: Any, tokenizer: Any, premise: str, hypothesi
 
 def all_vectors(folders: dict[str, Path]) -> dict[str, list[list[float] | None]]:
     """By model, three probabilities for each case; None where the case is unscored."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
     found = {}
     for name, folder in folders.items():
         tokenizer = AutoTokenizer.from_pretrained(folder)

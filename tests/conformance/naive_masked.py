@@ -13,9 +13,6 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer
-
 VECTORS = Path(__file__).with_name("masked_vectors.json")
 
 # How many special tokens each tokenizer puts before and after a text, written down by hand.
@@ -80,6 +77,8 @@ class Naive:
     """One model of `masked_models.py`, all in float64."""
 
     def __init__(self, name: str, folder: Path) -> None:
+        from transformers import AutoModelForMaskedLM, AutoTokenizer
+
         self.before, self.after = AROUND[name]
         self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self.model: Any = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
@@ -97,6 +96,8 @@ class Naive:
 
     def log_p(self, own: list[int], hidden: list[int], place: int) -> float:
         """The log P of the own token at `place` where those at `hidden` are masked: one forward pass."""
+        import torch
+
         row = list(own)
         for hide in hidden:
             row[hide] = self.tokenizer.mask_token_id
@@ -108,6 +109,8 @@ class Naive:
 
     def received(self, own: list[int]) -> list[float]:
         """For each own token the attention that it gets: mean over layers, heads and all that attend."""
+        import torch
+
         with torch.no_grad():
             layers = self.telling(input_ids=torch.tensor([self.whole(own)]), output_attentions=True).attentions
         total = [0.0] * len(own)

@@ -7,16 +7,19 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 from tests.conformance import causal_models
 
-from senseprobe.evaluate.models.causal import CausalLM, load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models.causal import CausalLM
+
 
 VECTORS = json.loads((Path(causal_models.__file__).parent / "causal_vectors.json").read_text(encoding="utf-8"))
 UNITS = [Unit(text) for text in VECTORS["texts"]]
@@ -36,13 +39,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(params=[1, 2])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     """So many threads, and as many as before afterwards."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param
     torch.set_num_threads(before)
 
 
-def scored(model: CausalLM, name: str) -> NDArray[np.float64]:
+def scored(model: "CausalLM", name: str) -> NDArray[np.float64]:
     return get(name).numbers(model, UNITS)[:, 0]
 
 
@@ -50,7 +55,7 @@ def vector(family: str, name: str) -> NDArray[np.float64]:
     return np.array([math.nan if value is None else value for value in VECTORS["scores"][family][name]])
 
 
-def names(model: CausalLM) -> list[str]:
+def names(model: "CausalLM") -> list[str]:
     """The scorers that the model can have: without any start token, those without."""
     return [name for name in NAMES if model.start or name.endswith("no-start")]
 
@@ -59,6 +64,10 @@ def names(model: CausalLM) -> list[str]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_formats_change_every_scorer_within_their_precision(family: str, dtype: str, folders: dict[str, Path]) -> None:
     """Sums, means and shares alike, with a start token and without."""
+    import torch
+
+    from senseprobe.evaluate.models.causal import load
+
     torch.set_num_threads(1)
     model = load(str(folders[family]), device="cpu", dtype=dtype)
     for name in names(model):
@@ -69,6 +78,10 @@ def test_formats_change_every_scorer_within_their_precision(family: str, dtype: 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_threads_change_no_scorer(family: str, threads: int, folders: dict[str, Path]) -> None:
     """With one thread and with two each number is its vector, to 1e-6 in double precision."""
+    import torch
+
+    from senseprobe.evaluate.models.causal import load
+
     model = load(str(folders[family]), device="cpu", dtype="float64")
     assert torch.get_num_threads() == threads
     # BLOOM's softmax and Mamba's state are in single precision, whatever the format.
@@ -80,6 +93,10 @@ def test_threads_change_no_scorer(family: str, threads: int, folders: dict[str, 
 @pytest.mark.parametrize("name", NAMES)
 def test_coarse_scores_are_near_and_not_the_same(name: str, folders: dict[str, Path]) -> None:
     """The format that was asked for is the one that computes: bfloat16 is more than 1e-4 from float32."""
+    import torch
+
+    from senseprobe.evaluate.models.causal import load
+
     torch.set_num_threads(1)
     fine, coarse = (scored(load(str(folders["llama"]), device="cpu", dtype=dtype), name) for dtype in TOLERANCES)
     assert np.nanmax(np.abs(fine - coarse)) > 1e-4

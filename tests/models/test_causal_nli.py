@@ -5,19 +5,17 @@ The naive computation reads each question with each answer by itself, token by t
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
-from tokenizers import Tokenizer
-from tokenizers.decoders import ByteLevel as ByteLevelDecoder
-from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import ByteLevel
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from senseprobe import api
-from senseprobe.evaluate.models.causal import CausalLM, load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models.causal import CausalLM
+
 
 PAIRS = [("The man ate a bagel.", "The person ate food."), ("A nurse owns a car.", "A woman owns a car."), ("No.", "é")]
 UNITS = [Unit(premise, hypothesis) for premise, hypothesis in PAIRS]
@@ -26,6 +24,13 @@ UNITS = [Unit(premise, hypothesis) for premise, hypothesis in PAIRS]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A GPT-2 with random weights, to whose tokenizer ` True` is one token, ` Neither` two, and ` False` six."""
+    import torch
+    from tokenizers import Tokenizer
+    from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
     torch.set_num_threads(1)
     made = tmp_path_factory.mktemp("models") / "gpt2"
     merges = ["T r", "Ġ Tr", "u e", "ĠTr ue", "Ġ N", "e i", "ĠN ei", "t h", "e r", "th er"]
@@ -44,6 +49,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _naive(folder: Path, start: tuple[int, ...], premise: str, hypothesis: str) -> list[float]:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
     question = f"{premise}\nQuestion: {hypothesis} True, False, or Neither?\nAnswer:"
@@ -61,6 +69,10 @@ def _naive(folder: Path, start: tuple[int, ...], premise: str, hypothesis: str) 
 
 def test_probabilities_are_those_of_transformers_alone(folder: Path) -> None:
     """Within 1e-6 in double precision, in the order entailment, neutral, contradiction, whatever the batches."""
+    import torch
+
+    from senseprobe.evaluate.models.causal import load
+
     with torch.inference_mode():
         for batch_tokens in (1, None):
             model = load(str(folder), device="cpu", dtype="float64", batch_tokens=batch_tokens)
@@ -71,10 +83,14 @@ def test_probabilities_are_those_of_transformers_alone(folder: Path) -> None:
 
 def test_a_model_that_always_says_false(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Contradiction is 1 for every pair where an answer is certain, and the others are impossible."""
+    import torch
+
+    from senseprobe.evaluate.models.causal import CausalLM, load
+
     model = load(str(folder), device="cpu")
     (false,) = {tokens.ids for tokens in model.encode([" False"])}
 
-    def certain(_: CausalLM, queries: list[tuple[tuple[int, ...], int]]) -> object:
+    def certain(_: "CausalLM", queries: list[tuple[tuple[int, ...], int]]) -> object:
         return torch.tensor([0.0 if ids[-len(false) :] == false else -700.0 for ids, _ in queries]).numpy()
 
     monkeypatch.setattr(CausalLM, "log_likelihoods", certain)
@@ -83,6 +99,8 @@ def test_a_model_that_always_says_false(folder: Path, monkeypatch: pytest.Monkey
 
 def test_what_is_too_long_has_no_number_and_a_reason(folder: Path) -> None:
     """A question longer than the model's input is unscored."""
+    from senseprobe.evaluate.models.causal import load
+
     model = load(str(folder), device="cpu")
     long = Unit("word " * 2000, "It ends.")
     scorer = get("ll-nli")

@@ -6,19 +6,17 @@ and tokens of labels found by decoding the whole vocabulary. What templates shou
 
 import json
 import math
-import runpy
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytest
-import torch
-import transformers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from tests.conformance import causal_models
+from tests.models.later import Later
 
 import senseprobe
 from senseprobe import api
@@ -26,8 +24,6 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.models import ModelSource
-from senseprobe.evaluate.models.chat import ChatLM
-from senseprobe.evaluate.models.chat_template import ChatTemplate
 from senseprobe.evaluate.pipeline import fitting_scorers
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.conversation import (
@@ -44,10 +40,20 @@ from senseprobe.evaluate.scorers.conversation import (
 )
 from senseprobe.evaluate.units import Unit
 
+if TYPE_CHECKING:
+    import torch
+    import transformers
+
+    from senseprobe.evaluate.models import chat, chat_template
+else:
+    chat = Later("senseprobe.evaluate.models.chat")
+    chat_template = Later("senseprobe.evaluate.models.chat_template")
+    torch = Later("torch")
+    transformers = Later("transformers")
+
 # What transformers takes and gives, without types that are of use.
 Foreign: TypeAlias = Any
 
-TINY = runpy.run_path(str(Path(__file__).parents[1] / "conformance" / "causal_models.py"))
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
@@ -79,9 +85,9 @@ LONG = {**SIZES, "num_key_value_heads": 1, "max_position_embeddings": 1024}
 
 def _byte_level(template: str | None = CHATML, **named: Foreign) -> Foreign:
     """A tokenizer of bytes whose <think> is the first token of all, and no special one."""
-    end = TINY["END_OF_TEXT"]
+    end = causal_models.END_OF_TEXT
     marks = {"eos_token": "<|im_end|>", "pad_token": end, "additional_special_tokens": ["<|im_start|>"], **named}
-    tokenizer = TINY["byte_level"]("<think>", "</think>", "<|im_start|>", "<|im_end|>", end, **marks)
+    tokenizer = causal_models.byte_level("<think>", "</think>", "<|im_start|>", "<|im_end|>", end, **marks)
     tokenizer.add_tokens(["<think>", "</think>"])
     tokenizer.chat_template = template
     return tokenizer
@@ -90,7 +96,7 @@ def _byte_level(template: str | None = CHATML, **named: Foreign) -> Foreign:
 def _pieces() -> Foreign:
     """A tokenizer of pieces, with ▁ for a blank and bytes for what it does not know."""
     named = {"bos_token": "<s>", "eos_token": "</s>"}
-    tokenizer = TINY["sentence_piece"]("<s> $A", bytes_for_unknown=True, **named)
+    tokenizer = causal_models.sentence_piece("<s> $A", bytes_for_unknown=True, **named)
     tokenizer.chat_template = INST
     return tokenizer
 
@@ -124,7 +130,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         tokenizer = make_tokenizer()
         with torch.random.fork_rng():
             torch.manual_seed(1)
-            model = AutoModelForCausalLM.from_config(config(len(tokenizer))).eval()
+            model = transformers.AutoModelForCausalLM.from_config(config(len(tokenizer))).eval()
             for key, weight in model.named_parameters():
                 if "norm" not in key and "ln_" not in key and weight.ndim > 1 and "A_log" not in key:
                     torch.nn.init.normal_(weight, std=0.3)
@@ -134,22 +140,22 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def qwen(folders: dict[str, Path]) -> ChatLM:
+def qwen(folders: dict[str, Path]) -> "chat.ChatLM":
     """A tiny model with a template like ChatML, in double precision."""
-    return ChatLM.load(str(folders["qwen2"]), device="cpu", dtype="float64")
+    return chat.ChatLM.load(str(folders["qwen2"]), device="cpu", dtype="float64")
 
 
 # --- naive passes -----------------------------------------------------------------------------------------------------
 
 
 def _opened(folder: Path) -> tuple[Foreign, Foreign]:
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
-    return model, AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
+    return model, transformers.AutoTokenizer.from_pretrained(folder)
 
 
 def _naive_ids(tokenizer: Foreign, prompt: str) -> list[int]:
-    chat = [{"role": "user", "content": prompt}]
-    return list(tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=False))
+    turns = [{"role": "user", "content": prompt}]
+    return list(tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=True, return_dict=False))
 
 
 def _naive_logs(model: Foreign, ids: Sequence[int]) -> Foreign:
@@ -178,8 +184,8 @@ def _naive_weights(model: Foreign, tokenizer: Foreign, question: LabelQuestion) 
 
 def _naive_reply(model: Foreign, tokenizer: Foreign, question: ReplyQuestion, lead: str) -> float:
     before = _naive_ids(tokenizer, question.prompt)
-    chat = [{"role": "user", "content": question.prompt}]
-    text = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False) + lead + question.reply
+    turns = [{"role": "user", "content": question.prompt}]
+    text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False) + lead + question.reply
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert ids[: len(before)] == before
     logs = _naive_logs(model, ids)
@@ -212,7 +218,7 @@ def test_label_weights_are_those_of_a_pass_for_each_prompt(family: str, folders:
     opened = _opened(folders[family])
     expected = [_naive_weights(*opened, question) for question in questions]
     for dtype, bound in (("float64", 1e-5 if family in IN_SINGLE else 1e-6), ("float32", 1e-4)):
-        model = ChatLM.load(str(folders[family]), device="cpu", dtype=dtype)
+        model = chat.ChatLM.load(str(folders[family]), device="cpu", dtype=dtype)
         weights = model.weigh_labels(questions)
         for own, logs in zip(weights, expected, strict=True):
             assert own is not None
@@ -228,7 +234,7 @@ def test_replies_are_those_of_a_pass_for_each(family: str, folders: dict[str, Pa
     lead = " " if CONFIGS[family][1] is _pieces else ""
     opened = _opened(folders[family])
     expected = [_naive_reply(*opened, question, lead) for question in questions]
-    model = ChatLM.load(str(folders[family]), device="cpu", dtype="float64")
+    model = chat.ChatLM.load(str(folders[family]), device="cpu", dtype="float64")
     found = model.weigh_replies(questions)
     bound = 1e-4 if family in IN_SINGLE else 1e-6
     np.testing.assert_allclose(np.array(found, dtype=float), expected, rtol=0, atol=bound)
@@ -240,7 +246,7 @@ def test_answers_are_the_likeliest_tokens_one_by_one(family: str, folders: dict[
     questions = [question for pair in PAIRS[:2] for question in text_questions(LIKELY, *pair)]
     opened = _opened(folders[family])
     ends = {*opened[1].all_special_ids}
-    model = ChatLM.load(str(folders[family]), device="cpu", dtype="float64")
+    model = chat.ChatLM.load(str(folders[family]), device="cpu", dtype="float64")
     together = model.answer([*questions, *questions])
     expected = [_naive_answer(*opened, question, ends) for question in questions]
     assert [own.text for own in together if own is not None] == [*expected, *expected]
@@ -249,12 +255,12 @@ def test_answers_are_the_likeliest_tokens_one_by_one(family: str, folders: dict[
 
 def test_architectures_that_share_what_prompts_begin_with(folders: dict[str, Path]) -> None:
     """A window of 16 tokens and a state keep Mistral and Mamba from it; the others do it in rows of 384."""
-    opened: dict[str, Any] = {name: ChatLM.load(str(folder), device="cpu") for name, folder in folders.items()}
+    opened: dict[str, Any] = {name: chat.ChatLM.load(str(folder), device="cpu") for name, folder in folders.items()}
     found = {name: model._reader.shares for name, model in opened.items()}
     assert {name for name, shares in found.items() if shares} == SHARING
 
 
-def test_what_prompts_begin_with_is_read_once(qwen: ChatLM, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_prompts_begin_with_is_read_once(qwen: "chat.ChatLM", monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens that go through the model are at most the distinct beginnings of all prompts, rounded up to rows."""
     inner: Any = qwen
     tokenizer, model, read = inner._tokenizer, inner._model, list[int]()
@@ -281,9 +287,9 @@ SENTENCES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(pairs=st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=3), batch_tokens=st.integers(1, 2000))
-def test_weights_do_not_depend_on_company(pairs: list[tuple[str, str]], batch_tokens: int, qwen: ChatLM) -> None:
+def test_weights_do_not_depend_on_company(pairs: list[tuple[str, str]], batch_tokens: int, qwen: "chat.ChatLM") -> None:
     """Whatever else is asked, and however many tokens a pass may have, contents stay within 1e-9."""
     asked = [choice_questions(LIKELY, *pair) for pair in pairs]
     alone = [read_choice(_whole(qwen.weigh_labels(questions))) for questions in asked]
@@ -300,16 +306,42 @@ def _whole(weights: Sequence[LabelWeights | None]) -> list[LabelWeights]:
     return [own for own in weights if own is not None]
 
 
-def test_noise_is_that_of_rounding(folders: dict[str, Path], qwen: ChatLM) -> None:
-    """None in double and single precision; in half precision contents move, by less than they vary."""
-    single, half = (ChatLM.load(str(folders["qwen2"]), device="cpu", dtype=dtype) for dtype in ("float32", "bfloat16"))
+@pytest.fixture(scope="session")
+def half(folders: dict[str, Path]) -> "chat.ChatLM":
+    """The model of `qwen` in half precision."""
+    return chat.ChatLM.load(str(folders["qwen2"]), device="cpu", dtype="bfloat16")
+
+
+def test_noise_is_by_how_much_company_moves_contents(half: "chat.ChatLM", monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose contents are 0 alone, and .1, .2, .3 and .4 beside others: the root of their mean square, by hand.
+
+    Whether company moves anything is the processor's: some sum up each row alike, however many there are.
+    """
+
+    def planted(questions: Sequence[LabelQuestion]) -> list[LabelWeights]:
+        # Eight questions of each pair: the label of the first place is likelier where the first sentence stands there.
+        contents = [(-1) ** at * 0.1 * (at // 8 + 1) * (len(questions) > 1) for at in range(len(questions))]
+        return [LabelWeights((content, 0.0), (False, False), 1.0) for content in contents]
+
+    monkeypatch.setattr(half, "weigh_labels", planted)
+    monkeypatch.delitem(vars(half), "noise", raising=False)  # which is kept once it is known
+    try:
+        assert half.noise == pytest.approx(math.sqrt((0.01 + 0.04 + 0.09 + 0.16) / 4), abs=1e-12)
+    finally:
+        del half.noise
+
+
+def test_noise_is_that_of_rounding(folders: dict[str, Path], qwen: "chat.ChatLM", half: "chat.ChatLM") -> None:
+    """None in double and single precision; in half precision, contents move by less than they vary, or not at all."""
+    single = chat.ChatLM.load(str(folders["qwen2"]), device="cpu", dtype="float32")
     assert (qwen.noise, single.noise) == (0.0, 0.0)
-    assert 0 < half.noise < 0.1
+    assert 0 <= half.noise < 0.1
     exact, rounded = _logs(qwen.weigh_labels(CHOICES)), _logs(half.weigh_labels(CHOICES))
     np.testing.assert_allclose(rounded, exact, rtol=0, atol=0.25)
+    assert rounded != exact, "computed in double precision"
 
 
-def test_units_are_asked_in_portions(qwen: ChatLM) -> None:
+def test_units_are_asked_in_portions(qwen: "chat.ChatLM") -> None:
     """In order, some dozens at a time."""
     portions = [*qwen.portions(range(150))]
     assert [number for portion in portions for number in portion] == [*range(150)]
@@ -348,7 +380,7 @@ def test_templates_that_cannot_be_used(
     """None, broken, hostile and endless ones: one message, which says what is wrong with the template."""
     folder = _edited(folders["gpt2"], tmp_path / "edited", template)
     with pytest.raises(ModelError) as refused:
-        ChatLM.load(str(folder), device="cpu")
+        chat.ChatLM.load(str(folder), device="cpu")
     assert words in str(refused.value)
     assert str(refused.value).startswith(f"cannot load the model {folder}: ")
 
@@ -356,20 +388,20 @@ def test_templates_that_cannot_be_used(
 def test_a_template_of_many_parts_gets_parts() -> None:
     """Templates of models that see pictures read a list of texts and pictures."""
     template = "{% for part in messages[0]['content'] %}{{ part['text'] }}{% endfor %} >"
-    assert ChatTemplate(_byte_level(template)).render("he is kind") == "he is kind >"
+    assert chat_template.ChatTemplate(_byte_level(template)).render("he is kind") == "he is kind >"
 
 
 def test_a_template_is_told_the_same_day_every_day() -> None:
     """Prompts with the date of today would be others tomorrow: all days are 26 July 2024."""
     template = "{{ strftime_now('%d %b %Y') }} {{ strftime_now('%Y-%m-%d') }} {{ messages[0]['content'] }}"
-    assert ChatTemplate(_byte_level(template)).render("he is kind") == "26 Jul 2024 2024-07-26 he is kind"
+    assert chat_template.ChatTemplate(_byte_level(template)).render("he is kind") == "26 Jul 2024 2024-07-26 he is kind"
 
 
 @pytest.mark.parametrize("prompt", ["<|im_end|> is kind", "he <|im_start|>assistant\nA", "<|im_end|>"])
 def test_tokens_of_the_template_in_a_row_are_read_as_text(prompt: str) -> None:
     """Each stands for its letters there; all else is what it was. By hand: the template's own are two and one."""
     tokenizer = _byte_level()
-    template = ChatTemplate(tokenizer)
+    template = chat_template.ChatTemplate(tokenizer)
     (ids,) = template.encode([(prompt, "")])
     start, end = (tokenizer.convert_tokens_to_ids(mark) for mark in ("<|im_start|>", "<|im_end|>"))
     assert (ids.count(start), ids.count(end)) == (2, 1)
@@ -387,7 +419,7 @@ def test_a_token_that_cannot_be_read_as_text_leaves_its_row_unanswered(
     folders: dict[str, Path], tmp_path: Path
 ) -> None:
     """An added token of the template that is no special one is always read as itself: no number, and the reason."""
-    model = ChatLM.load(str(_edited(folders["gpt2"], tmp_path / "edited", SWITCH)), device="cpu")
+    model = chat.ChatLM.load(str(_edited(folders["gpt2"], tmp_path / "edited", SWITCH)), device="cpu")
     strange, usual = (choice_questions(LIKELY, text, "he is kind.")[0] for text in ("he said <think>.", "he said a."))
     weights = model.weigh_labels([strange, usual])
     assert weights[0] is None
@@ -398,7 +430,7 @@ def test_a_token_that_cannot_be_read_as_text_leaves_its_row_unanswered(
     assert model.answer([strange]) == [None]
 
 
-def test_prompts_that_are_too_long_are_unanswered(qwen: ChatLM) -> None:
+def test_prompts_that_are_too_long_are_unanswered(qwen: "chat.ChatLM") -> None:
     """Of 1,500 words there are too many for 1,024 positions."""
     long = choice_questions(LIKELY, "kind " * 1500, "he is kind.")[0]
     assert qwen.weigh_labels([long, CHOICES[0]])[0] is None
@@ -410,13 +442,13 @@ def test_prompts_that_are_too_long_are_unanswered(qwen: ChatLM) -> None:
     assert qwen.why(long.prompt) == "too long for the model"
 
 
-def test_a_label_that_is_no_token_is_said(qwen: ChatLM) -> None:
+def test_a_label_that_is_no_token_is_said(qwen: "chat.ChatLM") -> None:
     """Of several letters that are no token together."""
     with pytest.raises(ModelError, match="has no token for the label Qqx: take answer-likely"):
         qwen.weigh_labels([LabelQuestion("Which?", ("Qqx", "A"))])
 
 
-def test_nothing_asked_nothing_answered(qwen: ChatLM) -> None:
+def test_nothing_asked_nothing_answered(qwen: "chat.ChatLM") -> None:
     """Empty lists."""
     assert (qwen.weigh_labels([]), qwen.weigh_replies([]), qwen.answer([])) == ([], [], [])
 
@@ -427,7 +459,7 @@ def test_nothing_asked_nothing_answered(qwen: ChatLM) -> None:
 def _silenced(folder: Path, to: Path, template: str) -> Path:
     """A model for which all tokens are alike, so that the likeliest is the first, <think>, again and again."""
     _edited(folder, to, template)
-    model = AutoModelForCausalLM.from_pretrained(to)
+    model = transformers.AutoModelForCausalLM.from_pretrained(to)
     with torch.no_grad():
         model.model.norm.weight.zero_()
     model.save_pretrained(to)
@@ -437,8 +469,8 @@ def _silenced(folder: Path, to: Path, template: str) -> Path:
 def test_models_that_think_have_no_choice(folders: dict[str, Path], tmp_path: Path) -> None:
     """Where the turn begins in a thought, or the model begins one, nothing is weighed, and answers are empty."""
     opened = CHATML.replace("assistant\n' }}{% endif", "assistant\n<think>\n' }}{% endif")
-    by_template = ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
-    by_model = ChatLM.load(str(_silenced(folders["qwen2"], tmp_path / "b", CHATML)), device="cpu")
+    by_template = chat.ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
+    by_model = chat.ChatLM.load(str(_silenced(folders["qwen2"], tmp_path / "b", CHATML)), device="cpu")
     for model in (by_template, by_model):
         with pytest.raises(ModelError, match="thinks before it answers, and its chat template has no switch"):
             model.weigh_labels(CHOICES[:1])
@@ -451,7 +483,7 @@ def test_models_that_think_have_no_choice(folders: dict[str, Path], tmp_path: Pa
 
 def test_thinking_is_switched_off_where_a_template_can(folders: dict[str, Path], tmp_path: Path) -> None:
     """Qwen3's switch puts an empty thought before the answer, which is then weighed."""
-    model = ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "edited", SWITCH)), device="cpu")
+    model = chat.ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "edited", SWITCH)), device="cpu")
     assert model.shown().endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
     assert None not in model.weigh_labels(CHOICES[:2])
 
@@ -462,8 +494,8 @@ def test_what_a_model_thinks_is_left_out(
 ) -> None:
     """Of what it says after its thought, the first 16 tokens count; a thought without an end leaves nothing."""
     opened = CHATML.replace("assistant\n' }}{% endif", "assistant\n<think>\n' }}{% endif")
-    model = ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
-    tokenizer: Any = AutoTokenizer.from_pretrained(folders["qwen2"])
+    model = chat.ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
+    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folders["qwen2"])
     said = tokenizer(f"kind is A{end}\nB" + "." * 40, add_special_tokens=False)["input_ids"]
     unfinished = tokenizer("kind is A", add_special_tokens=False)["input_ids"]
     monkeypatch.setattr(model, "_greedy", lambda prompts, new, **_: [said, unfinished][: len(prompts)])
@@ -478,7 +510,7 @@ def test_what_a_model_thinks_is_left_out(
 def test_identity_has_the_template(folders: dict[str, Path], tmp_path: Path) -> None:
     """Another template is another model for chat, with other stored numbers; for likelihoods it is the same."""
     other = _edited(folders["gpt2"], tmp_path / "other", CHATML.replace("assistant", "model"))
-    first, second = (ChatLM.load(str(folder), device="cpu").identity for folder in (folders["gpt2"], other))
+    first, second = (chat.ChatLM.load(str(folder), device="cpu").identity for folder in (folders["gpt2"], other))
     assert {part for part in first if first[part] != second[part]} == {"template"}
     scorer = get("choice-likely")
     for number, identity in enumerate((first, second)):

@@ -10,26 +10,35 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conformance import masked_models, naive_association
-from transformers import AutoModel, AutoTokenizer
+from tests.models.later import Later
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.encoder import NO_TOKEN, Encoder
-from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.poolings import POOLINGS
+from senseprobe.evaluate.models.encodings import LEVELS, EncodingOptions
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+
+    from senseprobe.evaluate.models import encoder
+else:
+    encoder = Later("senseprobe.evaluate.models.encoder")
+    torch = Later("torch")
+    transformers = Later("transformers")
 
 VECTORS = json.loads(naive_association.VECTORS.read_text(encoding="utf-8"))
 MODELS = [*naive_association.MODELS]
 UNITS = [Unit(text, "", start, end) for text, start, end in naive_association.CASES]
+# Those that an encoder has: senses have no tokens.
+LEVELS_OF_TOKENS = [level for level in LEVELS if level != "sense"]
 # One for each family of tokenizers: WordPiece, byte-level BPE, SentencePiece's Unigram; and a decoder.
 FAMILIES = ("bert", "modernbert", "albert", "gpt2")
 # What a name of the vectors is to senseprobe: level, pooling (None: the model's own), whether it is the check's half.
@@ -50,19 +59,26 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return naive_association.build(tmp_path_factory.mktemp("association"))
 
 
-def loaded(folder: Path, *, batch_tokens: int | None = None, dtype: str = "float64", **options: Any) -> Encoder:  # noqa: ANN401
+def loaded(
+    folder: Path,
+    *,
+    batch_tokens: int | None = None,
+    dtype: str = "float64",
+    **options: Any,  # noqa: ANN401
+) -> "encoder.Encoder":
     """Open a model with these options of its encodings."""
-    return Encoder.load(str(folder), options=EncodingOptions(**options), dtype=dtype, batch_tokens=batch_tokens)
+    return encoder.Encoder.load(str(folder), options=EncodingOptions(**options), dtype=dtype, batch_tokens=batch_tokens)
 
 
-def vectors(model: Encoder, level: str, units: Iterable[Unit]) -> NDArray[np.float32]:
+def vectors(model: "encoder.Encoder", level: str, units: Iterable[Unit]) -> NDArray[np.float32]:
     """The vectors in the order of units, shape (units, width)."""
     order = list(units)
     answers = dict(pair for batch in model.encode(level, {*order}) for pair in batch)
     return np.stack([answers[unit] for unit in order])
 
 
-def named(folder: Path, dtype: str = "float64") -> dict[str, NDArray[np.float32]]:
+@cache
+def named(folder: Path, dtype: str) -> dict[str, NDArray[np.float32]]:
     """The vectors of all cases, by the names that the committed ones have."""
     models = {pooling: loaded(folder, dtype=dtype, pooling=pooling) for pooling in (None, "first", "head")}
     values = {name: vectors(models[pooling], level, UNITS) for name, (level, pooling, _) in NAMES.items()}
@@ -78,7 +94,7 @@ def expected(rows: list[list[float] | None], width: int) -> NDArray[np.float64]:
 @pytest.mark.parametrize("model", MODELS)
 def test_vectors_are_the_committed_ones(folders: dict[str, Path], model: str, dtype: str) -> None:
     """The first numbers of every vector, and none where there is none."""
-    for name, own in named(folders[model], dtype=dtype).items():
+    for name, own in named(folders[model], dtype).items():
         rows = expected(VECTORS[model][name], naive_association.SHOWN)
         tolerance = {"float64": 1e-6, "float32": 1e-5}[dtype]
         np.testing.assert_allclose(own[:, : naive_association.SHOWN], rows, rtol=0, atol=tolerance)
@@ -90,7 +106,7 @@ def naive(name: str, folder: Path) -> naive_association.Naive:
 
 
 @cache
-def encoder(folder: Path) -> Encoder:
+def opened(folder: Path) -> "encoder.Encoder":
     return loaded(folder)
 
 
@@ -99,7 +115,7 @@ def test_vectors_are_those_of_the_naive_loop(folders: dict[str, Path], model: st
     """All numbers of every vector; and no vector is that of a token before or behind, so that a neighbour shows."""
     slow = naive(model, folders[model])
     rows = [slow.vectors(*case) for case in naive_association.CASES]
-    for name, own in named(folders[model]).items():
+    for name, own in named(folders[model], "float64").items():
         np.testing.assert_allclose(own, expected([row[name] for row in rows], own.shape[1]), rtol=0, atol=1e-6)
     _, hidden = slow.states("Japanese people are unkind.") or ([], [])
     apart = [np.abs(np.subtract(a, b)).max() for a, b in pairwise(hidden)]
@@ -112,7 +128,7 @@ words = st.sampled_from(
 
 
 @pytest.mark.parametrize("model", ["bert", "roberta", "modernbert", "albert", "gpt2", "llama-end"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(sentence=st.lists(words, min_size=1, max_size=7), end=st.sampled_from([".", "", "?!", " ."]), data=st.data())
 def test_a_word_is_found_wherever_it_stands(
     folders: dict[str, Path], model: str, sentence: list[str], end: str, data: st.DataObject
@@ -121,12 +137,12 @@ def test_a_word_is_found_wherever_it_stands(
     text = " ".join(sentence) + end
     start, stop = data.draw(st.sampled_from([m.span() for m in re.finditer(r"\w+", text)]), label="span")
     rows = naive(model, folders[model]).vectors(text, start, stop)
-    own = vectors(encoder(folders[model]), "cword", [Unit(text, "", start, stop)])
+    own = vectors(opened(folders[model]), "cword", [Unit(text, "", start, stop)])
     both = [value for name in ("cword-mean", "cword-last") for value in rows[name] or [np.nan] * 24]
     np.testing.assert_allclose(own[0], both, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("level", POOLINGS)
+@pytest.mark.parametrize("level", LEVELS_OF_TOKENS)
 @pytest.mark.parametrize("model", FAMILIES)
 def test_batches_and_order_change_nothing(folders: dict[str, Path], model: str, level: str) -> None:
     """Any batch size is the same to 1e-5, any order of units and what is done already to the bit."""
@@ -150,7 +166,7 @@ def test_a_text_is_read_once(folders: dict[str, Path], monkeypatch: pytest.Monke
     forward = model._model.forward
     read: list[tuple[int, ...]] = []
 
-    def noted(**inputs: torch.Tensor) -> object:
+    def noted(**inputs: "torch.Tensor") -> object:
         assert bool((inputs["attention_mask"] == 1).all())
         read.extend(map(tuple, inputs["input_ids"].tolist()))
         return forward(**inputs)
@@ -164,8 +180,8 @@ def test_a_text_is_read_once(folders: dict[str, Path], monkeypatch: pytest.Monke
 def test_poolings_of_a_sentence(folders: dict[str, Path]) -> None:
     """Largest, mean and last are taken of own tokens, cls of the first; by plain transformers and numpy."""
     text = "Japanese people are unkind."
-    tokenizer = AutoTokenizer.from_pretrained(folders["bert"])
-    plain = AutoModel.from_pretrained(folders["bert"]).double().eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folders["bert"])
+    plain = transformers.AutoModel.from_pretrained(folders["bert"]).double().eval()
     with torch.no_grad():
         states = plain(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].numpy()
     own = states[1:-1]
@@ -179,8 +195,8 @@ def test_poolings_of_a_sentence(folders: dict[str, Path]) -> None:
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_layers_are_those_of_transformers(folders: dict[str, Path], name: str, layer: int) -> None:
     """A layer is an index into hidden states as transformers gives them; the number that is stated is not negative."""
-    text, tokenizer = "people are kind.", AutoTokenizer.from_pretrained(folders[name])
-    plain = AutoModel.from_pretrained(folders[name]).double().eval()
+    text, tokenizer = "people are kind.", transformers.AutoTokenizer.from_pretrained(folders[name])
+    plain = transformers.AutoModel.from_pretrained(folders[name]).double().eval()
     ids = tokenizer(("<|endoftext|>" if name == "gpt2" else "") + text, return_tensors="pt")
     with torch.no_grad():
         states = plain(**ids, output_hidden_states=True).hidden_states
@@ -235,7 +251,9 @@ def _parts(options: EncodingOptions) -> dict[str, Any]:
 
 def test_encodings_are_stated(folders: dict[str, Path]) -> None:
     """What each level does is in its text; vectors of a word alone by a decoder are not to be compared."""
-    texts = {name: [loaded(folders[name]).encoding(level).text for level in POOLINGS] for name in ("bert", "qwen2")}
+    texts = {
+        name: [loaded(folders[name]).encoding(level).text for level in LEVELS_OF_TOKENS] for name in ("bert", "qwen2")
+    }
     assert texts == {
         "bert": [
             "level=word;pooling=mean;layer=3;start=own",
@@ -250,7 +268,7 @@ def test_encodings_are_stated(folders: dict[str, Path]) -> None:
     }
     model = loaded(folders["bert"], pooling="last")
     assert model.encoding("cword").text == "level=cword;pooling=last;check=mean;layer=3;start=own"
-    assert [model.width(level) for level in POOLINGS] == [24, 24, 48]
+    assert [model.width(level) for level in LEVELS_OF_TOKENS] == [24, 24, 48]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +296,7 @@ def test_why_a_unit_has_no_vector(folders: dict[str, Path]) -> None:
     long = "people " * 60
     units = [Unit(""), Unit(long, "", 0, 6), Unit("people are", "", 6, 6), Unit("people are"), Unit("a", "", 4, 9)]
     assert np.isnan(vectors(model, "cword", units)).all()
-    assert [*model.reasons("cword", units)] == [EMPTY, TOO_LONG, NO_TOKEN, NO_TOKEN, NO_TOKEN]
+    assert [*model.reasons("cword", units)] == [EMPTY, TOO_LONG, encoder.NO_TOKEN, encoder.NO_TOKEN, encoder.NO_TOKEN]
     assert [*model.reasons("sent", units[:2])] == [EMPTY, TOO_LONG]
 
     with torch.no_grad():

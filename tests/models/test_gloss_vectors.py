@@ -12,13 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import nltk
 import numpy as np
 import pytest
-import tokenizers
-import torch
 from tests.commands import typing
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizer
 
 from senseprobe import api
 from senseprobe.errors import ModelError
@@ -47,6 +43,10 @@ print(calls[0], len(calls))
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT with room for any gloss."""
+    import tokenizers
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizer
+
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("encoder") / "bert"
     raw = tokenizers.BertWordPieceTokenizer()
@@ -70,6 +70,8 @@ def words(tmp_path: Path) -> Path:
 @pytest.fixture
 def wordnet(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """NLTK's WordNet."""
+    import nltk
+
     monkeypatch.setattr(nltk.data, "path", [str(wordnet_in(None)[1].parent.parent)])
     yield nltk.corpus.wordnet
     nltk.corpus.wordnet._unload()
@@ -98,6 +100,9 @@ def test_texts_are_those_of_nltk(wordnet: object) -> None:
 
 def test_vectors_are_means_of_tokens(encoder: Path, words: Path, tmp_path: Path) -> None:
     """Each gloss by itself through transformers in float64; rounded to 2^-18 of the largest number of a vector."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
     built = api.build_senses(encoder, tmp_path / "s.safetensors", words=[words], pooling="mean")
     assert built.without == ("nonesuchword",)
     texts, _ = gloss_texts([*WORDS.splitlines(), *_gendered()], examples=False)
@@ -122,6 +127,8 @@ def _gendered() -> list[str]:
 
 def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the folder of the encoder, the tokens of a forward pass, the threads, and the order of words."""
+    import torch
+
     copied, other = tmp_path / "copy", tmp_path / "other.txt"
     shutil.copytree(encoder, copied)
     other.write_text("".join(sorted(WORDS.splitlines(keepends=True))))

@@ -3,14 +3,16 @@
 import copy
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 import senseprobe
 from senseprobe import ModelError, SenseprobeError
+
+if TYPE_CHECKING:
+    import torch
+
 
 RELEASE = Path(__file__).parents[2] / "releases" / "sssb" / "1.0.1"
 
@@ -18,6 +20,9 @@ RELEASE = Path(__file__).parents[2] / "releases" / "sssb" / "1.0.1"
 @pytest.fixture(scope="module")
 def folders(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A masked and a causal model, the second with the tokenizer of the tiny RoBERTa."""
+    import torch
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
     folder = tmp_path_factory.mktemp("memory") / "gpt"
     tokenizer = AutoTokenizer.from_pretrained(tiny_models["roberta"])
     with torch.random.fork_rng():
@@ -29,6 +34,8 @@ def folders(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 def opened(folder: Path) -> tuple[Any, Any]:
     """A model as its user has it: in training mode, with gradients."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer, GPT2LMHeadModel
+
     kind = GPT2LMHeadModel if folder.name == "gpt" else AutoModelForMaskedLM
     return kind.from_pretrained(folder).train(), AutoTokenizer.from_pretrained(folder)
 
@@ -54,6 +61,8 @@ def test_numbers_and_hashes_are_those_of_the_folder(folders: dict[str, Path], fa
 @pytest.mark.parametrize("family", ["bert", "gpt"])
 def test_the_model_stays_as_it_is(folders: dict[str, Path], family: str) -> None:
     """Weights where they were and what they were, mode, gradients, device, config, modules and hooks."""
+    import torch
+
     model, tokenizer = opened(folders[family])
     weights = {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()}
     modules, config = [*model.modules()], copy.deepcopy(model.config.to_dict())
@@ -73,7 +82,7 @@ def test_the_model_stays_as_it_is(folders: dict[str, Path], family: str) -> None
     assert tokenizer.backend_tokenizer.to_str() == text
 
 
-def hooks(model: torch.nn.Module) -> Iterator[object]:
+def hooks(model: "torch.nn.Module") -> Iterator[object]:
     """Everything that is called around the forward pass of a module."""
     for module in model.modules():
         yield from module._forward_hooks.values()
@@ -82,6 +91,8 @@ def hooks(model: torch.nn.Module) -> Iterator[object]:
 
 def test_its_number_format_is_its_own(folders: dict[str, Path]) -> None:
     """A model in bfloat16 is scored so, and its result says it; it stays in bfloat16."""
+    import torch
+
     model, tokenizer = opened(folders["bert"])
     result = score(model.to(torch.bfloat16), tokenizer=tokenizer)
 

@@ -2,25 +2,32 @@
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import infersent
 
+if TYPE_CHECKING:
+    import torch
+
 
 @pytest.fixture
-def state() -> dict[str, torch.Tensor]:
+def state() -> "dict[str, torch.Tensor]":
     """Weights as they are published, of 3 inputs and 4 units."""
+    import torch
+
     torch.manual_seed(3)
     lstm = torch.nn.LSTM(3, 4, bidirectional=True)
     return {f"enc_lstm.{name}": tensor.clone() for name, tensor in lstm.state_dict().items()}
 
 
 @pytest.fixture
-def weights(state: dict[str, torch.Tensor], tmp_path: Path) -> Path:
+def weights(state: "dict[str, torch.Tensor]", tmp_path: Path) -> Path:
+    import torch
+
     path = tmp_path / "infersent1.pkl"
     torch.save(state, path)
     return path
@@ -30,7 +37,7 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-def _states(state: dict[str, torch.Tensor], vectors: np.ndarray, way: str) -> list[list[float]]:
+def _states(state: "dict[str, torch.Tensor]", vectors: np.ndarray, way: str) -> list[list[float]]:
     """The hidden states of one direction, a unit at a time; gates in torch's order i, f, g, o."""
     w, u, b, c = (
         state[f"enc_lstm.{name}_l0{way}"].double().numpy() for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -44,7 +51,7 @@ def _states(state: dict[str, torch.Tensor], vectors: np.ndarray, way: str) -> li
     return out if not way else out[::-1]
 
 
-def test_wins_are_those_of_a_naive_lstm(state: dict[str, torch.Tensor], weights: Path) -> None:
+def test_wins_are_those_of_a_naive_lstm(state: "dict[str, torch.Tensor]", weights: Path) -> None:
     """Sentences of several lengths, among which none is padded: each dimension goes to the first largest state."""
     generator = np.random.default_rng(7)
     sentences = [generator.normal(size=(length, 3)) for length in (5, 1, 3, 5, 2, 70)]
@@ -62,8 +69,10 @@ def test_wins_are_those_of_a_naive_lstm(state: dict[str, torch.Tensor], weights:
         assert wins.sum() == 8
 
 
-def test_of_equal_states_the_first_wins(state: dict[str, torch.Tensor], tmp_path: Path) -> None:
+def test_of_equal_states_the_first_wins(state: "dict[str, torch.Tensor]", tmp_path: Path) -> None:
     """With weights of zero all states are 0."""
+    import torch
+
     path = tmp_path / "zeros.pkl"
     torch.save({name: torch.zeros_like(tensor) for name, tensor in state.items()}, path)
 
@@ -90,6 +99,8 @@ class _Harm:
 
 def test_a_pickle_with_code_is_refused(tmp_path: Path) -> None:
     """A whole pickled model is one that could run code; nothing of it runs."""
+    import torch
+
     path = tmp_path / "model.pkl"
     torch.save({"enc_lstm": _Harm()}, path)
 
@@ -97,8 +108,10 @@ def test_a_pickle_with_code_is_refused(tmp_path: Path) -> None:
         infersent.load(f"infersent:{path}")
 
 
-def test_damaged_and_other_files_are_refused(state: dict[str, torch.Tensor], weights: Path, tmp_path: Path) -> None:
+def test_damaged_and_other_files_are_refused(state: "dict[str, torch.Tensor]", weights: Path, tmp_path: Path) -> None:
     """Truncated, text, of a missing tensor, of wrong shapes, with NaN, not there."""
+    import torch
+
     path = tmp_path / "bad.pkl"
     path.write_bytes(weights.read_bytes()[:300])
     with pytest.raises(ModelError, match="damaged"):

@@ -9,21 +9,31 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 from huggingface_hub import constants as hub_constants
 from numpy.typing import NDArray
-from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
-from transformers.utils import logging as transformers_logging
+from tests.models.later import Later
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query, load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+    from tests.models import odd_models
+    from transformers.utils import logging as transformers_logging
+
+    from senseprobe.evaluate.models import masked
+else:
+    odd_models = Later("tests.models.odd_models")
+    masked = Later("senseprobe.evaluate.models.masked")
+    torch = Later("torch")
+    transformers = Later("transformers")
+    transformers_logging = Later("transformers.utils.logging")
 
 FAMILIES = ("bert", "roberta", "albert")
 TEXTS = [
@@ -40,15 +50,15 @@ TEXTS = [
 ]
 
 
-def numbers(name: str, model: MaskedLM, texts: list[str]) -> NDArray[np.float64]:
+def numbers(name: str, model: "masked.MaskedLM", texts: list[str]) -> NDArray[np.float64]:
     """A scorer's number of each text, shape (texts,)."""
     return get(name).numbers(model, [Unit(text) for text in texts])[:, 0]
 
 
 def naive_tokens(folder: Path, text: str, *, masked: bool) -> list[float]:
     """Log-probability of each own token: one position per forward pass, full logits, log_softmax in float64."""
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     # Special tokens are put around the text by hand, so that we need no mask to know where they are.
     ids = [tokenizer.cls_token_id, *tokenizer.encode(text, add_special_tokens=False), tokenizer.sep_token_id]
     values = []
@@ -99,7 +109,7 @@ def test_scores_equal_the_explicit_loop(
     """Scores equal an explicit loop over positions, for any batch size and padding side, unknown tokens included."""
     folder = Path(shutil.copytree(tiny_models[family], tmp_path / family))
     _edit(folder / "tokenizer_config.json", padding_side=side)
-    scores = numbers(name, load(str(folder), batch_tokens=batch_tokens), TEXTS)
+    scores = numbers(name, masked.load(str(folder), batch_tokens=batch_tokens), TEXTS)
     assert scores.dtype == np.float64
     np.testing.assert_allclose(scores, expected[family, name], rtol=0, atol=1e-5)
 
@@ -107,9 +117,9 @@ def test_scores_equal_the_explicit_loop(
 @pytest.mark.parametrize("family", FAMILIES)
 def test_texts_are_read_as_they_should_be(family: str, tiny_models: dict[str, Path]) -> None:
     """The texts above hold what they are meant to try: unknown tokens, special tokens' names, equal lengths."""
-    model = load(str(tiny_models[family]))
+    model = masked.load(str(tiny_models[family]))
     unknown, with_name, long = model.encode([TEXTS[6], TEXTS[7], TEXTS[8]])
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models[family])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_models[family])
     if family != "roberta":  # bytes leave nothing unknown
         assert not unknown.special[unknown.ids.index(tokenizer.unk_token_id)]
         assert not with_name.special[with_name.ids.index(tokenizer.sep_token_id)]
@@ -120,7 +130,7 @@ def test_texts_are_read_as_they_should_be(family: str, tiny_models: dict[str, Pa
 @pytest.mark.parametrize("name", ["aul", "pll"])
 def test_order_changes_no_bit(name: str, tiny_models: dict[str, Path]) -> None:
     """Shuffled rows and repeated rows give the same numbers, bit for bit."""
-    model = load(str(tiny_models["bert"]), batch_tokens=40)
+    model = masked.load(str(tiny_models["bert"]), batch_tokens=40)
     scores = dict(zip(TEXTS, numbers(name, model, TEXTS), strict=True))
     shuffled = [*TEXTS, *TEXTS]
     np.random.default_rng(1).shuffle(shuffled)
@@ -129,7 +139,7 @@ def test_order_changes_no_bit(name: str, tiny_models: dict[str, Path]) -> None:
 
 def test_padding_and_cutting_that_a_tokenizer_brings_are_not_used(bert: Path) -> None:
     """A tokenizer.json that pads to 50 and cuts at 6 changes nothing, not even the identity."""
-    before = load(str(bert))
+    before = masked.load(str(bert))
     padding = {
         "strategy": {"Fixed": 50},
         "direction": "Right",
@@ -140,35 +150,16 @@ def test_padding_and_cutting_that_a_tokenizer_brings_are_not_used(bert: Path) ->
     }
     cutting = {"direction": "Right", "max_length": 6, "strategy": "LongestFirst", "stride": 0}
     _edit(bert / "tokenizer.json", padding=padding, truncation=cutting)
-    after = load(str(bert))
+    after = masked.load(str(bert))
     assert after.identity == before.identity
     np.testing.assert_array_equal(numbers("aul", after, TEXTS), numbers("aul", before, TEXTS))
 
 
-class _Oracle(torch.nn.Module):
-    """Gives the token that stands at a position probability 1/2, and where a mask stands every token the same."""
-
-    device = torch.device("cpu")
-
-    def __init__(self, size: int, mask_id: int) -> None:
-        super().__init__()
-        self.config = SimpleNamespace(max_position_embeddings=64)
-        self.size, self.mask_id = size, mask_id
-
-    def get_output_embeddings(self) -> None:
-        return None
-
-    def forward(self, input_ids: torch.Tensor, **_: torch.Tensor) -> SimpleNamespace:
-        others = 0.5 / (self.size - 1)
-        own = torch.nn.functional.one_hot(input_ids, self.size) * (0.5 - others) + others
-        masked = torch.full_like(own, 1 / self.size)
-        return SimpleNamespace(logits=torch.where((input_ids == self.mask_id)[..., None], masked, own).log())
-
-
 def test_own_token_is_taken_from_the_diagonal(tiny_models: dict[str, Path]) -> None:
     """A score is made of each token at its own position, and of no token at another's."""
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
-    model = MaskedLM("oracle", _Oracle(len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_models["bert"])
+    oracle = odd_models.Oracle(len(tokenizer), tokenizer.mask_token_id)
+    model = masked.MaskedLM("oracle", oracle, tokenizer, batch_tokens=64)
     text = "Japanese people are kind."
     assert tokenizer.tokenize(text) == ["japanese", "people", "are", "kind", "."]
     # By hand: each own token has probability 1/2. Off the diagonal it is 1/2 / (size - 1), far below.
@@ -181,7 +172,7 @@ def test_own_token_is_taken_from_the_diagonal(tiny_models: dict[str, Path]) -> N
 @pytest.mark.parametrize("family", FAMILIES)
 def test_texts_that_cannot_be_scored_are_nan(family: str, name: str, tiny_models: dict[str, Path]) -> None:
     """A text is scored up to the model's 96 tokens, and is NaN beyond, or where it has no token of its own."""
-    model = load(str(tiny_models[family]))
+    model = masked.load(str(tiny_models[family]))
     assert model.max_length == 96
     texts = ["", " ", *("kind" + " kind" * more for more in range(100))]
     texts = [text for text, encoding in zip(texts, model.encode(texts), strict=True) if not 8 < len(encoding.ids) < 93]
@@ -194,8 +185,8 @@ def test_texts_that_cannot_be_scored_are_nan(family: str, name: str, tiny_models
 
 def test_scores_that_are_not_finite_are_nan(bert: Path) -> None:
     """A model that gives NaN for one word leaves the sentences with that word unscored, and those only."""
-    model = load(str(bert), dtype="float64")
-    word = AutoTokenizer.from_pretrained(bert).convert_tokens_to_ids("norwegian")
+    model = masked.load(str(bert), dtype="float64")
+    word = transformers.AutoTokenizer.from_pretrained(bert).convert_tokens_to_ids("norwegian")
     with torch.no_grad():
         # Input and output share their weights: part them, or every sentence would lack a finite sum over the words.
         model._model.get_output_embeddings().weight = torch.nn.Parameter(
@@ -208,7 +199,7 @@ def test_scores_that_are_not_finite_are_nan(bert: Path) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_vocabulary_is_computed_at_asked_positions_only(family: str, tiny_models: dict[str, Path]) -> None:
     """The head sees one row per asked token of each distinct input: never special tokens, never an input twice."""
-    model = load(str(tiny_models[family]))
+    model = masked.load(str(tiny_models[family]))
     rows: list[int] = []
     model._model.get_output_embeddings().register_forward_hook(
         lambda _, inputs, output: rows.append(output.numel() // output.shape[-1])
@@ -216,9 +207,9 @@ def test_the_vocabulary_is_computed_at_asked_positions_only(family: str, tiny_mo
     read = [(encoding.ids, encoding.positions) for encoding in model.encode(sorted(set(TEXTS)))]
     # "Japanese people are kind." and "Norwegian people are kind." are one input where the first token is masked, unless
     # that is a part of the word.
-    masked = {((*ids[:place], "mask", *ids[place + 1 :]), place) for ids, places in read for place in places}
-    assert (len(masked) < sum(len(places) for _, places in read)) == (family != "albert")
-    for name, asked in ("aul", sum(len(places) for _, places in read)), ("pll", len(masked)):
+    hidden = {((*ids[:place], "mask", *ids[place + 1 :]), place) for ids, places in read for place in places}
+    assert (len(hidden) < sum(len(places) for _, places in read)) == (family != "albert")
+    for name, asked in ("aul", sum(len(places) for _, places in read)), ("pll", len(hidden)):
         rows.clear()
         numbers(name, model, TEXTS)
         assert sum(rows) == asked
@@ -228,43 +219,30 @@ def test_heads_that_are_not_a_layer_are_read_in_full(tiny_models: dict[str, Path
     """MobileBERT multiplies with a matrix of its own making: its scores equal the explicit loop all the same."""
     from transformers import MobileBertConfig, MobileBertForMaskedLM
 
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_models["bert"])
     sizes = {"hidden_size": 32, "embedding_size": 16, "intra_bottleneck_size": 16, "intermediate_size": 32}
     config = MobileBertConfig(vocab_size=len(tokenizer), num_hidden_layers=1, num_attention_heads=2, **sizes)
     MobileBertForMaskedLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    model = load(str(tmp_path))
+    model = masked.load(str(tmp_path))
     for name, compute in NAIVE.items():
         values = [compute(tmp_path, text) for text in TEXTS[:3]]
         np.testing.assert_allclose(numbers(name, model, TEXTS[:3]), values, rtol=0, atol=1e-5)
 
 
-class _Reshaping(_Oracle):
-    """An oracle whose head is a layer, and which puts what comes out of it back into the shape of the input."""
-
-    def __init__(self, size: int, mask_id: int) -> None:
-        super().__init__(size, mask_id)
-        self.head = torch.nn.Identity()
-
-    def get_output_embeddings(self) -> torch.nn.Module:  # type: ignore[override]
-        return self.head
-
-    def forward(self, input_ids: torch.Tensor, **_: torch.Tensor) -> SimpleNamespace:
-        logits = self.head(super().forward(input_ids).logits)
-        return SimpleNamespace(logits=torch.nn.functional.pad(logits, (0, 0, 0, input_ids.shape[1] - logits.shape[1])))
-
-
 def test_heads_whose_output_is_reshaped_are_read_in_full(tiny_models: dict[str, Path]) -> None:
     """Where the logits do not come back in the shape of what was asked, all of them are computed and read."""
-    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
-    model = MaskedLM("reshaping", _Reshaping(len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_models["bert"])
+    model = masked.MaskedLM(
+        "reshaping", odd_models.Reshaping(len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64
+    )
     # By hand, as for the oracle above.
     assert numbers("aul", model, [TEXTS[0]])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
 
 
 def test_no_pass_has_more_tokens_than_the_budget(tiny_models: dict[str, Path]) -> None:
     """Masks go through the model as many at a time as the budget allows, and alone where the text itself is above."""
-    model = load(str(tiny_models["bert"]), batch_tokens=30)
+    model = masked.load(str(tiny_models["bert"]), batch_tokens=30)
     sizes: list[int] = []
     model._model.register_forward_pre_hook(
         lambda _, args, more: sizes.append(more["input_ids"].numel()), with_kwargs=True
@@ -277,15 +255,17 @@ def test_no_pass_has_more_tokens_than_the_budget(tiny_models: dict[str, Path]) -
 
 def test_masks_are_made_when_their_turn_comes(tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first pass, the masks of the texts that come later are not made yet."""
-    model = load(str(tiny_models["bert"]), batch_tokens=30)
-    made: list[Query] = []
-    query = Encoding.query
+    model = masked.load(str(tiny_models["bert"]), batch_tokens=30)
+    made: list[masked.Query] = []
+    query = masked.Encoding.query
 
-    def counted(encoding: Encoding, asked: tuple[int, ...], masked: tuple[int, ...], mask_id: int) -> Query:
+    def counted(
+        encoding: "masked.Encoding", asked: tuple[int, ...], masked: tuple[int, ...], mask_id: int
+    ) -> "masked.Query":
         made.append(query(encoding, asked, masked, mask_id))
         return made[-1]
 
-    monkeypatch.setattr(Encoding, "query", counted)
+    monkeypatch.setattr(masked.Encoding, "query", counted)
     units = [Unit(" ".join(["kind"] * 6 + ["people"] * last)) for last in range(1, 60)]
     answers = get("pll").score(model, units, ())
     next(answers)
@@ -297,7 +277,7 @@ def test_masks_are_made_when_their_turn_comes(tiny_models: dict[str, Path], monk
 def test_answers_come_a_pass_at_a_time_and_add_up(tiny_models: dict[str, Path]) -> None:
     """Every distinct unit is answered once, the unscored ones included, and what is done is left out."""
     units = {Unit(text) for text in [*TEXTS, ""]}
-    model = load(str(tiny_models["bert"]), batch_tokens=40)
+    model = masked.load(str(tiny_models["bert"]), batch_tokens=40)
     answers = [answer for part in get("pll").score(model, units, ()) for answer in part]
     assert sorted(unit for unit, _ in answers) == sorted(units)
     rest = [answer for part in get("pll").score(model, units, [unit for unit, _ in answers[:4]]) for answer in part]
@@ -306,7 +286,7 @@ def test_answers_come_a_pass_at_a_time_and_add_up(tiny_models: dict[str, Path]) 
 
 def test_no_texts_give_no_scores(tiny_models: dict[str, Path]) -> None:
     """An empty list of texts gives an empty array."""
-    assert numbers("aul", load(str(tiny_models["bert"])), []).shape == (0,)
+    assert numbers("aul", masked.load(str(tiny_models["bert"])), []).shape == (0,)
 
 
 def test_unknown_scorer_is_refused_with_the_known_ones() -> None:
@@ -320,38 +300,41 @@ def test_unknown_scorer_is_refused_with_the_known_ones() -> None:
 
 def test_identity_does_not_depend_on_files(bert: Path, tmp_path: Path) -> None:
     """The same weights in other files, from another folder, are the same model."""
-    AutoModelForMaskedLM.from_pretrained(bert).save_pretrained(tmp_path / "sharded", max_shard_size="20KB")
-    AutoTokenizer.from_pretrained(bert).save_pretrained(tmp_path / "sharded")
+    transformers.AutoModelForMaskedLM.from_pretrained(bert).save_pretrained(tmp_path / "sharded", max_shard_size="20KB")
+    transformers.AutoTokenizer.from_pretrained(bert).save_pretrained(tmp_path / "sharded")
     assert len(list((tmp_path / "sharded").glob("*.safetensors"))) > 1
-    assert load(str(tmp_path / "sharded")).identity == load(str(bert)).identity
+    assert masked.load(str(tmp_path / "sharded")).identity == masked.load(str(bert)).identity
 
 
 def test_identity_tells_what_scores_depend_on(bert: Path) -> None:
     """One changed weight, one changed setting, one changed token or another number format is another model."""
-    before = load(str(bert)).identity
-    model = load(str(bert), dtype="bfloat16")
+    before = masked.load(str(bert)).identity
+    model = masked.load(str(bert), dtype="bfloat16")
     assert {key for key in before if before[key] != model.identity[key]} == {"weights", "dtype"}
-    changed = AutoModelForMaskedLM.from_pretrained(bert)
+    changed = transformers.AutoModelForMaskedLM.from_pretrained(bert)
     with torch.no_grad():
         changed.get_output_embeddings().bias[7] += 1
     changed.save_pretrained(bert)
-    assert {key for key, value in load(str(bert)).identity.items() if value != before[key]} == {"weights"}
+    assert {key for key, value in masked.load(str(bert)).identity.items() if value != before[key]} == {"weights"}
     _edit(bert / "config.json", layer_norm_eps=0.1)
-    assert {key for key, value in load(str(bert)).identity.items() if value != before[key]} == {"weights", "config"}
+    assert {key for key, value in masked.load(str(bert)).identity.items() if value != before[key]} == {
+        "weights",
+        "config",
+    }
     state = json.loads((bert / "tokenizer.json").read_text())
     state["normalizer"]["lowercase"] = False
     (bert / "tokenizer.json").write_text(json.dumps(state))
     _edit(bert / "tokenizer_config.json", do_lower_case=False)
-    assert load(str(bert)).identity["tokenizer"] != before["tokenizer"]
+    assert masked.load(str(bert)).identity["tokenizer"] != before["tokenizer"]
 
 
 def test_identity_tells_how_names_of_special_tokens_are_read(bert: Path) -> None:
     """A setting outside tokenizer.json makes [SEP] in a text a token or five; where padding goes makes nothing."""
-    before = load(str(bert))
+    before = masked.load(str(bert))
     _edit(bert / "tokenizer_config.json", padding_side="left", truncation_side="left")
-    assert load(str(bert)).identity == before.identity
+    assert masked.load(str(bert)).identity == before.identity
     _edit(bert / "tokenizer_config.json", split_special_tokens=True)
-    after = load(str(bert))
+    after = masked.load(str(bert))
     assert after.encode(["[SEP]"]) != before.encode(["[SEP]"])
     assert {key for key, value in after.identity.items() if value != before.identity[key]} == {"tokenizer"}
 
@@ -365,7 +348,7 @@ def _edit(path: Path, **changes: object) -> None:
 
 def _refused(spec: object, match: str) -> None:
     with pytest.raises(ModelError, match=match) as caught:
-        load(str(spec))
+        masked.load(str(spec))
     assert "\n" not in str(caught.value)
 
 
@@ -400,11 +383,11 @@ def test_truncated_weights_are_refused(bert: Path) -> None:
 
 def test_pickled_weights_are_refused_unless_allowed(bert: Path) -> None:
     """Weights that are a pickle are read only where that is asked for."""
-    expected = numbers("aul", load(str(bert)), TEXTS)
-    torch.save(AutoModelForMaskedLM.from_pretrained(bert).state_dict(), bert / "pytorch_model.bin")
+    expected = numbers("aul", masked.load(str(bert)), TEXTS)
+    torch.save(transformers.AutoModelForMaskedLM.from_pretrained(bert).state_dict(), bert / "pytorch_model.bin")
     (bert / "model.safetensors").unlink()
     _refused(bert, "are a pickle.*allow_pickle")
-    np.testing.assert_array_equal(numbers("aul", load(str(bert), allow_pickle=True), TEXTS), expected)
+    np.testing.assert_array_equal(numbers("aul", masked.load(str(bert), allow_pickle=True), TEXTS), expected)
 
 
 def test_causal_model_is_refused(tiny_models: dict[str, Path], tmp_path: Path) -> None:
@@ -412,7 +395,7 @@ def test_causal_model_is_refused(tiny_models: dict[str, Path], tmp_path: Path) -
     from transformers import GPT2Config, GPT2LMHeadModel
 
     GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=32, n_layer=1, n_head=2)).save_pretrained(tmp_path)
-    AutoTokenizer.from_pretrained(tiny_models["roberta"]).save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(tiny_models["roberta"]).save_pretrained(tmp_path)
     _refused(tmp_path, r"architecture \(gpt2\) has no such head")
 
 
@@ -449,7 +432,7 @@ def test_model_without_mask_token_is_refused(bert: Path) -> None:
     """A tokenizer without a mask token is refused."""
     from transformers import PreTrainedTokenizerFast
 
-    raw = AutoTokenizer.from_pretrained(bert).backend_tokenizer
+    raw = transformers.AutoTokenizer.from_pretrained(bert).backend_tokenizer
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (bert / name).unlink()
     PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="[UNK]").save_pretrained(bert)  # noqa: S106
@@ -488,9 +471,9 @@ def test_messages_hold_no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("401 for https://user:hf_abcDEF123@huggingface.co\nsecond line")
 
     monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)  # else the Hub is asked which commit that is
-    monkeypatch.setattr(AutoConfig, "from_pretrained", fail)
+    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", fail)
     with pytest.raises(ModelError) as caught:
-        load("nobody/no-such-model")
+        masked.load("nobody/no-such-model")
     assert "abcDEF123" not in str(caught.value)
 
 
@@ -498,7 +481,7 @@ def test_messages_hold_no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_device_and_number_format_are_refused(wrong: dict[str, Any], bert: Path) -> None:
     """A device that is not there, or a number format that is not known, is refused."""
     with pytest.raises(ModelError, match=next(iter(wrong.values()))):
-        load(str(bert), **wrong)
+        masked.load(str(bert), **wrong)
 
 
 def test_loading_is_silent_and_leaves_no_trace(bert: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -508,7 +491,7 @@ def test_loading_is_silent_and_leaves_no_trace(bert: Path, capfd: pytest.Capture
     environment = dict(os.environ)
     try:
         capfd.readouterr()
-        load(str(bert))
+        masked.load(str(bert))
         assert capfd.readouterr() == ("", "")
         assert transformers_logging.get_verbosity() == transformers_logging.INFO
         assert transformers_logging.is_progress_bar_enabled()

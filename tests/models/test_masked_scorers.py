@@ -9,23 +9,35 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conformance import masked_models, naive_masked
-from transformers import AutoModelForMaskedLM, AutoTokenizer, LongformerConfig, LongformerForMaskedLM
+from tests.models.later import Later
+from tests.profiles import examples
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.checkpoint import Pretrained
-from senseprobe.evaluate.models.layers import Head
-from senseprobe.evaluate.models.masked import Encoding, MaskedLM, load, observed
 from senseprobe.evaluate.scorers import SCORERS, get
 from senseprobe.evaluate.scorers.masked_queries import inside, rest_of_word, shared_tokens
 from senseprobe.evaluate.units import Unit
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+    from tests.models import odd_models
+
+    from senseprobe.evaluate.models import checkpoint, layers, masked
+else:
+    odd_models = Later("tests.models.odd_models")
+    checkpoint = Later("senseprobe.evaluate.models.checkpoint")
+    layers = Later("senseprobe.evaluate.models.layers")
+    masked = Later("senseprobe.evaluate.models.masked")
+    torch = Later("torch")
+    transformers = Later("transformers")
 
 VECTORS = json.loads(naive_masked.VECTORS.read_text(encoding="utf-8"))
 UNITS = [Unit(**case) for case in VECTORS["cases"]]
@@ -44,12 +56,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def loaded(folders: dict[str, Path]) -> dict[str, MaskedLM]:
+def loaded(folders: dict[str, Path]) -> "dict[str, masked.MaskedLM]":
     """The same in float32, with passes of at most 60 tokens."""
-    return {name: load(str(folder), batch_tokens=60) for name, folder in folders.items()}
+    return {name: masked.load(str(folder), batch_tokens=60) for name, folder in folders.items()}
 
 
-def numbers(name: str, model: MaskedLM, units: Sequence[Unit]) -> NDArray[np.float64]:
+def numbers(name: str, model: "masked.MaskedLM", units: Sequence[Unit]) -> NDArray[np.float64]:
     return get(name).numbers(model, units)[:, 0]
 
 
@@ -87,7 +99,7 @@ def test_the_naive_implementation_gives_the_vectors(model: str, folders: dict[st
 @pytest.mark.parametrize("model", MODELS)
 def test_scorers_give_the_vectors(model: str, dtype: str, folders: dict[str, Path]) -> None:
     """Each scorer gives the committed numbers: to 1e-6 in float64, to what a number format can hold in the others."""
-    scored = load(str(folders[model]), dtype=dtype)
+    scored = masked.load(str(folders[model]), dtype=dtype)
     for name in NAMES:
         expected = vector(model, name)
         bound = TOLERANCES[dtype] * np.maximum(1, np.abs(expected))
@@ -113,7 +125,7 @@ def test_what_cannot_be_scored_is_unscored() -> None:
     assert unscored["log-odds"] == {nothing, long, shorter, *same, apart, itself, untold}
 
 
-def test_why_there_is_no_number(loaded: dict[str, MaskedLM]) -> None:
+def test_why_there_is_no_number(loaded: "dict[str, masked.MaskedLM]") -> None:
     """Each unit that is unscored has its reason: of the text first, then of the pair, then of the number."""
     texts = [unit.text for unit in UNITS]
     nothing, apart = Unit("", "kind"), UNITS[texts.index("kind")]
@@ -127,7 +139,7 @@ def test_why_there_is_no_number(loaded: dict[str, MaskedLM]) -> None:
     assert why("sss", loaded["bert"], [shorter]) == why("sss-prob", loaded["bert"], [shorter]) == ["no token differs"]
 
 
-def why(name: str, model: MaskedLM, units: Sequence[Unit]) -> list[str]:
+def why(name: str, model: "masked.MaskedLM", units: Sequence[Unit]) -> list[str]:
     """What a scorer says of units without a number."""
     said = get(name).why
     assert said is not None
@@ -178,9 +190,9 @@ CASES = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), derandomize=True)
 @given(case=CASES, random=st.randoms(use_true_random=False))
-def test_order_and_duplicates_change_no_bit(case: Case, random: Random, loaded: dict[str, MaskedLM]) -> None:
+def test_order_and_duplicates_change_no_bit(case: Case, random: Random, loaded: "dict[str, masked.MaskedLM]") -> None:
     """Shuffling rows and repeating them changes no bit of a number."""
     model = loaded[case.model]
     once = dict(zip(case.picks, numbers(case.name, model, [UNITS[i] for i in case.picks]).tolist(), strict=True))
@@ -190,14 +202,14 @@ def test_order_and_duplicates_change_no_bit(case: Case, random: Random, loaded: 
     assert repr(found) == repr([once[i] for i in again])
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), derandomize=True)
 @given(case=CASES, tokens=st.integers(1, 2000), threads=st.sampled_from([1, 2]))
 def test_batch_size_company_and_threads_do_not_matter(
-    case: Case, tokens: int, threads: int, loaded: dict[str, MaskedLM]
+    case: Case, tokens: int, threads: int, loaded: "dict[str, masked.MaskedLM]"
 ) -> None:
     """Tokens per pass, the other rows and the number of threads change a number by less than 1e-5 of it."""
     shared = loaded[case.model]
-    model = MaskedLM("again", shared._model, shared._tokenizer, batch_tokens=tokens)
+    model = masked.MaskedLM("again", shared._model, shared._tokenizer, batch_tokens=tokens)
     torch.set_num_threads(threads)
     try:
         found = numbers(case.name, model, [UNITS[i] for i in case.picks])
@@ -210,27 +222,8 @@ def test_batch_size_company_and_threads_do_not_matter(
 # Numbers by hand
 
 
-def _tokenizer(folders: dict[str, Path], name: str = "bert") -> Pretrained:
-    return AutoTokenizer.from_pretrained(folders[name])
-
-
-class _Knowing(torch.nn.Module):
-    """Knows what stands where: P of it is 1/2 where one token is masked or none, 1/4 where two are, and so on."""
-
-    device = torch.device("cpu")
-
-    def __init__(self, truth: Sequence[int], size: int, mask_id: int) -> None:
-        super().__init__()
-        self.config = SimpleNamespace(max_position_embeddings=64)
-        self.truth, self.size, self.mask_id = torch.tensor(truth), size, mask_id
-
-    def get_output_embeddings(self) -> None:
-        return None
-
-    def forward(self, input_ids: torch.Tensor, **_: torch.Tensor) -> SimpleNamespace:
-        own = 0.5 ** (input_ids == self.mask_id).sum(1, keepdim=True).clamp(min=1).double()[..., None]
-        there = torch.nn.functional.one_hot(self.truth[: input_ids.shape[1]], self.size).double()
-        return SimpleNamespace(logits=(there * own + (1 - there) * (1 - own) / (self.size - 1)).log())
+def _tokenizer(folders: dict[str, Path], name: str = "bert") -> "checkpoint.Pretrained":
+    return transformers.AutoTokenizer.from_pretrained(folders[name])
 
 
 def test_pairs_by_hand(folders: dict[str, Path]) -> None:
@@ -240,7 +233,9 @@ def test_pairs_by_hand(folders: dict[str, Path]) -> None:
     tokens = ["[CLS]", "the", "talent", "##ed", "engineer", "is", "upp", "##ish", ".", "[SEP]"]
     truth = tokenizer.convert_tokens_to_ids(tokens)
     assert tokenizer(text)["input_ids"] == truth
-    model = MaskedLM("knowing", _Knowing(truth, len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64)
+    model = masked.MaskedLM(
+        "knowing", odd_models.Knowing(truth, len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64
+    )
     unit = Unit(text, beside, text.index("talented"), text.index("talented") + len("talented"))
     by_hand = {
         "cps": 6 * math.log(1 / 2),  # the, talent, ##ed, engineer, is, the full stop: one mask each
@@ -269,17 +264,17 @@ def test_probabilities_and_their_logarithms_can_disagree(folders: dict[str, Path
 
 
 def _summary(name: str) -> Callable[[list[NDArray[np.float64]]], float]:
-    from senseprobe.evaluate.scorers import masked
+    from senseprobe.evaluate.scorers.masked import _means
 
     made = get(name).made
     assert made is not None
-    return lambda values: made(*masked._means(values))
+    return lambda values: made(*_means(values))
 
 
 @pytest.mark.parametrize("family", ["bert", "bert-bare", "roberta", "albert"])
 def test_uniform_attention_by_hand(family: str, folders: dict[str, Path]) -> None:
     """Where all attend to all alike, aula is aul over the number of all tokens, and renormalised it is aul."""
-    model = load(str(folders[family]), dtype="float64")
+    model = masked.load(str(folders[family]), dtype="float64")
     with torch.no_grad():
         for name, parameter in model._model.named_parameters():
             if "query" in name:
@@ -295,12 +290,12 @@ def test_uniform_attention_by_hand(family: str, folders: dict[str, Path]) -> Non
 # Which tokens
 
 
-def _encoded(*ids: int, special: Sequence[int] = ()) -> Encoding:
+def _encoded(*ids: int, special: Sequence[int] = ()) -> "masked.Encoding":
     flags = tuple(place in special for place in range(len(ids)))
-    return Encoding(ids, None, flags, tuple((place, place + 1) for place in range(len(ids))))
+    return masked.Encoding(ids, None, flags, tuple((place, place + 1) for place in range(len(ids))))
 
 
-def test_tokens_of_a_word(loaded: dict[str, MaskedLM]) -> None:
+def test_tokens_of_a_word(loaded: "dict[str, masked.MaskedLM]") -> None:
     """By hand: pieces of a word go together, punctuation stands alone, white space goes with what follows."""
     model = loaded["bert"]
     text = "uppish naïve don't [SEP]"
@@ -324,7 +319,7 @@ def test_tokens_of_a_word(loaded: dict[str, MaskedLM]) -> None:
     assert found[3:] == [*(woman[k:] for k in range(5)), ["."]]
 
 
-def test_tokens_inside_a_span(loaded: dict[str, MaskedLM]) -> None:
+def test_tokens_inside_a_span(loaded: "dict[str, masked.MaskedLM]") -> None:
     """Tokens that have a character of the span: all pieces of a word, and no space before it."""
     found = {}
     for name in ("bert", "roberta", "albert"):
@@ -361,7 +356,7 @@ def test_both_members_of_a_pair_share_the_same_tokens(
     """
     before, after = around
 
-    def encoded(own: list[int]) -> Encoding:
+    def encoded(own: list[int]) -> "masked.Encoding":
         ids = [1] * before + own + [2] * after
         return _encoded(*ids, special=[*range(before), *range(before + len(own), len(ids))])
 
@@ -379,16 +374,16 @@ def test_both_members_of_a_pair_share_the_same_tokens(
 # What released code computes
 
 
-def _log_p(folder: Path, ids: Sequence[int]) -> torch.Tensor:
+def _log_p(folder: Path, ids: Sequence[int]) -> "torch.Tensor":
     """Log-probabilities of a whole row of input, shape (positions, vocabulary), in float64."""
-    model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder).double().eval()
     with torch.no_grad():
         return torch.log_softmax(model(input_ids=torch.tensor([ids])).logits[0], dim=-1)
 
 
 def _crows_pairs(folder: Path, first: str, second: str) -> tuple[float, float]:
     """What nyu-mll/crows-pairs computes: the first and the last match are skipped, whatever they are."""
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     ids = [tokenizer(text)["input_ids"] for text in (first, second)]
     matched: tuple[list[int], list[int]] = ([], [])
     for name, a, b, c, d in difflib.SequenceMatcher(None, *ids).get_opcodes():
@@ -429,7 +424,7 @@ def test_crows_pairs_as_released(pair: tuple[str, str], family: str, folders: di
 
     Expected: `_crows_pairs`, that code's loop, to which the first of `pair` is `sent1`.
     """
-    model = load(str(folders[family]), dtype="float64")
+    model = masked.load(str(folders[family]), dtype="float64")
     units = [Unit(pair[0], pair[1]), Unit(pair[1], pair[0], second=True)]
     assert numbers("cps-rounded", model, units).tolist() == [*_crows_pairs(folders[family], *pair)]
 
@@ -438,13 +433,13 @@ def test_crows_pairs_as_released_loses_words_of_models_without_special_tokens(fo
     """Where a tokenizer adds none, the released code leaves out the first and the last shared word; cps does not."""
     folder = folders["bert-bare"]
     text, beside = MINIMAL[2]
-    ids = AutoTokenizer.from_pretrained(folder)(text)["input_ids"]
+    ids = transformers.AutoTokenizer.from_pretrained(folder)(text)["input_ids"]
     by_hand = []  # is, a, nurse and the full stop: all but "she"
     for place in range(1, 5):
         row = [*ids]
         row[place] = 4  # the mask
         by_hand.append(_log_p(folder, row)[place, ids[place]].item())
-    model = load(str(folder), dtype="float64")
+    model = masked.load(str(folder), dtype="float64")
     assert numbers("cps", model, [Unit(text, beside)])[0] == pytest.approx(math.fsum(by_hand), abs=1e-9)
     assert _crows_pairs(folder, text, beside)[0] == round(math.fsum(by_hand[1:-1]), 3)
 
@@ -452,7 +447,7 @@ def test_crows_pairs_as_released_loses_words_of_models_without_special_tokens(fo
 def test_sss_is_the_released_number_for_single_tokens_only(folders: dict[str, Path]) -> None:
     """Kaneko and Bollegala's code averages each token at each place: that is sss where a single token differs."""
     folder = folders["bert"]
-    model = load(str(folder), dtype="float64")
+    model = masked.load(str(folder), dtype="float64")
     for text, beside, alike in (*MINIMAL[2], True), (*MINIMAL[1], False):
         encoding, other = model.encode([text, beside])
         _, changed = shared_tokens(encoding, other)
@@ -471,9 +466,13 @@ def test_models_that_do_not_show_attention_are_refused(name: str, folders: dict[
     """A model without attention weights, or with weights of a window only, is refused in one clause."""
     tokenizer = _tokenizer(folders)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = LongformerConfig(vocab_size=len(tokenizer), attention_window=4, max_position_embeddings=64, **sizes)
-    windowed = MaskedLM("windowed", LongformerForMaskedLM(config).eval(), tokenizer, batch_tokens=64)
-    without = MaskedLM("without", _Knowing(range(64), len(tokenizer), 4), tokenizer, batch_tokens=64)
+    config = transformers.LongformerConfig(
+        vocab_size=len(tokenizer), attention_window=4, max_position_embeddings=64, **sizes
+    )
+    windowed = masked.MaskedLM(
+        "windowed", transformers.LongformerForMaskedLM(config).eval(), tokenizer, batch_tokens=64
+    )
+    without = masked.MaskedLM("without", odd_models.Knowing(range(64), len(tokenizer), 4), tokenizer, batch_tokens=64)
     for model in (windowed, without):
         assert np.isfinite(numbers("aul", model, [Unit("people are kind.")])).all()
         with pytest.raises(ModelError, match=rf"^the model {model.name} does not show .*attention"):
@@ -481,7 +480,7 @@ def test_models_that_do_not_show_attention_are_refused(name: str, folders: dict[
 
 
 @pytest.mark.parametrize("family", MODELS)
-def test_attention_leaves_the_model_as_it_was(family: str, loaded: dict[str, MaskedLM]) -> None:
+def test_attention_leaves_the_model_as_it_was(family: str, loaded: "dict[str, masked.MaskedLM]") -> None:
     """After aula the model has the attention that it had, no hook more, and gives the same bits."""
     model = loaded[family]
     before = (numbers("pll", model, UNITS).tolist(), model._model.config._attn_implementation, _hooks(model))
@@ -492,20 +491,20 @@ def test_attention_leaves_the_model_as_it_was(family: str, loaded: dict[str, Mas
     assert {hook for hook in after[2] - before[2] if "senseprobe" in hook} == set()
 
 
-def _hooks(model: MaskedLM) -> set[str]:
+def _hooks(model: "masked.MaskedLM") -> set[str]:
     modules = model._model.modules()
     return {hook.__module__ for module in modules for hook in module._forward_hooks.values()}
 
 
 @pytest.mark.parametrize("family", MODELS)
-def test_weights_of_all_layers_are_never_held_at_once(family: str, loaded: dict[str, MaskedLM]) -> None:
+def test_weights_of_all_layers_are_never_held_at_once(family: str, loaded: "dict[str, masked.MaskedLM]") -> None:
     """Each layer's weights, texts by heads by length by length, become texts by length as soon as the layer is done."""
     model = loaded[family]._model
     ids = torch.arange(5, 25)[None].repeat(2, 1)
-    with torch.inference_mode(), observed("it", model, (2, 20)):
-        layers = model(input_ids=ids, output_attentions=True).attentions
-    assert [tuple(layer.shape) for layer in layers] == [(2, 20)] * 3
-    for layer in layers:
+    with torch.inference_mode(), masked.observed("it", model, (2, 20)):
+        attentions = model(input_ids=ids, output_attentions=True).attentions
+    assert [tuple(layer.shape) for layer in attentions] == [(2, 20)] * 3
+    for layer in attentions:
         torch.testing.assert_close(layer.sum(1), torch.ones(2))
 
 
@@ -515,7 +514,7 @@ def test_weights_of_all_layers_are_never_held_at_once(family: str, loaded: dict[
 @pytest.mark.parametrize("family", MODELS)
 def test_pairs_ask_the_head_for_what_they_need_alone(family: str, folders: dict[str, Path]) -> None:
     """The head sees a row per distinct input and position, and rows that several pairs ask for are computed once."""
-    model = load(str(folders[family]), batch_tokens=100_000)
+    model = masked.load(str(folders[family]), batch_tokens=100_000)
     rows: list[int] = []
     model._model.get_output_embeddings().register_forward_hook(
         lambda _, inputs, output: rows.append(output.numel() // output.shape[-1])
@@ -539,7 +538,7 @@ def test_a_long_sentence_stays_within_the_budget(folders: dict[str, Path]) -> No
     tokenizer = _tokenizer(folders)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=512, **sizes)
-    model = MaskedLM("long", BertForMaskedLM(config).eval(), tokenizer, batch_tokens=1024)
+    model = masked.MaskedLM("long", BertForMaskedLM(config).eval(), tokenizer, batch_tokens=1024)
     passes: list[tuple[int, int]] = []
     logits: list[int] = []
     model._model.register_forward_pre_hook(
@@ -555,31 +554,11 @@ def test_a_long_sentence_stays_within_the_budget(folders: dict[str, Path]) -> No
     assert logits == [2] * 255
 
 
-class _Starving(torch.nn.Module):
-    """A model on a machine that has memory for so many tokens at a time."""
-
-    def __init__(self, inner: Pretrained, tokens: int) -> None:
-        super().__init__()
-        self.inner, self.tokens = inner, tokens
-        self.config, self.device = inner.config, inner.device
-
-    def get_output_embeddings(self) -> Pretrained:
-        return self.inner.get_output_embeddings()
-
-    def set_attn_implementation(self, name: str) -> None:
-        self.inner.set_attn_implementation(name)
-
-    def forward(self, input_ids: torch.Tensor, **more: object) -> Pretrained:
-        if input_ids.numel() > self.tokens:
-            raise torch.OutOfMemoryError("out of memory")
-        return self.inner(input_ids=input_ids, **more)
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_where_memory_does_not_suffice_the_budget_is_halved(name: str, loaded: dict[str, MaskedLM]) -> None:
+def test_where_memory_does_not_suffice_the_budget_is_halved(name: str, loaded: "dict[str, masked.MaskedLM]") -> None:
     """On a machine with little memory the same numbers come out, in smaller passes."""
     plenty = loaded["bert"]
-    model = MaskedLM("starving", _Starving(plenty._model, 14), plenty._tokenizer, batch_tokens=4000)
+    model = masked.MaskedLM("starving", odd_models.Starving(plenty._model, 14), plenty._tokenizer, batch_tokens=4000)
     ends, starts = ("kind", "cruel", "clever"), ("people", "engineer", "nurse", "friend")
     pairs = [(f"{start} are {a}.", f"{start} are {b}.") for start in starts for a in ends for b in ends if a != b]
     units = [Unit(*pair, 0, pair[0].index(" ")) for pair in pairs]
@@ -591,10 +570,10 @@ def test_where_memory_does_not_suffice_the_budget_is_halved(name: str, loaded: d
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_text_that_no_memory_suffices_for_is_refused(name: str, loaded: dict[str, MaskedLM]) -> None:
+def test_a_text_that_no_memory_suffices_for_is_refused(name: str, loaded: "dict[str, masked.MaskedLM]") -> None:
     """Where memory does not suffice for one row, the error says for how many tokens."""
     plenty = loaded["bert"]
-    model = MaskedLM("starving", _Starving(plenty._model, 6), plenty._tokenizer, batch_tokens=4000)
+    model = masked.MaskedLM("starving", odd_models.Starving(plenty._model, 6), plenty._tokenizer, batch_tokens=4000)
     with pytest.raises(ModelError, match="memory does not suffice for one text of 7 tokens"):
         numbers(name, model, [UNITS[1]])
 
@@ -602,38 +581,13 @@ def test_a_text_that_no_memory_suffices_for_is_refused(name: str, loaded: dict[s
 # The head
 
 
-class _Mixing(torch.nn.Module):
-    """A head that looks at all positions: a row that is asked for alone gets other logits."""
-
-    def __init__(self, width: int, size: int) -> None:
-        super().__init__()
-        self.layer = torch.nn.Linear(width, size)
-
-    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.layer(hidden) + hidden.mean(1, keepdim=True).sum(-1, keepdim=True) * self.layer.bias
-        return logits
-
-
-class _WithHead(torch.nn.Module):
-    device = torch.device("cpu")
-
-    def __init__(self, head: torch.nn.Module) -> None:
-        super().__init__()
-        self.embedding, self.head = torch.nn.Embedding(20, 8), head
-
-    def get_output_embeddings(self) -> torch.nn.Module:
-        return self.head
-
-    def forward(self, input_ids: torch.Tensor, **_: torch.Tensor) -> SimpleNamespace:
-        return SimpleNamespace(logits=self.head(self.embedding(input_ids)))
-
-
-@pytest.mark.parametrize(("head", "seen"), [(_Mixing(8, 20), 12), (torch.nn.Linear(8, 20), 2)])
-def test_heads_are_asked_for_rows_only_where_that_gives_the_same(head: torch.nn.Module, seen: int) -> None:
+@pytest.mark.parametrize(("kind", "seen"), [("mixing", 12), ("linear", 2)])
+def test_heads_are_asked_for_rows_only_where_that_gives_the_same(kind: str, seen: int) -> None:
     """A head that needs all positions gets them; one that takes each for itself gets those that are asked for."""
     torch.manual_seed(1)
-    model = _WithHead(head)
-    wrapped = Head("it", model)
+    head = odd_models.Mixing(8, 20) if kind == "mixing" else torch.nn.Linear(8, 20)
+    model = odd_models.WithHead(head)
+    wrapped = layers.Head("it", model)
     rows: list[int] = []
     head.register_forward_hook(lambda _, inputs, output: rows.append(output.shape[0] * output.shape[1]))
     ids = torch.arange(12).reshape(3, 4)

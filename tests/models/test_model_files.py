@@ -1,31 +1,24 @@
 """Folders of models that somebody damaged or made up: one clause each; and odd ones that can be used all the same."""
 
 import json
+import math
 import os
 import pickle
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from huggingface_hub import constants as hub_constants
-from safetensors.torch import load_file
-from transformers import AutoModelForMaskedLM
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.models import checkpoint, limits
-from senseprobe.evaluate.models.checkpoint import INDEX
-from senseprobe.evaluate.models.layers import agree
-from senseprobe.evaluate.models.limits import check_steps, tokenized
-from senseprobe.evaluate.models.masked import load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -42,9 +35,11 @@ def _edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def _refused(spec: object, match: str, opened: Callable[..., object] = load, **how: Any) -> None:  # noqa: ANN401
+def _refused(spec: object, match: str, opened: Callable[..., object] | None = None, **how: Any) -> None:  # noqa: ANN401
+    from senseprobe.evaluate.models import masked
+
     with pytest.raises(ModelError, match=match) as caught:
-        opened(str(spec), **how)
+        (opened or masked.load)(str(spec), **how)
     assert "\n" not in str(caught.value)
 
 
@@ -63,6 +58,8 @@ def _refused(spec: object, match: str, opened: Callable[..., object] = load, **h
 )
 def test_how_to_compute_is_not_for_a_config_to_say(odd: dict[str, object], bert: Path) -> None:
     """The same weights give the same numbers, whatever of this a config asks for."""
+    from senseprobe.evaluate.models.masked import load
+
     expected = get("aul").numbers(load(str(bert)), UNITS)
     _edit(bert / "config.json", **odd)
     np.testing.assert_array_equal(get("aul").numbers(load(str(bert)), UNITS), expected)
@@ -136,6 +133,10 @@ class _Touching:
 
 def _index(folder: Path, name: object) -> None:
     """Have all weights be in the file that is called so."""
+    from safetensors.torch import load_file
+
+    from senseprobe.evaluate.models.checkpoint import INDEX
+
     names = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": dict.fromkeys(names, name)}))
@@ -152,6 +153,8 @@ def test_an_index_of_pickles_is_refused_before_they_are_read(bert: Path, *, allo
 
 def test_a_pickle_that_is_more_than_weights_is_not_read_either(bert: Path) -> None:
     """Weights that are a pickle are read where that is asked for; other things in it are not."""
+    import torch
+
     (bert / "model.safetensors").unlink()
     torch.save({"a": _Touching(bert / "it-ran")}, bert / "pytorch_model.bin")
     _refused(bert, "pickled weights hold more than tensors", allow_pickle=True)
@@ -177,6 +180,8 @@ def test_an_index_names_files_of_its_folder(name: object, match: str, bert: Path
 @pytest.mark.parametrize("told", ["{}", "[1]", '{"weight_map": [1]}', '{"metadata": {}, "weight_map": {}}', "{"])
 def test_an_index_that_says_nothing_is_refused(told: str, bert: Path) -> None:
     """Without a KeyError of transformers'."""
+    from senseprobe.evaluate.models.checkpoint import INDEX
+
     _index(bert, "a.safetensors")
     (bert / INDEX).write_text(told)
     _refused(bert, "does not say which files have the weights")
@@ -184,6 +189,10 @@ def test_an_index_that_says_nothing_is_refused(told: str, bert: Path) -> None:
 
 def test_an_index_on_the_hub_is_looked_at_first(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a folder: what it names is not even asked for."""
+    from transformers import AutoModelForMaskedLM
+
+    from senseprobe.evaluate.models import checkpoint
+
     _index(bert, "pytorch_model-00001.bin")
     monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(checkpoint, "hf_hub_download", lambda _, file, **__: bert / file)
@@ -193,13 +202,17 @@ def test_an_index_on_the_hub_is_looked_at_first(bert: Path, monkeypatch: pytest.
 
 # --- whether logits agree -------------------------------------------------------------------------------------------
 
-LOGITS = torch.tensor([1.0, -4.0, 10.0])
+LOGITS = [1.0, -4.0, 10.0]
 
 
-@pytest.mark.parametrize("mark", [torch.finfo(torch.float32).min, -torch.inf, torch.inf, torch.nan, -1e9])
+@pytest.mark.parametrize("mark", [float(np.finfo(np.float32).min), -math.inf, math.inf, math.nan, -1e9])
 def test_a_mark_among_logits_lets_nothing_pass(mark: float) -> None:
     """By hand: a part of 1e-3 of 10 is 0.01, whatever stands for a token that cannot be."""
-    marked = torch.cat([LOGITS, torch.tensor([mark])])
+    import torch
+
+    from senseprobe.evaluate.models.layers import agree
+
+    marked = torch.tensor([*LOGITS, mark])
     assert agree(marked, marked, 1e-3)
     for change, same in ((0.009, True), (0.011, False)):
         other = marked.clone()
@@ -209,15 +222,21 @@ def test_a_mark_among_logits_lets_nothing_pass(mark: float) -> None:
 
 def test_logits_that_tell_nothing_do_not_agree() -> None:
     """NaN, another shape, a mark in one of them only."""
-    assert not agree(LOGITS * torch.nan, LOGITS * torch.nan, 1)
-    assert not agree(LOGITS, LOGITS[:2], 1)
-    assert not agree(LOGITS, torch.tensor([1.0, -torch.inf, 10.0]), 1)
-    assert not agree(LOGITS * 1e6, LOGITS * 1.1e6, 1e-3)
-    assert agree(LOGITS * 1e6, LOGITS * 1.0001e6, 1e-3)
+    import torch
+
+    from senseprobe.evaluate.models.layers import agree
+
+    logits = torch.tensor(LOGITS)
+    assert not agree(logits * torch.nan, logits * torch.nan, 1)
+    assert not agree(logits, logits[:2], 1)
+    assert not agree(logits, torch.tensor([1.0, -torch.inf, 10.0]), 1)
+    assert not agree(logits * 1e6, logits * 1.1e6, 1e-3)
+    assert agree(logits * 1e6, logits * 1.0001e6, 1e-3)
 
 
 def test_a_model_without_logits_is_told(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A classifier whose answer has another form."""
+    from senseprobe.evaluate.models.masked import load
     from senseprobe.evaluate.models.nli import Classifier
 
     opened: Any = load(str(bert))
@@ -230,31 +249,54 @@ def test_a_model_without_logits_is_told(bert: Path, monkeypatch: pytest.MonkeyPa
 # --- sizes that a config asks for -----------------------------------------------------------------------------------
 
 
-def _memory_of(spec: Path, **how: str) -> tuple[str, int]:
-    """The message of a model that is refused, in a process of its own, and by how many MiB that process grew."""
-    run = subprocess.run(
-        [sys.executable, "-c", GROWTH, spec], capture_output=True, text=True, check=True, env={**os.environ, **how}
-    )
-    message, _, grown = run.stdout.strip().rpartition("\n")
-    return message, int(grown)
-
-
+MemoryOf = Callable[[Path], tuple[str, int]]
+# Opens the models whose folders are written to it, each in a fork of its own: what is loaded is loaded once.
 GROWTH = """
-import resource, sys
+import json, os, resource, sys
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models import masked
 from transformers.models.bert import modeling_bert, tokenization_bert
 from senseprobe.evaluate.units import Unit
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    models.ability_of(sys.argv[1])
-    model = masked.load(sys.argv[1])
-    model.encode(["She is kind and clever, and a talented engineer. " * 4] * 64)
-except ModelError as error:
-    print(error)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+for line in sys.stdin:
+    folder = line.strip()
+    if os.fork() == 0:
+        before, message = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, ""
+        try:
+            models.ability_of(folder)
+            model = masked.load(folder)
+            model.encode(["She is kind and clever, and a talented engineer. " * 4] * 64)
+        except ModelError as error:
+            message = str(error)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
+        print(json.dumps([message, grown]), flush=True)
+        os._exit(0)
+    if os.wait()[1]:
+        sys.exit("a fork failed")
+os._exit(0)
 """
+
+
+@pytest.fixture(scope="module")
+def memory_of() -> Iterator[MemoryOf]:
+    """The message of a model that is refused, in a process of its own, and by how many MiB that process grew."""
+    with subprocess.Popen(
+        [sys.executable, "-c", GROWTH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as opener:
+        assert opener.stdin is not None
+        assert opener.stdout is not None
+        questions, answers = opener.stdin, opener.stdout
+
+        def asked(folder: Path) -> tuple[str, int]:
+            print(folder, file=questions, flush=True)
+            message, grown = json.loads(answers.readline())
+            return message, grown
+
+        yield asked
+        questions.close()
+        assert opener.wait() == 0
+
+
 LARGE = 10**6
 
 
@@ -273,10 +315,12 @@ LARGE = 10**6
         ({"remarks": ["x" * 2**22]}, "its config.json is larger than 4 MiB"),
     ],
 )
-def test_a_config_that_asks_for_more_than_the_weights_are(asked: dict[str, object], match: str, bert: Path) -> None:
+def test_a_config_that_asks_for_more_than_the_weights_are(
+    asked: dict[str, object], match: str, bert: Path, memory_of: MemoryOf
+) -> None:
     """One message, and less than 150 MiB: the layers of the first would take gigabytes and minutes."""
     _edit(bert / "config.json", **asked)
-    message, grown = _memory_of(bert)
+    message, grown = memory_of(bert)
     assert re.search(match, message), message
     assert "\n" not in message
     assert grown < 150
@@ -284,6 +328,8 @@ def test_a_config_that_asks_for_more_than_the_weights_are(asked: dict[str, objec
 
 def test_a_model_is_built_within_what_its_weights_allow(tiny_models: dict[str, Path]) -> None:
     """Shared layers (ALBERT) and tied tables ask for no more than there is."""
+    from senseprobe.evaluate.models.masked import load
+
     for folder in tiny_models.values():
         assert load(str(folder)).encode(["She is kind."])
 
@@ -333,36 +379,38 @@ def _nested(depth: int) -> dict[str, object]:
     ],
     ids=["thousandfold", "of a rare letter", "nested", "deep", "prepended", "bytes of bytes", "pre-tokenizer"],
 )
-def test_a_growing_tokenizer_is_refused(changed: dict[str, object], bert: Path) -> None:
+def test_a_growing_tokenizer_is_refused(changed: dict[str, object], bert: Path, memory_of: MemoryOf) -> None:
     """Before it is loaded, which would send its added tokens through the same steps; whatever letters it waits for."""
     _tokenizer(bert, **changed)
-    message, grown = _memory_of(bert)
+    message, grown = memory_of(bert)
     assert re.search(r"the normaliser of its tokenizer could make texts [\d,]+ times as long", message), message
     assert grown < 150
 
 
-def test_a_tokenizer_that_puts_many_tokens_around_a_text_is_refused(bert: Path) -> None:
+def test_a_tokenizer_that_puts_many_tokens_around_a_text_is_refused(bert: Path, memory_of: MemoryOf) -> None:
     """A template of a hundred thousand special tokens: 64 texts of it would be six million."""
     special = {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]}
     many = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}] * 100_000
     template = {"type": "TemplateProcessing", "special_tokens": {"[CLS]": special}}
     text, other = {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}
     _tokenizer(bert, post_processor={**template, "single": [*many, text], "pair": [*many, text, other]})
-    message, grown = _memory_of(bert)
+    message, grown = memory_of(bert)
     assert "its tokenizer puts 100000 tokens around each text" in message
     assert grown < 300
 
 
-def test_what_comes_out_is_bounded_too(bert: Path) -> None:
+def test_what_comes_out_is_bounded_too(bert: Path, memory_of: MemoryOf) -> None:
     """Steps that might be harmless, and are not: 64 texts of 49 words, each letter of them twenty tokens."""
     _tokenizer(bert, normalizer=_replace("e." * 100, "e"), pre_tokenizer={"type": "BertPreTokenizer"})
-    message, grown = _memory_of(bert)
+    message, grown = memory_of(bert)
     assert re.search(r"the model's tokenizer makes [\d,]+ tokens of [\d,]+ bytes of text", message), message
     assert grown < 300
 
 
 def test_usual_normalisers_are_not_refused(tiny_models: dict[str, Path]) -> None:
     """ALBERT's: two replacements, NFKD, lower case, a map of SentencePiece, a regular expression."""
+    from senseprobe.evaluate.models.limits import check_steps
+
     check_steps(json.loads((tiny_models["albert"] / "tokenizer.json").read_text()))
     replaced: list[dict[str, object]] = [{"type": "Replace", "pattern": {"String": "``"}, "content": '"'}]
     steps: list[Mapping[str, object]] = [
@@ -396,6 +444,8 @@ def _literal(pattern: str, content: str) -> dict[str, object]:
 )
 def test_rules_that_do_not_match_what_others_put_in_do_not_multiply(steps: list[Mapping[str, object]]) -> None:
     """A letter goes through one of them: the longest makes nine letters of one."""
+    from senseprobe.evaluate.models.limits import check_steps
+
     check_steps({"normalizer": _sequence(*steps)})
 
 
@@ -416,12 +466,18 @@ def test_rules_that_do_not_match_what_others_put_in_do_not_multiply(steps: list[
 )
 def test_rules_that_match_what_others_put_in_multiply(steps: list[Mapping[str, object]]) -> None:
     """One letter becomes 400, whatever stands between the two rules."""
+    from senseprobe.evaluate.models.limits import check_steps
+
     with pytest.raises(ModelError, match=r"could make texts [0-9,]+ times as long"):
         check_steps({"normalizer": _sequence(*steps)})
 
 
 def test_portions_are_read_as_one(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts that are tokenized in many portions have the same tokens, alone and in pairs."""
+    from senseprobe.evaluate.models import limits
+    from senseprobe.evaluate.models.limits import tokenized
+    from senseprobe.evaluate.models.masked import load
+
     texts = ["She is kind.", "", "He is a talented engineer.", "She judges the horses at the county fair."] * 3
     model = load(str(bert))
     whole = model.encode(texts)

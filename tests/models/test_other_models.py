@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from tests.conformance import masked_models
 from tests.tiny_release import write_release
 
@@ -17,6 +16,8 @@ TEXT = "She is the nurse."
 @pytest.fixture
 def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with the model ``bert`` and its result on ``tiny``; the path of the result."""
+    import torch
+
     monkeypatch.chdir(tmp_path)
     torch.set_num_threads(1)
     write_release(tmp_path)

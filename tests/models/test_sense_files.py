@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
+from tests.profiles import examples
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import load
@@ -111,7 +112,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {**own, "lmms": ROWS.encode(), "ares": b"3 2\n" + ROWS.encode()}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["s.npz", "s.own", "lmms", "ares"]), st.integers(0, 10_000), st.binary(max_size=30))
 def test_any_bytes_are_read_or_refused(
     tmp_path: Path, written: dict[str, bytes], form: str, place: int, new: bytes

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-import torch
-import transformers
 from tests.conformance import masked_models
-from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from senseprobe.evaluate.models.masked import load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -33,6 +29,8 @@ TURNED = "kind and cruel or " * 45 + f"he {LETTERS} is clever"
 
 
 def _long_bert(size: int) -> Foreign:
+    import transformers
+
     config = transformers.BertConfig(vocab_size=size, max_position_embeddings=260, **masked_models.SIZES)
     return transformers.BertForMaskedLM(config)
 
@@ -40,6 +38,8 @@ def _long_bert(size: int) -> Foreign:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny BERT that reads 260 tokens."""
+    import torch
+
     torch.set_num_threads(1)
     _, tokenizer = masked_models.MODELS["bert"]
     with pytest.MonkeyPatch.context() as patch:
@@ -74,6 +74,9 @@ def naive(folder: Path, text: str, beside: str, *, second: bool) -> tuple[float,
 
     Sentence 1 of the pair is `beside` where the text is the `second`.
     """
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
     mine, theirs = (list(tokenizer(each)["input_ids"]) for each in (text, beside))
@@ -110,6 +113,10 @@ def test_cps_of_long_sentences_sums_over_all_that_they_share(
     folder: Path,
 ) -> None:
     """More than 200 tokens, most of which come again and again, are matched as few are."""
+    from transformers import AutoTokenizer
+
+    from senseprobe.evaluate.models.masked import load
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert min(len(tokenizer(each)["input_ids"]) for each in (text, beside)) >= 200
     expected, shared = naive(folder, text, beside, second=second)

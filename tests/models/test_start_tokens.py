@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-import torch
 from tests.conformance import causal_models
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from senseprobe.evaluate.models.causal import load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -50,6 +47,8 @@ CASES: dict[str, tuple[Callable[[], Foreign], tuple[str, ...]]] = {
 @pytest.fixture(scope="module", params=CASES)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
     """A folder with a tiny Llama and such a tokenizer, and what stands before a text."""
+    import torch
+
     torch.set_num_threads(1)
     make_tokenizer, start = CASES[request.param]
     make_model, _ = causal_models.MODELS["llama"]
@@ -60,6 +59,9 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def naive(folder: Path, start: tuple[str, ...], text: str) -> tuple[float, int]:
     """The sum of log P over the text's tokens after the start, each in a pass of its own, and how many there are."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
     ids = [tokenizer.get_vocab()[token] for token in start]
@@ -75,6 +77,8 @@ def naive(folder: Path, start: tuple[str, ...], text: str) -> tuple[float, int]:
 
 def test_only_the_text_is_asked_for_after_its_start(made: tuple[Path, tuple[str, ...]]) -> None:
     """All start tokens are read, and none of them is part of the sum or of the number of tokens."""
+    from senseprobe.evaluate.models.causal import load
+
     folder, start = made
     model = load(str(folder), device="cpu", dtype="float64")
     units = [Unit(text) for text in TEXTS]
@@ -88,6 +92,10 @@ def test_only_the_text_is_asked_for_after_its_start(made: tuple[Path, tuple[str,
 
 def test_the_start_is_what_the_tokenizer_says(made: tuple[Path, tuple[str, ...]]) -> None:
     """In the order in which it puts them; where it puts none, the one for a beginning before the one for an end."""
+    from transformers import AutoTokenizer
+
+    from senseprobe.evaluate.models.causal import load
+
     folder, start = made
     vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
     assert load(str(folder), device="cpu").start == tuple(vocabulary[token] for token in start)

@@ -15,10 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.normalizers import Lowercase
-from tokenizers.pre_tokenizers import Whitespace
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import ModelSource, ability_of, load
@@ -135,6 +131,11 @@ def test_each_format_has_the_vectors_that_were_written(form: str, tmp_path: Path
 
 def write_tokens(folder: Path, *, normalize: bool, **tensors: NDArray[Any]) -> Path:
     """A folder of model2vec: a tokenizer of words, of which 0 is what it does not know."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.normalizers import Lowercase
+    from tokenizers.pre_tokenizers import Whitespace
+
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "kind": 1, "nurse": 2}, unk_token="[UNK]"))  # noqa: S106 - no password
     tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
     tokenizer.save(str(folder / "tokenizer.json"))

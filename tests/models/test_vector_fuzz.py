@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.models.test_vector_files import FORMATS, MATRIX, WORDS, write_tokens
+from tests.profiles import examples
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.vector_files import VectorFile
@@ -63,7 +64,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("form", [*FORMATS, "model2vec"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=CHANGES, number=st.integers(0, 9))
 def test_damaged_files_raise_model_errors_alone(
     form: str, written: dict[str, Path], changes: list[tuple[str, int, bytes]], number: int
@@ -80,7 +81,7 @@ def test_damaged_files_raise_model_errors_alone(
         _use(copy / written[form].name)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(start=st.sampled_from([b"", b"2 1\n", b"a 1\n", b"PAR1", b"\x93NUMPY\x01\x00", b"PK\x03\x04"]), rest=st.binary())
 def test_any_bytes_raise_model_errors_alone(start: bytes, rest: bytes) -> None:
     """Also after the first bytes of a format."""

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,6 @@ from senseprobe.generator.kinds.contrast import ContrastFront
 ROOT = DOCS.parent
 PAGES = sorted(DOCS.glob("*.md"))
 LINKED = [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("templates/*/README.md")]
-
-COMMANDS: Any = typer.main.get_command(app)
 
 START = ("start", "start-score", "start-people")
 ELSEWHERE = {
@@ -97,24 +96,44 @@ def _add_files_to_import(folder: Path) -> None:
 ALONE = [page.stem for page in PAGES if any(map(_runs, blocks_of(page))) and page.stem not in {*START, *ELSEWHERE}]
 
 
+WITH_A_MODEL, DEAR = ("publishing", "running"), ("harness", "releases")
+"""Pages that suppose a model, or build what is large; `.ci/run` does what they say."""
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_models: dict[str, Path]) -> Path:
-    """An empty project, which is the current folder, but for what pages suppose: a model, and files to import."""
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project, which is the current folder, but for files to import."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "senseprobe.toml").touch()
-    shutil.copytree(tiny_models["bert"], tmp_path / "my-model")
     _add_files_to_import(tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in ALONE if page != "publishing"])
+@pytest.fixture
+def my_model(project: Path, tiny_models: dict[str, Path]) -> None:
+    """A model in the project, which some pages suppose."""
+    shutil.copytree(tiny_models["bert"], project / "my-model")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page in DEAR)) for page in ALONE if page not in WITH_A_MODEL],
+)
 @pytest.mark.usefixtures("project")
 def test_a_page(page: str) -> None:
     """From its first line to its last."""
     _read(page)
 
 
-@pytest.mark.usefixtures("project", "hub")
+@pytest.mark.slow
+@pytest.mark.usefixtures("my_model")
+def test_running() -> None:
+    """With a model on this machine."""
+    _read("running")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("my_model", "hub")
 @pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # of huggingface_hub, as it asks its own client
 def test_publishing() -> None:
     """With a Hub on this machine."""
@@ -144,6 +163,12 @@ def test_commands_stand_in_blocks_that_are_run() -> None:
     assert {page.name: found for page in PAGES if (found := indented.findall(page.read_text(encoding="utf-8")))} == {}
 
 
+@cache
+def _commands() -> Any:  # noqa: ANN401 - of the library under Typer, which gives its groups no common type
+    """The tree of commands."""
+    return typer.main.get_command(app)
+
+
 def _commands_named(text: str) -> Iterator[str]:
     """Commands in running text, and in indented blocks, as README has them."""
     text = text.replace("\\\n", "")
@@ -155,7 +180,7 @@ def _commands_named(text: str) -> Iterator[str]:
 def test_commands_and_options_that_are_named_exist(path: Path) -> None:
     """Wherever one is named, run or not."""
     for command in _commands_named(path.read_text(encoding="utf-8")):
-        current = COMMANDS
+        current = _commands()
         for word in shlex.split(command.replace("'", ""), comments=True)[1:]:
             options = {name for parameter in current.params for name in (*parameter.opts, *parameter.secondary_opts)}
             if word.startswith("-"):
@@ -213,6 +238,7 @@ def test_the_page_of_commands_is_what_they_say() -> None:
     assert runpy.run_path(str(DOCS / "make_commands.py"))["page"]() == written
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     """As `make site` does; and no page of it asks another machine for anything."""
     build = ["-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-d", str(tmp_path / "trees"), str(DOCS)]

@@ -5,13 +5,14 @@ each of them was proven elsewhere before: figures by hand and by other programs,
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.regression.record import record
+from tests.regression.record import record, record_without_models
 
 HERE = Path(__file__).parent
 # Sums of float32 differ between processors; figures are rounded to nine places.
@@ -28,18 +29,34 @@ def before() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def without_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the commands make today that need no model: four releases, a lint of all lists, a checked project."""
+    made = record_without_models(tmp_path_factory.mktemp("regression"))
+    return dict(json.loads(json.dumps(made, sort_keys=True)))
+
+
+@pytest.fixture(scope="module")
 def now(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], pd.DataFrame]:
-    """What the commands make today."""
+    """What all commands make today, those that plant a model and score with it too: two minutes of a core."""
     made, scores = record(tmp_path_factory.mktemp("regression"), everything=False)
     return json.loads(json.dumps(made, sort_keys=True)), scores
 
 
-def test_every_byte_of_data_is_as_it_was(before: dict[str, Any], now: tuple[dict[str, Any], pd.DataFrame]) -> None:
+def test_every_byte_of_data_is_as_it_was(before: dict[str, Any], without_models: dict[str, Any]) -> None:
     """Parquet files and recipes of four datasets and of a release that people checked."""
-    assert now[0]["releases"] == before["releases"]
-    assert (now[0]["counts"], now[0]["preview"]) == (before["counts"], before["preview"])
+    assert without_models["releases"] == before["releases"]
+    assert (without_models["counts"], without_models["preview"]) == (before["counts"], before["preview"])
 
 
+def test_all_but_models_is_as_it_was(before: dict[str, Any], without_models: dict[str, Any]) -> None:
+    """Agreement of annotators, keys of JSON, and what the card and the generated documents say and link to."""
+    assert _changed(before["agreement"], without_models["agreement"]) == []
+    assert _lost_keys({command: before["keys"][command] for command in without_models["keys"]}, without_models) == {}
+    assert {*without_models["pages"]} == {"card", "metrics", "checks"}
+    assert _lost_texts({name: before["pages"][name] for name in without_models["pages"]}, without_models) == {}
+
+
+@pytest.mark.slow
 def test_every_score_of_every_row_is_as_it_was(now: tuple[dict[str, Any], pd.DataFrame]) -> None:
     """Of masked scorers, of a drawn sample, of inference: the same rows in the same order, and their numbers."""
     expected = pd.read_parquet(HERE / "scores.parquet")
@@ -49,18 +66,23 @@ def test_every_score_of_every_row_is_as_it_was(now: tuple[dict[str, Any], pd.Dat
     assert np.allclose(now[1]["value"], expected["value"], rtol=NEAR, atol=NEAR)
 
 
+@pytest.mark.slow
 def test_every_figure_is_as_it_was(before: dict[str, Any], now: tuple[dict[str, Any], pd.DataFrame]) -> None:
     """Values, intervals, p, neutral values, readings, notes and counts; comparisons and agreement, too."""
     for name in ("figures", "agreement"):
-        theirs, ours = list(_leaves(before[name])), list(_leaves(now[0][name]))
-        assert [path for path, _ in ours] == [path for path, _ in theirs]
-        wrong = [
-            (path, value, was)
-            for (path, value), (_, was) in zip(ours, theirs, strict=True)
-            if not _near(value, was, _tolerance(path))
-            and not path.endswith(".weights")  # whose last bits a processor decides
-        ]
-        assert wrong == []
+        assert _changed(before[name], now[0][name]) == []
+
+
+def _changed(before: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401 - JSON
+    """Where a number or a text is another: its path, what it is and what it was; there is none where paths differ."""
+    theirs, ours = list(_leaves(before)), list(_leaves(now))
+    assert [path for path, _ in ours] == [path for path, _ in theirs]
+    return [
+        (path, value, was)
+        for (path, value), (_, was) in zip(ours, theirs, strict=True)
+        if not _near(value, was, _tolerance(path))
+        and not path.endswith(".weights")  # whose last bits a processor decides
+    ]
 
 
 def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:  # noqa: ANN401 - JSON
@@ -84,13 +106,19 @@ def _near(value: Any, was: Any, tolerance: float) -> bool:  # noqa: ANN401 - JSO
     return value == was or (" " in value and " " in was) or ("scorer=" in value and "scorer=" in was)
 
 
+@pytest.mark.slow
 def test_every_key_of_json_is_as_it_was(before: dict[str, Any], now: tuple[dict[str, Any], pd.DataFrame]) -> None:
     """Each command's --json has at least the keys that it had."""
-    assert {command: sorted({*keys} - {*now[0]["keys"][command]}) for command, keys in before["keys"].items()} == {
-        command: [] for command in before["keys"]
-    }
+    assert _lost_keys(before["keys"], now[0]) == {}
 
 
+def _lost_keys(before: dict[str, list[str]], now: dict[str, Any]) -> dict[str, list[str]]:
+    """The keys that a command's --json had and has no more, by command."""
+    lost = {command: sorted({*keys} - {*now["keys"][command]}) for command, keys in before.items()}
+    return {command: keys for command, keys in lost.items() if keys}
+
+
+@pytest.mark.slow
 def test_every_figure_and_link_of_a_page_is_as_it_was(
     before: dict[str, Any], now: tuple[dict[str, Any], pd.DataFrame]
 ) -> None:
@@ -100,16 +128,22 @@ def test_every_figure_and_link_of_a_page_is_as_it_was(
         for (_, value), (_, was) in zip(_leaves(now[0]["figures"]), _leaves(before["figures"]), strict=True)
         if isinstance(was, float) and not _near(value, was, NEAR)
     ]
+    assert _lost_texts(before["pages"], now[0], turned) == {}
+
+
+def _lost_texts(
+    before: dict[str, Any], now: dict[str, Any], turned: Sequence[float] = ()
+) -> dict[tuple[str, str], list[str]]:
+    """What stood on a page and does so no more, by page and kind of text, but for numbers that another became."""
     lost = {
-        (name, kind): sorted(text for text in {*texts} - {*now[0]["pages"][name][kind]} if not _prints(text, turned))
-        for name, kinds in before["pages"].items()
+        (name, kind): sorted(text for text in {*texts} - {*now["pages"][name][kind]} if not _prints(text, turned))
+        for name, kinds in before.items()
         for kind, texts in kinds.items()
     }
+    return {key: texts for key, texts in lost.items() if texts}
 
-    assert {key: texts for key, texts in lost.items() if texts} == {}
 
-
-def _prints(text: str, figures: list[float]) -> bool:
+def _prints(text: str, figures: Sequence[float]) -> bool:
     """Whether a text is one of these numbers as a page prints it; `test_every_figure_is_as_it_was` says how near."""
     return any(
         text in {f"{figure:{sign}.{decimals}f}" for sign in ("", "+") for decimals in (1, 2, 4)} for figure in figures

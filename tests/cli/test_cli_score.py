@@ -196,6 +196,7 @@ def test_json(typed: Typed, tmp_path: Path) -> None:
     assert printed["release"]["config"] == "race"
 
 
+@pytest.mark.slow  # a process with torch; that of association tests, without it, is in `make test`
 def test_in_other_circumstances(scored: Typed, tmp_path: Path) -> None:
     """Another process, folder, hash seed, locale, time zone, number of threads and batch size: the same result.
 

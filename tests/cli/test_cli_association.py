@@ -141,6 +141,7 @@ def test_variants_that_are_asked_for(typed: Typed) -> None:
     assert [f["p_least"] for f in sent["figures"] if f["estimand"] == "weat-sentence"] == [1 / 20]
 
 
+# Takes long: every word of thirty tests, in two formats.
 def test_a_coarse_format_is_held_against_float32(typed: Typed) -> None:
     """All words of the tests, of which those are flipped whose association has another sign in both results."""
     words = ["bert", NEWEST, "-m", "weat", "--level", "word"]
@@ -155,6 +156,7 @@ def test_a_coarse_format_is_held_against_float32(typed: Typed) -> None:
     assert result["coarse"] == {"rows": len(scores[0]), "flipped": flipped}
 
 
+# Takes long: four runs of thirty tests with their permutations.
 def test_each_version_of_the_release(typed: Typed) -> None:
     """All 30 tests of words of 1.0.0, 1.0.1 and 1.1.0, with the same figures; the newest says what they are about.
 
@@ -340,6 +342,7 @@ def test_an_interrupted_run_goes_on(typed: Typed) -> None:
     assert result.words == whole.words
 
 
+# Takes long: another process.
 def test_in_other_circumstances(typed: Typed, tmp_path: Path) -> None:
     """Another process, folder, hash seed, locale, time zone and number of threads: the same bytes of all files."""
     words = ["score", "vectors:v.txt", "mine@1.0.0", "-e", "weat-sentence"]

@@ -382,6 +382,7 @@ def test_a_name_that_is_none_is_misuse(project: Path, run: Run, arguments: tuple
     assert message in ran.err.replace("\n", " ")
 
 
+# Takes long: all built-in data is checked.
 def test_without_a_project_a_build_says_where_to_put_a_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
@@ -433,6 +434,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("place", [*(pytest.param(place, marks=pytest.mark.slow) for place in PLACES[:2]), PLACES[2]])
+# Takes long: sssb is built twice, once by another process.
 def test_a_build_has_the_same_bytes_everywhere(
     place: Mapping[str, str], built: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 # --- what it writes and prints --------------------------------------------------------------------------------------
 
 
+# Takes long: sssb@1.1.0, the largest, is verified twice.
 def test_score_of_a_name_takes_the_newest_release_and_says_which(typed: Typed, tmp_path: Path) -> None:
     """1.0.0 is the project's, 1.1.0 is built in; the API says it by its `say`."""
     done = typed("score", "bert", "sssb:race", "-m", "aul", "--limit", "10")
@@ -168,6 +169,7 @@ def test_rows_that_could_not_be_scored(typed: Typed, tmp_path: Path) -> None:
     assert f"{len(long)} rows have no number: {len(long)} too long" in (tmp_path / "page.md").read_text()
 
 
+# Takes long: all of sssb, with its permutations.
 def test_score_on_all_configs(typed: Typed, whole: Path, tmp_path: Path) -> None:
     """Without a config all are scored: every config and both matched contrasts are in the table."""
     shutil.copytree(whole / ".cache", tmp_path / ".cache")
@@ -503,6 +505,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
+# Takes long: five runs, each of which verifies sssb.
 def test_nothing_is_computed_twice(typed: Typed, passes: list[int], tmp_path: Path) -> None:
     """A second run, and a config after the whole release, asks the model nothing, and writes the same bytes."""
     assert typed("score", "bert", "sssb@1.0.0:race").code == 0
@@ -577,6 +580,7 @@ def test_limit(typed: Typed, whole: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(both["stereo_score"], both["stereo_score_of_all"], rtol=0, atol=1e-5)
 
 
+# Takes long: a forward pass for each of many texts.
 def test_batch_size(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """A forward pass has so many tokens at most, or a single text; the JSON is the same."""
     folder = tmp_path / "results/sssb@1.0.0/bert"
@@ -676,6 +680,7 @@ def hub_cache(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return place
 
 
+# Takes long: five runs.
 def test_revisions(hub_cache: Path, typed: Typed) -> None:
     """A name without a revision becomes a commit, in identity and signature; a branch, tag or commit is that commit."""
     found = {}
@@ -884,6 +889,7 @@ def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert "p = 0.0456" in out
 
 
+# Takes long: three runs in two formats.
 def test_coarse_number_format(typed: Typed, tmp_path: Path) -> None:
     """What float32 turns around is counted: here of all 186 pairs, by hand from scores in both formats."""
     done = typed("score", "bert", "sssb@1.0.0:noun", "--dtype", "bfloat16", "--out", "coarse")

@@ -264,6 +264,7 @@ def test_without_served_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("typed")
+# Takes long: another process.
 def test_torch_is_not_needed(server: PlantedServer) -> None:
     """The extra `served` is enough: a whole run loads neither torch nor transformers."""
     program = (

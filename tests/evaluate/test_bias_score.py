@@ -251,6 +251,7 @@ def test_the_proxy_is_named_and_counts_token_states(folder: Path, tiny_models: d
 # --- what a model prefers -------------------------------------------------------------------------------------------
 
 
+# Takes long: sssb is verified three times, by three runs.
 def test_scores_beside_those_of_a_model(folder: Path, tiny_models: dict[str, Path]) -> None:
     """A tiny model on sssb: r over pairs is numpy's, of the two files as they are written; the page has the answer."""
     (scored,) = api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="noun", out=folder, stored=False)

@@ -37,6 +37,7 @@ def test_counts_by_hand() -> None:
     assert counts.totals.tolist() == [3, 2]
 
 
+# Takes long: two processes of a pool.
 def test_chunks_and_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small chunks and two processes give the sums of a naive loop over words of sentences."""
     draw = random.Random(1)  # noqa: S311 - a test

@@ -317,6 +317,7 @@ def test_score_writes(sssb: Release, loaded: list[str], tmp_path: Path) -> None:
     assert written == ["sssb@1.0.0/known/known.race.json", "sssb@1.0.0/known/known.race.parquet"]
 
 
+# Takes long: all configs of sssb, and their permutations, twice.
 def test_relative_mean_is_asked_for(sssb: Release, loaded: list[str]) -> None:
     """Besides the release's own figures, of the configs that have `relative`; of others it is told, and not scored."""
     (result,) = senseprobe.score("known", str(sssb.folder), ["known"], estimands=["relative-mean"])

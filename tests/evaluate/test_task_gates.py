@@ -326,11 +326,19 @@ def test_a_contrast_fails_with_either_of_its_configs(sssb: Release) -> None:
 # --- inference ------------------------------------------------------------------------------------------------------
 
 
-def inferring(control: Release, **facts: Any) -> PlantedChat:  # noqa: ANN401
-    """A model that knows the right option of the rows of the control that are drawn below."""
+Gold = dict[tuple[str, str], str]
+
+
+@pytest.fixture(scope="module")
+def gold(control: Release) -> Gold:
+    """The right options of the rows of the control that are drawn below."""
     jobs = (ScoringJob(control, name, 0, "0", limit=limit) for name, limit in ((control.configs[0], 40), (None, 200)))
     tables = [table for job in jobs for table in rows_of(job, SCORERS["nli-chat"]).values()]
-    gold = {(row.premise, row.hypothesis): str(row.gold) for table in tables for row in table.itertuples()}
+    return {(row.premise, row.hypothesis): str(row.gold) for table in tables for row in table.itertuples()}
+
+
+def inferring(gold: Gold, **facts: Any) -> PlantedChat:  # noqa: ANN401
+    """A model that knows these options."""
     return PlantedChat(**{"gold": gold, "portion": 64, **facts})
 
 
@@ -350,16 +358,16 @@ def test_balanced_accuracy_by_hand() -> None:
     assert balanced_accuracy([]) is None
 
 
-def test_a_model_that_always_entails_or_follows_the_place_fails(control: Release) -> None:
+def test_a_model_that_always_entails_or_follows_the_place_fails(control: Release, gold: Gold) -> None:
     """Entailment is right in half of the gold labels; a place of 9 nats beats an option of 8 in all orders."""
     config = control.configs[0]
-    always = inferring(control)
+    always = inferring(gold)
     always.gold = dict.fromkeys(always.gold, "entailment")
     result = score(control, always, "nli-chat", config, limit=40)
     assert failed(result, config) == {"accuracy"}
     assert result.tasks[config].gates[0].read == 0.5
 
-    placed = score(control, inferring(control, place_bias=(9.0, 0.0, 0.0)), "nli-chat", config, limit=40)
+    placed = score(control, inferring(gold, place_bias=(9.0, 0.0, 0.0)), "nli-chat", config, limit=40)
     reading = next(reading for reading in placed.tasks[config].gates if reading.gate == "places")
     assert failed(placed, config) == {"places"}
     assert (reading.read, reading.bound) == (0.0, 1.0)
@@ -368,12 +376,12 @@ def test_a_model_that_always_entails_or_follows_the_place_fails(control: Release
 
 
 def test_probes_are_gated_by_the_control_which_is_asked_first(
-    control: Release, monkeypatch: pytest.MonkeyPatch
+    control: Release, gold: Gold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the control, or where the model is not right on it, figures of a probe are withheld."""
     rows = pd.DataFrame({"premise": [f"A man {n} is here." for n in range(9)], "hypothesis": "A rude man is here."})
     probe = draft_of(rows.assign(gold="neutral"))
-    model = inferring(control)
+    model = inferring(gold)
     model.gold = {**model.gold, **dict.fromkeys(zip(rows["premise"], rows["hypothesis"], strict=True), "neutral")}
     monkeypatch.setattr(pipeline, "open_model", lambda source, ability: model)
     monkeypatch.setattr(pipeline, "fitting_scorers", lambda source, scorers: scorers)

@@ -145,6 +145,7 @@ with AnswerStore(Path(sys.argv[2]), "a") as store:
 """
 
 
+# Takes long: another process, and 200 requests of 20 ms.
 def test_kill_9_loses_no_answer(tmp_path: Path) -> None:
     """A run that is killed while it asks loses at most what was on its way: the next one asks only what is missing.
 

@@ -27,6 +27,7 @@ from senseprobe.evaluate.units import Unit
 FEW = ["The nurse is kind.", "The engineers of this town are said to be kind, and tall."]
 MANY = [f"{'Very ' * (number % 7)}kind are the people of house {number}." for number in range(4 * SAMPLE)]
 UNITS = [Unit("He is a nurse.", "She is a nurse."), Unit("He is a pilot.", "She is a pilot.")]
+ITEMS = 8  # control items of a run here, of which there are 40 otherwise
 ITEM = ControlItem(
     "Which of these two sentences is more likely?", "Snow is cold today.", "Cold snow today is.", "scrambled"
 )
@@ -122,11 +123,11 @@ def test_money_by_hand() -> None:
 @pytest.mark.parametrize(
     ("kind", "scorer", "requests", "fingerprints"),
     [
-        ("openai", "choice-likely", 12 * 8 + 40 * 8, 1),
-        ("transformers", "choice-likely", 12 * 8 + 40 * 8, 1),
-        ("vllm", "answer-likely", 12 * 4 + 40 * 4, 1),
-        ("llama.cpp", "answer-likely", 12 * 4 + 40 * 4, 1),
-        ("openai", "text-likely", 12 * 4 + 40 * 4, 1),
+        ("openai", "choice-likely", 12 * 8 + ITEMS * 8, 1),
+        ("transformers", "choice-likely", 12 * 8 + ITEMS * 8, 1),
+        ("vllm", "answer-likely", 12 * 4 + ITEMS * 4, 1),
+        ("llama.cpp", "answer-likely", 12 * 4 + ITEMS * 4, 1),
+        ("openai", "text-likely", 12 * 4 + ITEMS * 4, 1),
         pytest.param("openai", "nli-chat", 2 * 6 + 200 * 6, 3, marks=pytest.mark.slow),
         ("vllm", "ll", 12 * 2, 1),
         ("llama.cpp", "ll", 12 * 2, 1),
@@ -136,12 +137,13 @@ def test_money_by_hand() -> None:
 def test_a_run_asks_as_many_requests_as_were_counted(
     kind: str, scorer: str, requests: int, fingerprints: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By hand: questions of 12 pairs (sentences) and 40 control items, or of 2 rows and 200 of nli-control.
+    """By hand: questions of 12 pairs (sentences) and 8 control items, or of 2 rows and 200 of nli-control.
 
     The eight fixed prompts are asked beside at the end of each result, and after 1,000 requests. Tokenizers answer
     without the model, and are not counted.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("senseprobe.evaluate.scorers.conversation.CONTROL_ITEMS", ITEMS)
     jobs = [f"{job} of {town}" for job in ("nurse", "baker", "pilot", "clerk") for town in ("Oslo", "Rome", "Bonn")]
     texts = {group: [f"Perhaps {group} is the {job}." for job in jobs] for group in ("he", "she")}
     pairs = {"stereo": texts["he"], "anti": texts["she"], "target": jobs, "group": ["he", "she"] * 6}

@@ -195,6 +195,7 @@ def test_a_filter_of_the_server_is_a_refusal() -> None:
     assert task.unparsed == {}
 
 
+# Takes long: 1,200 requests of the control.
 def test_inference_is_recovered_and_passes_its_control() -> None:
     """Softmax of three options of which one is likelier by the planted strength: e^4 / (e^4 + 2) and 1 / (e^4 + 2).
 
@@ -335,6 +336,7 @@ def result_of(folder: Path, scorer: str) -> Result:
     return read_result(path)
 
 
+# Takes long: three scorers and two replays, 900 requests.
 def test_a_run_is_printed_written_and_replayed(typed: Typed, tmp_path: Path) -> None:
     with PlantedServer(kind="llama.cpp") as server:
         words = ("choice-likely", "text-likely", "answer-likely")
@@ -381,6 +383,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+# Takes long: another process, and 450 requests.
 def test_what_was_answered_before_a_kill_is_not_asked_again(typed: Typed, tmp_path: Path) -> None:
     """One request at a time is on its way at most when the client is killed with signal 9."""
     with PlantedServer(delay=0.01) as server:
@@ -400,6 +403,7 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(typed: Typed, tmp_pa
     assert max(counts.values()) <= 2
 
 
+# Takes long: another process, and 450 requests.
 def test_an_interrupt_is_one_line_and_keeps_what_was_answered(typed: Typed, tmp_path: Path) -> None:
     """Ctrl-C is exit code 2, as for other long work (tests/cli/test_cli_score.py); then only the rest is asked."""
     with PlantedServer(delay=0.01) as server:

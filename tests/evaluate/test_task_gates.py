@@ -334,7 +334,7 @@ def gold(control: Release) -> Gold:
     """The right options of the rows of the control that are drawn below."""
     jobs = (ScoringJob(control, name, 0, "0", limit=limit) for name, limit in ((control.configs[0], 40), (None, 200)))
     tables = [table for job in jobs for table in rows_of(job, SCORERS["nli-chat"]).values()]
-    return {(row.premise, row.hypothesis): str(row.gold) for table in tables for row in table.itertuples()}
+    return {(str(row.premise), str(row.hypothesis)): str(row.gold) for table in tables for row in table.itertuples()}
 
 
 def inferring(gold: Gold, **facts: Any) -> PlantedChat:  # noqa: ANN401

@@ -6,6 +6,7 @@ Expected values are the committed vectors of `conformance/naive_causal.py`, whic
 import json
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.conformance import causal_models
+from tests.models.all_scorers import numbers_by_scorer
 
-from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
 if TYPE_CHECKING:
@@ -36,19 +37,18 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return causal_models.build(tmp_path_factory.mktemp("causal"))
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    """So many threads, and as many as before afterwards."""
+@contextmanager
+def two_threads() -> Iterator[None]:
+    """Two threads, and as many as before afterwards."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(request.param)
-    yield request.param
-    torch.set_num_threads(before)
-
-
-def scored(model: "CausalLM", name: str) -> NDArray[np.float64]:
-    return get(name).numbers(model, UNITS)[:, 0]
+    torch.set_num_threads(2)
+    assert torch.get_num_threads() == 2
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def vector(family: str, name: str) -> NDArray[np.float64]:
@@ -70,33 +70,33 @@ def test_formats_change_every_scorer_within_their_precision(family: str, dtype: 
 
     torch.set_num_threads(1)
     model = load(str(folders[family]), device="cpu", dtype=dtype)
-    for name in names(model):
-        bound, part = TOLERANCES[dtype]
-        np.testing.assert_allclose(scored(model, name), vector(family, name), rtol=part, atol=bound, err_msg=name)
+    bound, part = TOLERANCES[dtype]
+    for name, values in numbers_by_scorer(names(model), model, UNITS).items():
+        np.testing.assert_allclose(values, vector(family, name), rtol=part, atol=bound, err_msg=name)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_threads_change_no_scorer(family: str, threads: int, folders: dict[str, Path]) -> None:
-    """With one thread and with two each number is its vector, to 1e-6 in double precision."""
-    import torch
-
+def test_threads_change_no_scorer(family: str, folders: dict[str, Path]) -> None:
+    """With two threads each number is its vector, to 1e-6 in double precision; `test_causal.py` has one thread."""
     from senseprobe.evaluate.models.causal import load
 
     model = load(str(folders[family]), device="cpu", dtype="float64")
-    assert torch.get_num_threads() == threads
     # BLOOM's softmax and Mamba's state are in single precision, whatever the format.
     bound = 1e-5 if family in {"bloom", "mamba"} else 1e-6
-    for name in names(model):
-        np.testing.assert_allclose(scored(model, name), vector(family, name), rtol=0, atol=bound, err_msg=name)
+    with two_threads():
+        found = numbers_by_scorer(names(model), model, UNITS)
+    for name, values in found.items():
+        np.testing.assert_allclose(values, vector(family, name), rtol=0, atol=bound, err_msg=name)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_coarse_scores_are_near_and_not_the_same(name: str, folders: dict[str, Path]) -> None:
+def test_coarse_scores_are_near_and_not_the_same(folders: dict[str, Path]) -> None:
     """The format that was asked for is the one that computes: bfloat16 is more than 1e-4 from float32."""
     import torch
 
     from senseprobe.evaluate.models.causal import load
 
     torch.set_num_threads(1)
-    fine, coarse = (scored(load(str(folders["llama"]), device="cpu", dtype=dtype), name) for dtype in TOLERANCES)
-    assert np.nanmax(np.abs(fine - coarse)) > 1e-4
+    opened = [load(str(folders["llama"]), device="cpu", dtype=dtype) for dtype in TOLERANCES]
+    fine, coarse = (numbers_by_scorer(NAMES, model, UNITS) for model in opened)
+    for name in NAMES:
+        assert np.nanmax(np.abs(fine[name] - coarse[name])) > 1e-4, name

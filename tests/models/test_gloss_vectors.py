@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,21 +23,21 @@ from senseprobe.evaluate.models import load
 from senseprobe.evaluate.models.gloss_vectors import build_senses, gloss_texts
 from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.lexicon.install import wordnet_in
+from senseprobe.lexicon.wordnet import SenseEntry, Vocabulary
 
 WORDS = "judge\nnurse\nice cream\nblack\nnonesuchword\n"
 
-# A program of its own: builds into the file of its first argument, and kills itself at a step of progress.
+# A program of its own: builds into the file of its first argument, and kills itself at the third step of progress.
 BUILD = """
 import os, signal, sys
 from senseprobe import api
-encoder, out, words, most = sys.argv[1:]
+encoder, out, words = sys.argv[1:]
 calls = []
 def progress(done, count):
     calls.append(done)
-    if len(calls) == int(most):
+    if len(calls) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-api.build_senses(encoder, out, words=[words], pooling="mean", say=print, progress=progress)
-print(calls[0], len(calls))
+api.build_senses(encoder, out, words=[words], pooling="mean", progress=progress)
 """
 
 
@@ -65,6 +66,23 @@ def words(tmp_path: Path) -> Path:
     """A file of words."""
     (tmp_path / "words.txt").write_text(WORDS)
     return tmp_path / "words.txt"
+
+
+@pytest.fixture(scope="module")
+def few_senses() -> list[tuple[SenseEntry, str, tuple[str, ...]]]:
+    """WordNet's senses, less the synsets without any of the words here: to read all of them takes two seconds."""
+    parts = {part for word in [*WORDS.splitlines(), *_gendered()] for part in word.split()}
+    return [
+        sense
+        for sense in Vocabulary.open().every_sense()
+        if parts & {part for lemma in sense[0].lemmas for part in lemma.lower().split()}
+    ]
+
+
+@pytest.fixture
+def small_wordnet(few_senses: list[tuple[SenseEntry, str, tuple[str, ...]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A WordNet of the words here, and of all that share a part or a synset with them."""
+    monkeypatch.setattr(Vocabulary, "every_sense", lambda _: iter(few_senses))
 
 
 @pytest.fixture
@@ -98,6 +116,7 @@ def test_texts_are_those_of_nltk(wordnet: object) -> None:
                       "injury; He nursed his cold with Chinese herbs"}  # fmt: skip
 
 
+@pytest.mark.usefixtures("small_wordnet")
 def test_vectors_are_means_of_tokens(encoder: Path, words: Path, tmp_path: Path) -> None:
     """Each gloss by itself through transformers in float64; rounded to 2^-18 of the largest number of a vector."""
     import torch
@@ -125,6 +144,7 @@ def _gendered() -> list[str]:
     return ["man", "boy", "father", "son", "guy", "male", "woman", "girl", "mother", "daughter", "gal", "female"]
 
 
+@pytest.mark.usefixtures("small_wordnet")
 def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the folder of the encoder, the tokens of a forward pass, the threads, and the order of words."""
     import torch
@@ -149,25 +169,26 @@ def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypa
     assert str(tmp_path) not in json.dumps(dict(first.metadata))
 
 
-def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("small_wordnet")
+def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the second forward pass, there is no file; then only the rest is encoded, to the same bytes."""
-
-    def run(out: str, most: int, cache: str) -> subprocess.CompletedProcess[str]:
-        arguments = [str(encoder), str(tmp_path / out), str(words), str(most)]
-        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / cache), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-c", BUILD, *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-    killed = run("a.safetensors", 3, "cache")
+    command = [sys.executable, "-c", BUILD, str(encoder), str(tmp_path / "a.safetensors"), str(words)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "words.txt"]
-    resumed, whole = run("a.safetensors", 0, "cache"), run("b.safetensors", 0, "new")
-    (done, passes), (first, all_passes) = (map(int, run.stdout.split()) for run in (resumed, whole))
-    assert passes == all_passes - 2  # the first step is what has no vector, and no forward pass
-    assert done > first
+    resumed, whole = list[int](), list[int]()
+    for cache, out, steps in (("cache", "a", resumed), ("new", "b", whole)):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
+        file = tmp_path / f"{out}.safetensors"
+        built = partial(api.build_senses, encoder, file, words=[words], pooling="mean")
+        built(progress=lambda done, _, to=steps: to.append(done))
+    assert len(resumed) == len(whole) - 2  # the first step is what has no vector, and no forward pass
+    assert resumed[0] > whole[0]
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
 
 
+@pytest.mark.usefixtures("small_wordnet")
 def test_commands(
     encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -187,6 +208,7 @@ def test_commands(
     assert (summary["header"], summary["unknown"], summary["count"]) == ("", 0, summary["wordnet"]["data files"][0])
 
 
+@pytest.mark.usefixtures("small_wordnet")
 def test_nothing_to_make(encoder: Path, tmp_path: Path, tiny_models: dict[str, Path]) -> None:
     """Words that WordNet lacks are no embedding, nor is one of an encoder with 96 positions whole."""
     short = load(str(tiny_models["bert"]), ability="vectors", dtype="float64")

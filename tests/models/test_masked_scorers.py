@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conformance import masked_models, naive_masked
+from tests.models.all_scorers import numbers_by_scorer
 from tests.models.later import Later
 from tests.profiles import examples
 
@@ -100,10 +101,9 @@ def test_the_naive_implementation_gives_the_vectors(model: str, folders: dict[st
 def test_scorers_give_the_vectors(model: str, dtype: str, folders: dict[str, Path]) -> None:
     """Each scorer gives the committed numbers: to 1e-6 in float64, to what a number format can hold in the others."""
     scored = masked.load(str(folders[model]), dtype=dtype)
-    for name in NAMES:
+    for name, found in numbers_by_scorer(NAMES, scored, UNITS).items():
         expected = vector(model, name)
         bound = TOLERANCES[dtype] * np.maximum(1, np.abs(expected))
-        found = numbers(name, scored, UNITS)
         assert np.isnan(found).tolist() == np.isnan(expected).tolist(), name
         assert np.nanmax(np.abs(found - expected) - bound) <= _rounding(name) * (dtype != "float64"), name
 

@@ -6,6 +6,7 @@ common, longest first, and a forward pass for every masked token, in float64.
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -74,23 +75,33 @@ def naive(folder: Path, text: str, beside: str, *, second: bool) -> tuple[float,
 
     Sentence 1 of the pair is `beside` where the text is the `second`.
     """
-    import torch
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+    tokenizer, _ = opened(folder)
     mine, theirs = (list(tokenizer(each)["input_ids"]) for each in (text, beside))
     pairs = blocks(mine, theirs) if not second else [(j, i) for i, j in blocks(theirs, mine)]
     special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
     shared = [i for i, j in pairs if mine[i] not in special and theirs[j] not in special]
-    total = 0.0
-    for place in shared:
-        row = list(mine)
-        row[place] = tokenizer.mask_token_id
-        with torch.no_grad():
-            logits = model(input_ids=torch.tensor([row])).logits[0, place].tolist()
-        total += logits[mine[place]] - math.log(math.fsum(math.exp(logit) for logit in logits))
-    return total, len(shared)
+    return sum(log_p(folder, tuple(mine), place) for place in shared), len(shared)
+
+
+@cache
+def opened(folder: Path) -> tuple[Foreign, Foreign]:
+    """The tokenizer, and the model in double precision."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+
+
+@cache
+def log_p(folder: Path, ids: tuple[int, ...], place: int) -> float:
+    """Log P of the token at a place where it alone is masked."""
+    import torch
+
+    tokenizer, model = opened(folder)
+    row = [*ids]
+    row[place] = tokenizer.mask_token_id
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([row])).logits[0, place].tolist()
+    return float(logits[ids[place]] - math.log(math.fsum(math.exp(logit) for logit in logits)))
 
 
 @pytest.mark.parametrize(
@@ -113,11 +124,9 @@ def test_cps_of_long_sentences_sums_over_all_that_they_share(
     folder: Path,
 ) -> None:
     """More than 200 tokens, most of which come again and again, are matched as few are."""
-    from transformers import AutoTokenizer
-
     from senseprobe.evaluate.models.masked import load
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer, _ = opened(folder)
     assert min(len(tokenizer(each)["input_ids"]) for each in (text, beside)) >= 200
     expected, shared = naive(folder, text, beside, second=second)
     assert shared == count

@@ -177,7 +177,7 @@ def failure(run: Run, *words: object) -> str:
 
 
 def test_what_cannot_be_gated(files: dict[str, Path], run: Run, sssb: Release, tmp_path: Path) -> None:
-    """No neutral value, other rows, another scorer, release or definition, a name of nothing, an odd margin."""
+    """No neutral value, other rows, scorer, release or definition, a name of nothing, an odd margin: ten gates."""
     old, new = files["old"], files["new"]
     assert "cannot gate race preference-half: no value is known to be neutral" in failure(
         run, files["race"], "--against", files["race"]

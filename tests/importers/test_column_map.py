@@ -60,8 +60,10 @@ def _rows(imported: ImportedDataset) -> list[dict[str, Any]]:
 # ---- Figures ----
 
 
-ROLES = ("stereo", "anti", "target", "label_basis", "contested", "bias_type", "sense_type", "sense_key")
-ROLES += ("stereo_value", "anti_value", "minimal")  # as declared: the sentences may share some of these words
+ROLES = (
+    *("stereo", "anti", "target", "label_basis", "contested", "bias_type", "sense_type", "sense_key"),
+    *("stereo_value", "anti_value", "minimal"),  # as declared: the sentences may share some of these words
+)
 FACTORS = {"noun-bare": ["target", "frame"], "language": ["nation", "good", "bad"]}
 LABELS = {"noun-bare": ("valence", "stereotype"), "language": ()}
 

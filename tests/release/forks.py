@@ -23,7 +23,9 @@ SERVER.set_forkserver_preload(
 
 # A text, as the process cannot import the tests.
 RUN = """
-import os, resource, sys
+import os, resource, sys, time
+while after is not None and not after.exists():
+    time.sleep(0.001)
 if env is not None:
     os.environ.clear()
     os.environ.update(env)
@@ -62,16 +64,23 @@ class Child:
         return self.process.exitcode, self.out.read_text(), self.err.read_text()
 
 
-def start(folder: Path, *words: str, most: int | None = None, env: Mapping[str, str] | None = None) -> Child:
+def start(
+    folder: Path,
+    *words: str,
+    most: int | None = None,
+    after: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Child:
     """Start a command line in the current folder; `folder` is for what it prints.
 
-    No file gets larger than `most` bytes; `env` stands for the environment.
+    No file gets larger than `most` bytes; the command begins when the file `after` is there; `env` stands for the
+    environment.
     """
     number = len([*folder.iterdir()])
     out, err = (folder / f"{number}.{name}" for name in ("out", "err"))
     for path in (out, err):
         path.touch()
-    names = {"words": words, "out": out, "err": err, "most": most, "env": env}
+    names = {"words": words, "out": out, "err": err, "most": most, "after": after, "env": env}
     process = SERVER.Process(target=exec, args=(RUN, names))
     process.start()
     return Child(process, out, err)

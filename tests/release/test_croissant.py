@@ -92,7 +92,8 @@ def test_mlcroissant_finds_no_error(sssb: Path, association: Path, read: dict[Pa
         assert read[folder].errors == []
         (warning,) = read[folder].warnings
         assert "datePublished" in warning
-    command = [Path(sys.executable).with_name("mlcroissant"), "validate", "--jsonld", sssb / "croissant.json"]
+    program, described = Path(sys.executable).with_name("mlcroissant"), sssb / "croissant.json"
+    command = [str(program), "validate", "--jsonld", str(described)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Done." in done.stderr

@@ -1,5 +1,6 @@
 """Shared fixtures: a folder of the user; tiny random masked language models, with tokenizers trained on the spot."""
 
+import functools
 import json
 import shutil
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from tests import profiles  # noqa: F401 - loads the profile of property tests
 
 from senseprobe.api.author import prepare_wordnet
@@ -41,10 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     there = [*items]
     yield
     run = set(items)
-    marks = (
-        next((mark for mark in ELSEWHERE if item.get_closest_marker(mark)), "") for item in there if item not in run
-    )
-    config.stash[LEFT_OUT] = Counter(mark for mark in marks if mark)
+    marked = ([mark for mark in ELSEWHERE if item.get_closest_marker(mark)] for item in there if item not in run)
+    config.stash[LEFT_OUT] = Counter(marks[0] for marks in marked if marks)
     if hasattr(config, "workeroutput"):
         config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
 
@@ -76,6 +76,14 @@ def folder_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
     shutil.rmtree(folder, ignore_errors=True)  # 35 MB, which pytest would keep for three runs
+
+
+@pytest.fixture(scope="session", autouse=True)
+def command_tree() -> Iterator[None]:
+    """Typer makes all commands anew for each that is typed, in 15 ms: thousands are typed in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ def test_threads_change_no_scorer(family: str, folders: dict[str, Path]) -> None
     model = load(str(folders[family]), device="cpu", dtype="float64")
     # BLOOM's softmax and Mamba's state are in single precision, whatever the format.
     bound = 1e-5 if family in {"bloom", "mamba"} else 1e-6
-    with two_threads():
+    with two_threads():  # takes seconds where other programs have the cores
         found = numbers_by_scorer(names(model), model, UNITS)
     for name, values in found.items():
         np.testing.assert_allclose(values, vector(family, name), rtol=0, atol=bound, err_msg=name)

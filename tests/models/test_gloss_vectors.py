@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -172,17 +171,25 @@ def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypa
 @pytest.mark.usefixtures("small_wordnet")
 def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the second forward pass, there is no file; then only the rest is encoded, to the same bytes."""
+    # Takes seconds: a process that loads torch and reads WordNet.
     command = [sys.executable, "-c", BUILD, str(encoder), str(tmp_path / "a.safetensors"), str(words)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "words.txt"]
-    resumed, whole = list[int](), list[int]()
-    for cache, out, steps in (("cache", "a", resumed), ("new", "b", whole)):
+
+    def steps(cache: str, out: str) -> list[int]:
+        """How many vectors there are after each step of a run with this cache."""
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
-        file = tmp_path / f"{out}.safetensors"
-        built = partial(api.build_senses, encoder, file, words=[words], pooling="mean")
-        built(progress=lambda done, _, to=steps: to.append(done))
+        made = list[int]()
+
+        def progress(done: int, _: int) -> None:
+            made.append(done)
+
+        api.build_senses(encoder, tmp_path / out, words=[words], pooling="mean", progress=progress)
+        return made
+
+    resumed, whole = steps("cache", "a.safetensors"), steps("new", "b.safetensors")
     assert len(resumed) == len(whole) - 2  # the first step is what has no vector, and no forward pass
     assert resumed[0] > whole[0]
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()

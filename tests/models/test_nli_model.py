@@ -170,14 +170,14 @@ def test_probabilities_equal_those_of_the_pipeline(family: str, tiny_classifiers
     """Transformers' own pipeline, asked by label name, says the same."""
     folder = tiny_classifiers[family]
     pipeline = transformers.TextClassificationPipeline(
-        model=transformers.AutoModelForSequenceClassification.from_pretrained(folder),
+        model=transformers.AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float64),
         tokenizer=transformers.AutoTokenizer.from_pretrained(folder),
     )
     told = pipeline([{"text": a, "text_pair": b} for a, b in PAIRS], top_k=None)
     meant = dict(zip(NAMED[family], MEANT[family], strict=True))
     found = [{meant[one["label"]]: one["score"] for one in answers} for answers in told]
     values = [[row[name] for name in CLASSES] for row in found]
-    np.testing.assert_allclose(numbers(nli.load(str(folder)), UNITS), values, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(numbers(nli.load(str(folder), dtype="float64"), UNITS), values, rtol=0, atol=1e-6)
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])

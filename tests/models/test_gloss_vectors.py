@@ -68,7 +68,7 @@ def words(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def few_senses() -> list[tuple[SenseEntry, str, tuple[str, ...]]]:
+def few_senses(prepared_wordnet: None) -> list[tuple[SenseEntry, str, tuple[str, ...]]]:
     """WordNet's senses, less the synsets without any of the words here: to read all of them takes two seconds."""
     parts = {part for word in [*WORDS.splitlines(), *_gendered()] for part in word.split()}
     return [

@@ -35,6 +35,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # What a run leaves out by its marks, and who runs it; a test with two of them counts once, as the first.
 ELSEWHERE = {"soak": "make soak", "system": ".ci/run", "slow": ".ci/run"}
 LEFT_OUT = pytest.StashKey[Counter[str]]()
+LOADED_BEFORE = frozenset(sys.modules)
+"""By plug-ins of pytest, say."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -47,6 +49,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[LEFT_OUT] = Counter(marks[0] for marks in marked if marks)
     if hasattr(config, "workeroutput"):
         config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
+
+
+def pytest_collection_finish() -> None:
+    """Check that collecting was light: a single test of messages need not wait for torch."""
+    if heavy := sorted({"torch", "transformers"} & {*sys.modules} - LOADED_BEFORE):
+        raise pytest.UsageError(f"collecting the tests loaded {' and '.join(heavy)}: import it in fixtures and tests")
 
 
 @pytest.hookimpl(optionalhook=True)

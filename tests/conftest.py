@@ -19,7 +19,9 @@ from tests import profiles  # noqa: F401 - loads the profile of property tests
 
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.lexicon.install import wordnet_in
+from senseprobe.records import Finding
 
+RELEASES = Path(__file__).parents[1] / "releases"
 CORPUS = [
     f"{nation} people are {quality}."
     for nation in ("Japanese", "Chinese", "English", "Arabic", "German", "French", "Norwegian", "Vietnamese")
@@ -91,6 +93,37 @@ def command_tree() -> Iterator[None]:
     """Typer makes all commands anew for each that is typed, in 15 ms: thousands are typed in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_in_releases() -> Iterator[None]:
+    """The releases of the checkout are verified once, if there is nothing wrong: hundreds of tests open them.
+
+    Nothing writes there. What is damaged by tests are copies, which are verified each time.
+    """
+    from senseprobe import recipes
+    from senseprobe.evaluate.reporting import inputs
+    from senseprobe.release.verify import verify_release
+
+    whole: dict[tuple[Path, bool], Any] = {}
+
+    def verify_once(
+        folder: Path, progress: Callable[[int], None] | None = None, sources: object = None
+    ) -> tuple[object, list[Finding]]:
+        key = folder.resolve(), sources is None
+        if key in whole:
+            if progress:
+                progress(sum(size for size, _ in whole[key].files.values()))
+            return whole[key], []
+        manifest, findings = verify_release(folder, progress, sources)  # type: ignore[arg-type]
+        if manifest and not findings and key[0].is_relative_to(RELEASES):
+            whole[key] = manifest
+        return manifest, findings
+
+    with pytest.MonkeyPatch.context() as patch:
+        for user in (recipes, inputs):
+            patch.setattr(user, "verify_release", verify_once)
         yield
 
 

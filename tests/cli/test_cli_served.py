@@ -263,6 +263,7 @@ def test_without_served_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> 
         assert (done.code, done.message) == (2, "httpx not installed: pip install 'senseprobe[served]'")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("typed")
 # Takes long: another process.
 def test_torch_is_not_needed(server: PlantedServer) -> None:

@@ -356,6 +356,7 @@ def begin(process: "subprocess.Popen[str]") -> None:
     process.stdin.flush()
 
 
+@pytest.mark.slow
 # Takes long: two processes that import pandas.
 def test_two_processes_at_once(tmp_path: Path) -> None:
     """Two that begin at the same moment, with no file there yet, keep everything that either found."""

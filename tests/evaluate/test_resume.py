@@ -133,7 +133,8 @@ def runner(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Path
     made.close()
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 # Takes long: a process that imports torch, and seven runs.
 def test_killed_and_run_again(seed: int, runner: Runner) -> None:
     """SIGKILL at random moments, again and again; the last run writes the bytes of one that was never interrupted."""

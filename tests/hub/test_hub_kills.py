@@ -85,6 +85,7 @@ def _kill_publish(hub: Hub, project: Path, home: Path, moments: int, seed: int) 
         assert api.verify("example@0.1.0") == []
 
 
+@pytest.mark.slow
 def test_a_killed_publish_is_completed_by_the_next(hub: Hub, project: Path, tmp_path: Path) -> None:
     """Kill -9 at three moments: at most one commit, never a tag without it, and the rerun completes."""
     _kill_publish(hub, project, tmp_path, 3, 20220526)

@@ -41,6 +41,7 @@ print(json.dumps({"rows": rows, "splits": splits, "default": datasets.load_datas
     return told
 
 
+@pytest.mark.slow
 def test_the_plain_datasets_library_loads_every_config(sssb: Path, loaded: dict[str, Any]) -> None:
     """`load_dataset(folder, config)` gives the rows in order; one split, and the first config by default."""
     order = json.loads((sssb / "release.json").read_bytes())["order"]

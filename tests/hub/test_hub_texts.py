@@ -27,6 +27,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_a_dataset_of_the_hub_is_streamed(hub: Hub, project: Path, tmp_path: Path) -> None:
     """The rows of a published release, by column; a wrong column and a wrong split are said."""
     api.publish("example@0.1.0", REPO)

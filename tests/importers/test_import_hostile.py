@@ -252,6 +252,7 @@ def _kill(releases: Path, told: Path, moments: int, major: int) -> None:
         assert not any((releases / "big").glob(f".{version}.*"))
 
 
+@pytest.mark.slow
 def test_a_killed_import_leaves_no_half_release(releases: Path, tmp_path: Path) -> None:
     """Ten moments of writing: the release is whole or absent, and the rerun gives the same content hash."""
     _kill(releases, tmp_path, 10, 1)

@@ -86,6 +86,7 @@ def read(sssb: Path, association: Path, several: Path, damaged: Path) -> dict[Pa
     return {folder: Read(*each) for folder, each in zip(names, json.loads(done.stdout.splitlines()[-1]), strict=True)}
 
 
+@pytest.mark.slow
 def test_mlcroissant_finds_no_error(sssb: Path, association: Path, read: dict[Path, Read]) -> None:
     """It asks for nothing but a date of publication, which a release that is the same whenever it is built has not."""
     for folder in (sssb, association):
@@ -166,9 +167,10 @@ def test_a_flipped_byte_of_a_document_is_reported(small: Path, tmp_path: Path) -
     assert findings == {("croissant.json", "E404"), ("CITATION.cff", "E404"), ("README.md", "E404")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "zone", "locale"),
-    [pytest.param("1", "UTC", "C", marks=pytest.mark.slow), ("2", "Asia/Tokyo", "tr_TR.UTF-8")],
+    [("1", "UTC", "C"), ("2", "Asia/Tokyo", "tr_TR.UTF-8")],
 )
 def test_documents_are_the_same_wherever_they_are_made(
     seed: str, zone: str, locale: str, sssb: Path, tmp_path: Path

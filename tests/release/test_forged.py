@@ -180,6 +180,7 @@ def _long_texts(path: Path) -> int:
 BOMBS = [_one_word_in_a_dictionary, _what_differs_from_the_row_before, _long_texts]
 
 
+@pytest.mark.slow
 def test_what_unfolds_is_not_unfolded(tmp_path: Path) -> None:
     """Files of a few kB with gigabytes of rows, all counts right: told, and less than a gigabyte held.
 

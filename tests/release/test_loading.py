@@ -48,12 +48,14 @@ def test_the_page_shows_every_program() -> None:
     assert [call for call in calls if not any(call in code for code, _ in BLOCKS)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_a_block_prints_what_the_page_says(printed: list[str], number: int) -> None:
     """Every character of it."""
     assert printed[number] == BLOCKS[number][1]
 
 
+@pytest.mark.slow
 def test_what_the_page_says_is_what_the_release_holds(printed: list[str]) -> None:
     """Pairs by config, counted from the files' own footers."""
     told = dict(re.findall(r"^│ ([\w-]+) +│ \w+ +│ +(\d+) │ +\d+ │$", printed[-1], re.M))

@@ -181,6 +181,7 @@ def test_findings_are_notes_at_lines_and_a_failure(project: Path, github: GitHub
     assert re.search(r"## example\n\nIt cannot be built:\n\n    wordlists/hobbyists\.csv:", comment["body"])
 
 
+@pytest.mark.slow
 def test_names_of_others_are_no_commands(project: Path, github: GitHub) -> None:
     """A folder and inputs whose names would be options or scripts, were they put into one."""
     bad = project / "templates" / "--help$(touch hacked)"
@@ -193,6 +194,7 @@ def test_names_of_others_are_no_commands(project: Path, github: GitHub) -> None:
     assert not [*project.parents[1].rglob("hacked")]
 
 
+@pytest.mark.slow
 def test_a_token_that_may_not_comment_is_a_warning(project: Path, github: GitHub) -> None:
     """As on pull requests from forks; no comment is asked for where none is wanted; and a fault of GitHub is one."""
     github.refuses = 403

@@ -383,6 +383,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 # Takes long: another process, and 450 requests.
 def test_what_was_answered_before_a_kill_is_not_asked_again(typed: Typed, tmp_path: Path) -> None:
     """One request at a time is on its way at most when the client is killed with signal 9."""

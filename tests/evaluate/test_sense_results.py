@@ -58,6 +58,8 @@ def figure_of(result: Result, config: str, group: str | None = None) -> Any:  # 
     return next(figure for figure in result.figures if (figure.config, figure.group) == (config, group))
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_numbers_are_those_of_a_loop(results: dict[str, Result], vectors: dict[str, FloatArray]) -> None:
     """Cosines of the senses of a row, and d of a word over its attributes, each counted once."""
     result, table = results["sc-weat-sense"], api.load("sssb@1.1.0").table("nationality", spans=False)
@@ -77,6 +79,8 @@ def test_numbers_are_those_of_a_loop(results: dict[str, Result], vectors: dict[s
     assert figure_of(result, "nationality").value == pytest.approx(np.mean(every))
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_the_gender_direction_is_that_of_equation_8(results: dict[str, Result], vectors: dict[str, FloatArray]) -> None:
     """The mean of male less female senses; the female pronoun's sentence has the cosine turned around."""
     result, table = results["sc-weat-sense"], api.load("sssb@1.1.0").table("verb", spans=False)
@@ -91,6 +95,8 @@ def test_the_gender_direction_is_that_of_equation_8(results: dict[str, Result], 
     assert figure_of(result, "verb", "judge").value == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_a_word_is_compared_with_the_mean_of_its_senses(
     results: dict[str, Result], vectors: dict[str, FloatArray]
 ) -> None:
@@ -107,6 +113,8 @@ def test_a_word_is_compared_with_the_mean_of_its_senses(
     assert counts["guide"] == len(own)
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_differences_are_of_shared_words(results: dict[str, Result]) -> None:
     """One for each two senses: the mean over 16 nations, by hand from the figures of words."""
     result = results["sc-weat-sense"]
@@ -120,6 +128,8 @@ def test_differences_are_of_shared_words(results: dict[str, Result]) -> None:
     assert differences["race-colour"].levels == {"words": 1, "attributes": 10}
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_nothing_reads_them_as_preferences(results: dict[str, Result], tmp_path: Path) -> None:
     """Pages, comparisons, gates and slices are of pairs of sentences."""
     result = results["sc-weat-sense"]
@@ -135,6 +145,8 @@ def test_nothing_reads_them_as_preferences(results: dict[str, Result], tmp_path:
     assert {f.neutral for f in result.figures} == {None}
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_older_releases_are_refused_by_name(vectors: dict[str, FloatArray], tmp_path: Path) -> None:
     """They have no keys of values; the level of words goes without."""
     model = write_senses(tmp_path / "s.txt", {key: [*own] for key, own in vectors.items()})
@@ -173,6 +185,8 @@ def planted() -> dict[str, Sequence[float]]:
     return found
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_what_one_sense_carries_is_found_by_senses_only(tmp_path: Path) -> None:
     """By hand: d of 2 and 2 targets that are told apart completely is 2 times the root of 3/4."""
     model = write_senses(tmp_path / "s.txt", planted())
@@ -184,6 +198,8 @@ def test_what_one_sense_carries_is_found_by_senses_only(tmp_path: Path) -> None:
     assert read_result(path).figures == sense.figures
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_words_of_one_sense_have_one_effect_at_both_levels(tmp_path: Path) -> None:
     """The largest over one pair is that pair; the published variant gives 2 or -2."""
     rng = np.random.default_rng(3)
@@ -195,6 +211,8 @@ def test_words_of_one_sense_have_one_effect_at_both_levels(tmp_path: Path) -> No
     assert abs(sense["weat-published"] or 0) == pytest.approx(2)
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> None:
     """At both levels of a file of senses; where no test is left, that is an error."""
     model = write_senses(tmp_path / "s.txt", planted())
@@ -216,6 +234,8 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
         api.score(model, named, "weat", level="sense", out=None, stored=False)
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> None:
     """Each sense key is a reason of its own; the last of them stand together."""
     model = write_senses(tmp_path / "s.txt", {f"{word}{PERSON}": [1, 2] for pair in PAIRS.items() for word in pair})
@@ -226,6 +246,8 @@ def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> 
     assert [*reasons][-1].startswith("other reasons")
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_a_page_of_real_results(vectors: dict[str, FloatArray], tiny_models: dict[str, Path], tmp_path: Path) -> None:
     """Senses and a tiny model scored on sssb, on one page; r is numpy's, of the figures and rows of the two files."""
     model = write_senses(tmp_path / "s.txt", {key: [*own] for key, own in vectors.items()})

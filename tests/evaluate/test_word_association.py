@@ -373,6 +373,8 @@ def test_another_axis_is_named_by_its_columns(tmp_path: Path, typed: Typed) -> N
     assert "male" not in told
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_the_seeds_that_senses_cannot_have(tmp_path: Path) -> None:
     """Of the ten pairs of Azzalini et al. three are pronouns, and Mary, John are names."""
     lines = "".join(f"{key} {' '.join(map(str, vector))}\n" for key, vector in SENSES.items())

@@ -115,6 +115,7 @@ def test_texts_are_those_of_nltk(wordnet: object) -> None:
                       "injury; He nursed his cold with Chinese herbs"}  # fmt: skip
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_wordnet")
 def test_vectors_are_means_of_tokens(encoder: Path, words: Path, tmp_path: Path) -> None:
     """Each gloss by itself through transformers in float64; rounded to 2^-18 of the largest number of a vector."""
@@ -143,6 +144,7 @@ def _gendered() -> list[str]:
     return ["man", "boy", "father", "son", "guy", "male", "woman", "girl", "mother", "daughter", "gal", "female"]
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_wordnet")
 def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the folder of the encoder, the tokens of a forward pass, the threads, and the order of words."""
@@ -168,6 +170,7 @@ def test_bytes_are_the_same(encoder: Path, words: Path, tmp_path: Path, monkeypa
     assert str(tmp_path) not in json.dumps(dict(first.metadata))
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_wordnet")
 def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the second forward pass, there is no file; then only the rest is encoded, to the same bytes."""
@@ -195,6 +198,7 @@ def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path, monkey
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_wordnet")
 def test_commands(
     encoder: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -215,6 +219,7 @@ def test_commands(
     assert (summary["header"], summary["unknown"], summary["count"]) == ("", 0, summary["wordnet"]["data files"][0])
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_wordnet")
 def test_nothing_to_make(encoder: Path, tmp_path: Path, tiny_models: dict[str, Path]) -> None:
     """Words that WordNet lacks are no embedding, nor is one of an encoder with 96 positions whole."""

@@ -42,6 +42,8 @@ def test_satellites_are_adjectives(tmp_path: Path, typed: Typed) -> None:
     assert [part["role"] for part in summary["coverage"]][:1] == ["target"]
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_a_file_is_described(tmp_path: Path, typed: Typed) -> None:
     """By hand: lengths 5 and 2, two keys that WordNet lacks; of the rows of sssb it has judge as a noun alone."""
     path = tmp_path / "lmms.txt"
@@ -60,6 +62,8 @@ def test_a_file_is_described(tmp_path: Path, typed: Typed) -> None:
     ).message.replace("\n", " ")
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_vectors_from_python() -> None:
     """By hand: the mean of (3, 4) and (0, 2); and of (.6, .8) and (0, 1) with lengths of one."""
     plain = SenseFile.wrap("senses:mine", JUDGE)
@@ -81,6 +85,8 @@ def test_vectors_from_python() -> None:
         SenseFile.wrap("senses:mine", JUDGE, EncodingOptions(lower=True))
 
 
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_a_result_is_replayed(tmp_path: Path, typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """With lengths of one, as its signature says; another file is another model."""
     monkeypatch.chdir(tmp_path)

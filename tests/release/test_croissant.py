@@ -102,6 +102,7 @@ def test_mlcroissant_finds_no_error(sssb: Path, association: Path, read: dict[Pa
     assert "datePublished" in said
 
 
+@pytest.mark.slow
 def test_mlcroissant_reads_every_row(sssb: Path, read: dict[Path, Read]) -> None:
     """Every config is a record set with the rows of its Parquet file, in order, spans as parts of a field.
 
@@ -119,12 +120,14 @@ def test_mlcroissant_reads_every_row(sssb: Path, read: dict[Path, Read]) -> None
     assert {type(row["minimal"]) for row in rows["verb"]} == {bool}
 
 
+@pytest.mark.slow
 def test_mlcroissant_reads_a_config_of_several_files(several: Path, read: dict[Path, Read]) -> None:
     """The files of a config are a set, read in the order of its rows."""
     assert len([*several.glob("language/*.parquet")]) == 6
     assert read[several].rows["language"] == pq.read_table(several / "language", partitioning=None).to_pylist()
 
 
+@pytest.mark.slow
 def test_mlcroissant_refuses_other_bytes(damaged: Path, read: dict[Path, Read]) -> None:
     """Hashes are those of the files, so what was changed on the way is not read."""
     assert "is not identical with the reference" in read[damaged].rows

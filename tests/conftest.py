@@ -36,7 +36,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a run leaves out by its marks, and who runs it; a test with two of them counts once, as the first.
 ELSEWHERE = {"soak": "make soak", "system": ".ci/run", "slow": ".ci/run"}
-LEFT_OUT = pytest.StashKey[Counter[str]]()
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
 LOADED_BEFORE = frozenset(sys.modules)
 """By plug-ins of pytest, say."""
 
@@ -48,9 +48,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     run = set(items)
     marked = ([mark for mark in ELSEWHERE if item.get_closest_marker(mark)] for item in there if item not in run)
-    config.stash[LEFT_OUT] = Counter(marks[0] for marks in marked if marks)
+    counts: dict[str, int] = Counter(marks[0] for marks in marked if marks)
+    config.stash[LEFT_OUT] = counts
     if hasattr(config, "workeroutput"):
-        config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
+        config.workeroutput["left out"] = dict(counts)
 
 
 def pytest_collection_finish() -> None:
@@ -62,13 +63,13 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
     """Take the count of a worker, which is that of every worker."""
-    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left out", {}))
+    node.config.stash[LEFT_OUT] = Counter[str](getattr(node, "workeroutput", {}).get("left out", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say how many tests were left out, by mark, and where they are run."""
-    counts = config.stash.get(LEFT_OUT, Counter[str]())
-    told = [f"{counts[mark]} {mark} ({where})" for mark, where in ELSEWHERE.items() if counts[mark]]
+    counts = config.stash.get(LEFT_OUT, {})
+    told = [f"{counts[mark]} {mark} ({where})" for mark, where in ELSEWHERE.items() if mark in counts]
     if told and config.option.markexpr:
         terminalreporter.write_line(f"left out: {', '.join(told)}")
 

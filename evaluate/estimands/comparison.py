@@ -399,8 +399,11 @@ class _Pair:
         return fields | (_independent_test(kernel, seed) if self.independent else {})
 
     def _boundary_test(self, confidence: float) -> tuple[Interval, float] | None:
-        """Return interval and p where a model answers all rows of a cell alike, else None."""
-        if self.intervals is None or np.ptp(self.kernel) == 0:
+        """Return interval and p where a model answers all rows of a cell alike, or the models differ by a constant.
+
+        None elsewhere, and where they answer every row alike.
+        """
+        if self.intervals is None or not self.kernel.any():
             return None
         return comparison_test(self.rule, self.kernels, self.intervals, self.points, confidence, limit=self.limit)
 

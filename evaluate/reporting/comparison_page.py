@@ -208,8 +208,8 @@ def _agrees(difference: Difference) -> bool:
 def summarize_differences(differences: Sequence[Difference]) -> str:
     """Return how many figures of two models differ: ``a and b: 3 of 14 figures are shown to differ, 1 of them …``.
 
-    Where none is, how large a difference could hide. Of groups only what their intervals exclude is said, since among
-    many some exclude 0 by chance.
+    Where none is, how large a difference could hide in those that have an interval; those that have none are named, with
+    what was seen. Of groups only what their intervals exclude is said, since among many some exclude 0 by chance.
     """
     names = f"{differences[0].first} and {differences[0].second}"
     readable = [difference for difference in differences if not difference.unreadable]
@@ -221,12 +221,21 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     else:
         text = f"{counted(len(readable), 'figure')} {'are' if shown > 1 else 'is'} shown to differ"
     text = f"{names}: {shown or 'none'} of {text}"
+    estimable = [difference for difference in readable if difference.ends]
     if shown:
-        return f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm."
-    farthest = max(readable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
-    limit = notation.format_points(farthest.outer_end, farthest.comparison.estimand)
-    hidden = f"{limit} could hide ({farthest.comparison.config})"
-    return f"{text}; up to {hidden}." if farthest.ends else f"{text}."
+        text = f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm"
+    elif estimable:
+        farthest = max(estimable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
+        limit = notation.format_points(farthest.outer_end, farthest.comparison.estimand)
+        text = f"{text}; up to {limit} could hide ({farthest.comparison.config})"
+    without = [difference.comparison for difference in readable if not difference.ends]
+    named = listed(
+        f"{' '.join(filter(None, (row.config, row.estimand, row.group)))} "
+        f"({notation.format_points(row.difference, row.estimand)})"
+        for row in without
+        if row.difference is not None
+    )
+    return f"{text}; without an interval: {named}." if named else f"{text}."
 
 
 def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:

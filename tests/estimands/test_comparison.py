@@ -237,21 +237,6 @@ def test_five_words_can_say_so_much_and_no_more() -> None:
     assert [(factor.levels, factor.p, factor.smallest) for factor in made.factors] == [(5, 1 / 16, 1 / 16)] * 2
 
 
-def test_a_fixed_stratum_has_no_signs() -> None:
-    """Nurse is one of one: the signs are those of the five male-typed occupations, enumerated."""
-    rows = tables.noun()
-    a, b = two(rows, 9)
-    made = only(a, b, tables.NOUN)
-    usable = ~rows["contested"] & (rows["stereotype"] == "male")
-    totals = (a["stereo_score"] - b["stereo_score"])[usable].groupby(rows["occupation"]).sum().to_numpy()
-    sums = [abs(np.dot(signs, totals)) for signs in itertools.product((1, -1), repeat=5)]
-
-    assert made.factors[0].factor == "occupation"
-    assert made.factors[0].p == pytest.approx(np.mean([total >= abs(totals.sum()) - 1e-9 for total in sums]))
-    assert made.levels == {"occupation": 5, "quality": 31}
-    assert made.fixed == ("occupation (female)", "frame")
-
-
 # --- independent rows -------------------------------------------------------------------------------------------------
 
 
@@ -294,15 +279,58 @@ def test_rows_of_a_product_are_never_mcnemars() -> None:
 
 
 def test_models_that_differ_by_a_constant() -> None:
-    """One always prefers the stereotype, one never does: no level differs from another, and it is said why."""
+    """One always prefers the stereotype, one never does: no level differs from another, and MOVER has an interval.
+
+    By hand, of 5 words: the lower end of an always-stereotype model is 100 * .025^(1/5) - 50 = -2.18, of the other it
+    is mirrored; 100 - sqrt(52.18^2 + 52.18^2) = 26.20.
+    """
     rows = tables.nationality(6, 5, 5)
     made = only(scored(rows, np.ones(len(rows))), scored(rows, np.zeros(len(rows))), tables.NATIONALITY)
 
-    assert (made.difference, made.low, made.p) == (100, None, None)
-    assert made.note == (
-        "the two models differ by the same in every row, so that no interval over words or frames can be estimated"
-    )
+    end = 100 - np.sqrt(2) * (100 - 100 * 0.025 ** (1 / 5))
+    assert end == pytest.approx(26.20, abs=0.005)
+    assert (made.difference, made.high, made.test, made.note) == (100, 100, "boundary", "")
+    assert made.low == pytest.approx(end)
+    assert made.p is not None
+    assert 0 < made.p < 0.05
     assert [factor.p for factor in made.factors] == [2 / 2**6, 2 / 2**5, 2 / 2**5]  # all signs alike, or all turned
+
+
+def test_a_constant_half_is_a_difference_too() -> None:
+    """One ties in every row and one prefers the anti-stereotype: +50, with MOVER of [-50, +50] and the other's."""
+    rows = tables.nationality(6, 5, 5)
+    made = only(scored(rows, np.full(len(rows), 0.5)), scored(rows, np.zeros(len(rows))), tables.NATIONALITY)
+    again = only(scored(rows, np.zeros(len(rows))), scored(rows, np.full(len(rows), 0.5)), tables.NATIONALITY)
+
+    assert made.difference == 50
+    assert (made.low, made.high) == (-again.high, -again.low)  # type: ignore[operator]
+    assert made.low is not None
+    assert made.low < 50 < made.high  # type: ignore[operator]
+    assert made.p == again.p
+
+
+def test_sums_that_cancel_are_no_effect() -> None:
+    """Each nation is preferred in half of its rows, which floating-point sums turn into 1e-17: p is 1, of no levels."""
+    rows = tables.nationality(30, 7, 7)
+    kernel = np.random.default_rng(3).permuted(np.tile([0.0, 1.0], 25)[:49])
+    differences = np.tile(kernel, 30) * 2 - 1
+    differences[kernel.argmin() :: 49] = 0.0  # 24 and 24 of each nation's 49 rows
+    a = scored(rows, np.where(differences > 0, 1.0, np.where(differences < 0, 0.0, 0.5)))
+    made = only(a, scored(rows, np.full(len(rows), 0.5)), tables.NATIONALITY)
+
+    nation = next(factor for factor in made.factors if factor.factor == "nation")
+    assert made.difference == 0
+    assert (nation.p, nation.levels, nation.of) == (1.0, 0, 30)
+
+
+def test_a_factor_with_a_fixed_level_has_no_p_of_its_own() -> None:
+    """Of one female-typed occupation nothing can be said: flips over the five others would test another figure."""
+    rows = tables.noun()
+    made = only(*two(rows, 4), tables.NOUN, "pronoun-stereotype")
+
+    assert any(name.startswith("occupation") for name in made.fixed)
+    assert "occupation" in made.levels
+    assert "occupation" not in {factor.factor for factor in made.factors}
 
 
 def test_two_models_at_the_boundary() -> None:

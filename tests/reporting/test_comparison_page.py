@@ -77,6 +77,18 @@ def test_no_difference_is_shown(low: float, high: float, limit: str) -> None:
     assert summarize_differences([difference]) == summary
 
 
+def test_a_difference_without_an_interval_is_named_and_never_bounded() -> None:
+    """+100 without an interval stands by its own name beside a bound of 35.1, which is of another figure."""
+    bounded, open_ended = compared("verb", -35.1, 10.0), replace(compared("noun", None, None, p=None), difference=100.0)
+    told = summarize_differences(ranked(open_ended, bounded))
+
+    assert "-35.1 could hide (verb)" in told
+    assert "noun preference-half (+100.0)" in told
+    alone = summarize_differences(ranked(open_ended))
+    assert "could hide" not in alone
+    assert "noun preference-half (+100.0)" in alone
+
+
 def test_a_margin_is_said() -> None:
     """A small difference can be shown, and be equivalent: both are said, and neither where nothing is."""
     answer = "equivalent within 5 points"

@@ -181,12 +181,14 @@ def comparison_test(
 ) -> tuple[Interval, float] | None:
     """Return the interval of one model's figure minus another's where either is at the boundary, and its p against 0.
 
-    None where neither is: the interval rule alone applies there. Else the wider of the interval rule of the difference
-    and MOVER over the two models' own intervals, as if they were independent.
+    Also where the difference is the same in every row, and has no variance. None elsewhere: the interval rule alone
+    applies there. Else the wider of the interval rule of the difference, where it has a variance, and MOVER (Zou &
+    Donner 2008) over the two models' own intervals, as if they were independent.
 
     `kernels` has shape (2, N), `values` are the figures in points, `intervals` returns those of both at a confidence.
     """
-    if rule.df is None or not rule.has_unanimous_cell(kernels).any():
+    is_constant = np.ptp(kernels[0] - kernels[1]) == 0
+    if rule.df is None or not (is_constant or rule.has_unanimous_cell(kernels).any()):
         return None
     df, difference = rule.df, values[0] - values[1]
     variance = float(rule.variance(kernels[0] - kernels[1]))

@@ -95,7 +95,7 @@ def read_documents(
 def read_lines(
     sources: Sequence[str], column: str | None = None, progress: Progress | None = None
 ) -> Iterator[Document]:
-    """Yield a document for each line of a text that is not blank, and each row of a table; else as `read_documents`."""
+    """Yield a document for each line of a text, and each row of a table, that is not blank; else as `read_documents`."""
     return _read(sources, column, progress or (lambda _: None), re.compile(r"\n"))
 
 
@@ -149,8 +149,7 @@ def _read_file(path: Path, column: str | None, progress: Progress, separator: re
     packing = suffixes.pop() if suffixes and suffixes[-1] in {".gz", ".zst"} else ""
     kind = suffixes[-1] if suffixes else ""
     if kind == ".parquet":
-        texts = _read_parquet(path, column, progress)
-        yield from (Document(text, f"{path}:{number}") for number, text in enumerate(texts, 1))
+        yield from _number(_read_parquet(path, column, progress), path)
         return
     with path.open("rb") as raw:
         blocks = _decode(_unpack(raw, packing), raw, path, progress)
@@ -158,10 +157,14 @@ def _read_file(path: Path, column: str | None, progress: Progress, separator: re
             csv.field_size_limit(MOST_LINE)
             separated = csv.DictReader(_read_records(blocks), delimiter="\t" if kind == ".tsv" else ",", strict=True)
             rows = _read_json(blocks) if kind == ".jsonl" else separated
-            texts = _pick_column(rows, column, path)
-            yield from (Document(text, f"{path}:{number}") for number, text in enumerate(texts, 1))
+            yield from _number(_pick_column(rows, column, path), path)
         else:
             yield from _split_blocks(blocks, path, separator)
+
+
+def _number(texts: Iterable[str], source: object) -> Iterator[Document]:
+    """Yield the texts of rows by number, from 1; a row without one, or with white space alone, is no document."""
+    yield from (Document(text, f"{source}:{number}") for number, text in enumerate(texts, 1) if text.strip())
 
 
 def _unpack(raw: IO[bytes], packing: str) -> Any:  # noqa: ANN401 - whatever has read()
@@ -283,8 +286,7 @@ def _read_hub(source: str, match: re.Match[str], column: str | None) -> Iterator
         if split is None:
             split = "train" if "train" in splits or len(splits) != 1 else next(iter(splits))
         rows = iter(splits[split])
-        for number, text in enumerate(_pick_column(rows, column, source), 1):
-            yield Document(text, f"{source}:{number}")
+        yield from _number(_pick_column(rows, column, source), source)
     except SenseprobeError:
         raise
     except Exception as error:  # noqa: BLE001 - datasets raises whatever its readers do

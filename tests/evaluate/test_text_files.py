@@ -5,7 +5,7 @@ import gzip
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.text_files import read_documents, read_lines, split_sentences
+from senseprobe.evaluate.text_files import Document, read_documents, read_lines, split_sentences
 
 
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
@@ -52,17 +52,17 @@ def test_sentences() -> None:
 ROWS = [{"id": "a", "text": "She left.\n\nHe stayed."}, {"id": "b", "text": "They, too."}]
 
 
-def _write_table(folder: Path, kind: str) -> Path:
+def _write_table(folder: Path, kind: str, rows: Sequence[dict[str, str]] = ROWS) -> Path:
     path = folder / f"rows.{kind}"
     if kind == "parquet":
-        pq.write_table(pa.Table.from_pylist(ROWS), path)
+        pq.write_table(pa.Table.from_pylist(rows), path)
     elif kind == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, ["id", "text"], delimiter="\t" if kind == "tsv" else ",")
             writer.writeheader()
-            writer.writerows(ROWS)
+            writer.writerows(rows)
     return path
 
 
@@ -135,8 +135,26 @@ def test_damaged_files_are_messages(tmp_path: Path) -> None:
 def test_rows_before_the_first_text_do_not_decide_its_column(tmp_path: Path) -> None:
     """A first row without a text, or with a null, has another column of texts; the next has the one that is meant."""
     (tmp_path / "a.jsonl").write_text('{"id": "1"}\n{"id": "2", "text": null}\n{"id": "3", "text": "She sat."}\n')
-    assert [document.text for document in read_documents([str(tmp_path / "a.jsonl")])] == ["", "", "She sat."]
-    assert [d.text for d in read_documents([str(tmp_path / "a.jsonl")], "text")] == ["", "", "She sat."]
+    assert [document.text for document in read_documents([str(tmp_path / "a.jsonl")])] == ["She sat."]
+    assert [d.text for d in read_documents([str(tmp_path / "a.jsonl")], "text")] == ["She sat."]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("read", [read_documents, read_lines])
+def test_blank_rows_are_no_documents(
+    tmp_path: Path, kind: str, read: Callable[[list[str]], Iterator[Document]]
+) -> None:
+    """Nor null ones: four rows with one text are one document, which keeps the number of its row."""
+    rows = [
+        {"id": "a", "text": ""},
+        {"id": "b", "text": " \n "},
+        {"id": "c", "text": "She sat."},
+        {"id": "d", "text": ""},
+    ]
+    if kind in {"jsonl", "parquet"}:
+        rows.append({"id": "e", "text": None})  # type: ignore[dict-item]
+    path = _write_table(tmp_path, kind, rows)
+    assert [(document.text, document.name) for document in read([str(path)])] == [("She sat.", f"{path}:3")]
 
 
 def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def read_documents(
 def read_lines(
     sources: Sequence[str], column: str | None = None, progress: Progress | None = None
 ) -> Iterator[Document]:
-    """Yield a document for each line of a text, and each row of a table, that is not blank; else as `read_documents`."""
+    """Yield a document for each line of a text and row of a table that is not blank; else as `read_documents`."""
     return _read(sources, column, progress or (lambda _: None), re.compile(r"\n"))
 
 

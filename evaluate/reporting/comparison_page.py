@@ -208,8 +208,8 @@ def _agrees(difference: Difference) -> bool:
 def summarize_differences(differences: Sequence[Difference]) -> str:
     """Return how many figures of two models differ: ``a and b: 3 of 14 figures are shown to differ, 1 of them …``.
 
-    Where none is, how large a difference could hide in those that have an interval; those that have none are named, with
-    what was seen. Of groups only what their intervals exclude is said, since among many some exclude 0 by chance.
+    Where none is, how large a difference could hide in those that have an interval; those that have none are named,
+    with what was seen. Of groups only what their intervals exclude is said, since among many some do by chance.
     """
     names = f"{differences[0].first} and {differences[0].second}"
     readable = [difference for difference in differences if not difference.unreadable]

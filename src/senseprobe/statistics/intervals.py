@@ -290,18 +290,19 @@ class Projection(_Sum):
         return np.asarray(np.any([np.zeros(kernel.shape[:-1], np.bool_), *agree], axis=0))
 
     def contributions(self, kernel: FloatArray) -> dict[str, FloatArray]:
-        """Return what each level of a factor adds to Σ w K; `kernel` has shape (N,), not centred.
+        """Return what each level of each contributing factor adds to Σ w K; `kernel` has shape (N,), not centred.
 
-        Of a factor whose levels all count, so that what they add sums to what the rows with one of them add: where a
-        level is fixed, the others sum to another figure. Where a row has two levels, the totals of the levels count it
-        twice: the excess is subtracted from all of them alike. A sum that differs from 0 by rounding alone is 0.
+        A factor's contributions sum to what the rows with one of its levels add. Where a row has two levels, the totals
+        of the levels count it twice: the excess is subtracted from all of them alike. A sum that differs from 0 by
+        rounding alone is 0.
         """
         values, contributions = kernel * self.weights, {}
         for name, factor in self._counted_levels.items():
-            if factor.counts.all() and factor.in_rows.all():
-                totals, total = _totals(values, factor.incidence), values.sum()
+            if factor.counts.any():
+                incidence = factor.incidence[:, np.flatnonzero(factor.counts)]
+                totals, total = _totals(values, incidence), values[incidence.sum(axis=1) > 0].sum()
                 added = totals - (totals.sum() - total) / len(totals)
-                rounding = SUMS_TO_0 * _totals(np.abs(values), factor.incidence).max(initial=0.0)
+                rounding = SUMS_TO_0 * _totals(np.abs(values), incidence).max(initial=0.0)
                 contributions[name] = np.where(np.abs(added) > rounding, added, 0.0)
         return contributions
 

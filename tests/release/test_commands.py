@@ -414,6 +414,12 @@ def test_a_recipe_without_a_config_is_reported(copy: Path, reseal: Reseal) -> No
     assert "language" in str(findings[0])
 
 
+def test_another_hash_of_the_recipe_is_reported(copy: Path, reseal: Reseal) -> None:
+    """The manifest's hash of the recipe, which papers may cite, is held against the recipe's files."""
+    reseal(lambda facts: facts.update(recipe="0" * 64))
+    assert ("release.json", "E406") in _findings(copy)
+
+
 def test_an_unreadable_english_is_reported(copy: Path, reseal: Reseal) -> None:
     """Without its table of articles and plurals a recipe is none; `verify` says so with and without a rebuild."""
     (copy / "recipe" / "english.csv").write_text("asked,text\n")

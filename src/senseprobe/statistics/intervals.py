@@ -28,9 +28,6 @@ CONFIDENCE = 0.95
 # A variance below this is rounding of floating-point sums: one row among two million changes it by 1e-13.
 NO_VARIANCE = 1e-24
 
-SUMS_TO_0 = 1e-9
-"""A sum of addends that cancel is 0 where it is less than this of their sizes: the rest is rounding."""
-
 FEWEST_LEVELS = 5
 """A stratum with fewer levels is fixed: a variance from four or fewer is too uncertain."""
 
@@ -292,18 +289,15 @@ class Projection(_Sum):
     def contributions(self, kernel: FloatArray) -> dict[str, FloatArray]:
         """Return what each level of each contributing factor adds to Σ w K; `kernel` has shape (N,), not centred.
 
-        A factor's contributions sum to what the rows with one of its levels add. Where a row has two levels, the totals
-        of the levels count it twice: the excess is subtracted from all of them alike. A sum that differs from 0 by
-        rounding alone is 0.
+        They sum to what the rows with a level add: the excess of rows with two is taken from all alike. Rounding is 0.
         """
         values, contributions = kernel * self.weights, {}
         for name, factor in self._counted_levels.items():
             if factor.counts.any():
                 incidence = factor.incidence[:, np.flatnonzero(factor.counts)]
                 totals, total = _totals(values, incidence), values[incidence.sum(axis=1) > 0].sum()
-                added = totals - (totals.sum() - total) / len(totals)
-                rounding = SUMS_TO_0 * _totals(np.abs(values), incidence).max(initial=0.0)
-                contributions[name] = np.where(np.abs(added) > rounding, added, 0.0)
+                totals, size = totals - (totals.sum() - total) / len(totals), _totals(np.abs(values), incidence).max()
+                contributions[name] = np.where(np.abs(totals) > 1e-9 * size, totals, 0.0)
         return contributions
 
 

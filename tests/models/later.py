@@ -4,11 +4,16 @@ Loading torch and transformers takes seconds, for which nobody should wait who c
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = [
+    "base", "causal", "chat", "chat_template", "checkpoint", "encoder", "layers", "limits", "masked", "nli",
+    "odd_models", "pytorch_utils", "safetensors_torch", "torch", "transformers", "transformers_logging",
+]  # fmt: skip
 
 
-class Later:
-    """Stands for a module at the top of tests, which say the real import under `TYPE_CHECKING`.
+class _Later:
+    """Stands for a module at the top of tests; type checkers see the module.
 
     It has no attributes of its own: what is to be patched is named in full, ``monkeypatch.setattr("torch.load", …)``.
     """
@@ -23,3 +28,43 @@ class Later:
         if name.startswith(("__", "_mock_", "pytest_")):
             raise AttributeError(name)
         return getattr(import_module(self._module), name)
+
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+    from safetensors import torch as safetensors_torch
+    from tests.models import odd_models
+    from transformers import pytorch_utils
+    from transformers.utils import logging as transformers_logging
+
+    from senseprobe.evaluate.models import (
+        base,
+        causal,
+        chat,
+        chat_template,
+        checkpoint,
+        encoder,
+        layers,
+        limits,
+        masked,
+        nli,
+    )
+else:
+    odd_models = _Later("tests.models.odd_models")
+    pytorch_utils = _Later("transformers.pytorch_utils")
+    safetensors_torch = _Later("safetensors.torch")
+    torch = _Later("torch")
+    transformers = _Later("transformers")
+    transformers_logging = _Later("transformers.utils.logging")
+
+    base = _Later("senseprobe.evaluate.models.base")
+    causal = _Later("senseprobe.evaluate.models.causal")
+    chat = _Later("senseprobe.evaluate.models.chat")
+    chat_template = _Later("senseprobe.evaluate.models.chat_template")
+    checkpoint = _Later("senseprobe.evaluate.models.checkpoint")
+    encoder = _Later("senseprobe.evaluate.models.encoder")
+    layers = _Later("senseprobe.evaluate.models.layers")
+    limits = _Later("senseprobe.evaluate.models.limits")
+    masked = _Later("senseprobe.evaluate.models.masked")
+    nli = _Later("senseprobe.evaluate.models.nli")

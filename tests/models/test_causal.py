@@ -12,31 +12,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.all_scorers import numbers_by_scorer
-from tests.models.later import Later
+from tests.models.later import causal, safetensors_torch, torch, transformers
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.causal import SCORERS
 from senseprobe.evaluate.units import Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-    from safetensors import torch as safetensors_torch
-
-    from senseprobe.evaluate.models import causal
-else:
-    causal = Later("senseprobe.evaluate.models.causal")
-    safetensors_torch = Later("safetensors.torch")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 # What transformers takes and gives, without types that are of use.
 Foreign: TypeAlias = Any

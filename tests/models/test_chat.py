@@ -9,14 +9,14 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance import causal_models
-from tests.models.later import Later
+from tests.models.later import chat, chat_template, torch, transformers
 
 import senseprobe
 from senseprobe import api
@@ -39,17 +39,6 @@ from senseprobe.evaluate.scorers.conversation import (
     variants_of,
 )
 from senseprobe.evaluate.units import Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-
-    from senseprobe.evaluate.models import chat, chat_template
-else:
-    chat = Later("senseprobe.evaluate.models.chat")
-    chat_template = Later("senseprobe.evaluate.models.chat_template")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 # What transformers takes and gives, without types that are of use.
 Foreign: TypeAlias = Any

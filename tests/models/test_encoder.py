@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,21 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conformance import masked_models, naive_association
-from tests.models.later import Later
+from tests.models.later import encoder, torch, transformers
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import LEVELS, EncodingOptions
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-
-    from senseprobe.evaluate.models import encoder
-else:
-    encoder = Later("senseprobe.evaluate.models.encoder")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 VECTORS = json.loads(naive_association.VECTORS.read_text(encoding="utf-8"))
 MODELS = [*naive_association.MODELS]

@@ -10,33 +10,19 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from numpy.typing import NDArray
 from tests.conformance import causal_models, masked_models
-from tests.models.later import Later
+from tests.models.later import checkpoint, encoder, limits, safetensors_torch, torch, transformers
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.packages import fetch
 from senseprobe.evaluate.units import TOO_LONG, Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-    from safetensors import torch as safetensors_torch
-
-    from senseprobe.evaluate.models import checkpoint, encoder, limits
-else:
-    checkpoint = Later("senseprobe.evaluate.models.checkpoint")
-    encoder = Later("senseprobe.evaluate.models.encoder")
-    limits = Later("senseprobe.evaluate.models.limits")
-    safetensors_torch = Later("safetensors.torch")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 TEXTS = ["Japanese people are unkind.", "the nurses' dress is black.", "kind"]
 

@@ -4,30 +4,15 @@ import hashlib
 import warnings
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.later import Later
+from tests.models.later import base, layers, odd_models, pytorch_utils, torch, transformers
 
 from senseprobe.evaluate import models
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-    from tests.models import odd_models
-    from transformers import pytorch_utils
-
-    from senseprobe.evaluate.models import base, layers
-else:
-    odd_models = Later("tests.models.odd_models")
-    base = Later("senseprobe.evaluate.models.base")
-    layers = Later("senseprobe.evaluate.models.layers")
-    pytorch_utils = Later("transformers.pytorch_utils")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 KINDS = ("bert", "gpt2")
 

@@ -9,31 +9,17 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from huggingface_hub import constants as hub_constants
 from numpy.typing import NDArray
-from tests.models.later import Later
+from tests.models.later import masked, odd_models, torch, transformers, transformers_logging
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-    from tests.models import odd_models
-    from transformers.utils import logging as transformers_logging
-
-    from senseprobe.evaluate.models import masked
-else:
-    odd_models = Later("tests.models.odd_models")
-    masked = Later("senseprobe.evaluate.models.masked")
-    torch = Later("torch")
-    transformers = Later("transformers")
-    transformers_logging = Later("transformers.utils.logging")
 
 FAMILIES = ("bert", "roberta", "albert")
 TEXTS = [

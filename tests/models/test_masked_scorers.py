@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,27 +17,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conformance import masked_models, naive_masked
 from tests.models.all_scorers import numbers_by_scorer
-from tests.models.later import Later
+from tests.models.later import checkpoint, layers, masked, odd_models, torch, transformers
 from tests.profiles import examples
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import SCORERS, get
 from senseprobe.evaluate.scorers.masked_queries import inside, rest_of_word, shared_tokens
 from senseprobe.evaluate.units import Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-    from tests.models import odd_models
-
-    from senseprobe.evaluate.models import checkpoint, layers, masked
-else:
-    odd_models = Later("tests.models.odd_models")
-    checkpoint = Later("senseprobe.evaluate.models.checkpoint")
-    layers = Later("senseprobe.evaluate.models.layers")
-    masked = Later("senseprobe.evaluate.models.masked")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 VECTORS = json.loads(naive_masked.VECTORS.read_text(encoding="utf-8"))
 UNITS = [Unit(**case) for case in VECTORS["cases"]]

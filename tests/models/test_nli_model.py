@@ -5,28 +5,18 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.models.later import Later
+from tests.models.later import nli, torch, transformers
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
-
-if TYPE_CHECKING:
-    import torch
-    import transformers
-
-    from senseprobe.evaluate.models import nli
-else:
-    nli = Later("senseprobe.evaluate.models.nli")
-    torch = Later("torch")
-    transformers = Later("transformers")
 
 Array = NDArray[np.float64]
 

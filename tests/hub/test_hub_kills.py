@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.forks import Child, start
 from tests.hub.client import REPO, assert_published, environment, refusal, repo_of
 from tests.hub.server import Hub
-from tests.release.forks import Child, start
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.forks import Child, start
 from tests.imports.files import FILES
 from tests.profiles import examples
-from tests.release.forks import Child, start
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.commands import Typed, typing
-from tests.release.forks import Child, start
+from tests.forks import Child, start
 
 from senseprobe import api
 from senseprobe.release.manifest import read_manifest

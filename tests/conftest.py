@@ -1,4 +1,4 @@
-"""Shared fixtures: a folder of the user; tiny random masked language models, with tokenizers trained on the spot."""
+"""Shared fixtures: a folder of the user, sssb, and tiny random masked language models with tokenizers of their own."""
 
 import functools
 import json
@@ -17,6 +17,7 @@ import pytest
 import typer
 from tests import profiles  # noqa: F401 - loads the profile of property tests
 
+from senseprobe import api
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.lexicon.install import wordnet_in
 from senseprobe.records import Finding
@@ -63,7 +64,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
     """Take the count of a worker, which is that of every worker."""
-    node.config.stash[LEFT_OUT] = Counter[str](getattr(node, "workeroutput", {}).get("left out", {}))
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", {})
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -126,6 +127,12 @@ def built_in_releases() -> Iterator[None]:
         for user in (recipes, inputs):
             patch.setattr(user, "verify_release", verify_once)
         yield
+
+
+@pytest.fixture(scope="session")
+def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sssb built once from the templates as they are; tests that change it take a copy."""
+    return api.build("sssb", "1.0.0", tmp_path_factory.mktemp("releases")).folder
 
 
 @pytest.fixture(scope="session")

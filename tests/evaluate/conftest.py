@@ -1,12 +1,13 @@
 """What several files of tests score."""
 
+from pathlib import Path
+
 import pytest
 
-import senseprobe
-from senseprobe.release.release import Release
+from senseprobe.release.release import Release, open_release
 
 
 @pytest.fixture(scope="session")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Release:
+def sssb(sssb: Path) -> Release:
     """sssb, built once; nobody writes to it."""
-    return senseprobe.build("sssb", "1.0.0", out=tmp_path_factory.mktemp("releases"))
+    return open_release(sssb)

@@ -1,4 +1,4 @@
-"""The releases that several of these tests look at: sssb, and three of its configs, which have 3 of its 165 frames."""
+"""A release that several of these tests look at: three configs of sssb, which have 3 of its 165 frames."""
 
 import re
 import shutil
@@ -10,12 +10,6 @@ from senseprobe import api
 
 SSSB = Path(__file__).parents[2] / "templates" / "sssb"
 FEW = ("race", "language", "noun")
-
-
-@pytest.fixture(scope="session")
-def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sssb built once from the templates as they are; tests that change it take a copy."""
-    return api.build("sssb", "1.0.0", tmp_path_factory.mktemp("releases")).folder
 
 
 @pytest.fixture(scope="session")

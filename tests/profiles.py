@@ -15,6 +15,6 @@ settings.register_profile(
 settings.load_profile("dev")  # `pytest --hypothesis-profile ci` loads the other after this
 
 
-def examples(most: int) -> int:
-    """How many examples a property test draws: `most` in the profile `ci`, in `dev` no more than `FEW`."""
-    return most if settings.get_current_profile_name() == "ci" else min(most, FEW)
+def examples(most: int, few: int = FEW) -> int:
+    """How many examples a property test draws: `most` in the profile `ci`, in `dev` no more than `few`."""
+    return most if settings.get_current_profile_name() == "ci" else min(most, few)

@@ -228,7 +228,7 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
         farthest = max(estimable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
         limit = notation.format_points(farthest.outer_end, farthest.comparison.estimand)
         text = f"{text}; up to {limit} could hide ({farthest.comparison.config})"
-    without = [difference.comparison for difference in readable if not difference.ends]
+    without = (difference.comparison for difference in readable if not difference.ends)
     named = listed(
         f"{' '.join(filter(None, (row.config, row.estimand, row.group)))} "
         f"({notation.format_points(row.difference, row.estimand)})"

@@ -242,7 +242,7 @@ def test_gap_of_a_sample_is_of_true_pairs(count: int) -> None:
     """In few rows other words stand with one gender by chance; pairs are sentences alike in all but the person."""
     rows, plan = occupations(6)
     rows, plan = random_model(rows, seed=count), replace(plan, estimands=("gap",))
-    for seed in range(examples(100) // 5):  # five in `make test`, of which each finds its pairs anew
+    for seed in range(examples(20, few=5)):  # each finds its pairs anew
         drawn = rows.sample(count, random_state=seed)
         alike = drawn.groupby(["frame", "verb", "object", "occupation", "pair"])
         apart = [
@@ -520,7 +520,7 @@ def test_the_interval_of_the_accuracy_by_loops() -> None:
 # --- properties -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(125) // 5)  # five in `make test`: each computes all figures twice
+@settings(max_examples=examples(25, few=5))  # each computes all figures twice
 @given(seed=st.integers(0, 2**32 - 1), lost=st.integers(0, 40))
 def test_figures_do_not_depend_on_the_order_of_rows(seed: int, lost: int) -> None:
     """Shuffled rows give the same figures, but for the last bits of sums; words may be dictionary-encoded."""
@@ -558,7 +558,7 @@ def test_thresholds_and_fractions_keep_their_order(p: list[tuple[float, float, f
             assert figure.value <= figure.high + 1e-9 <= 100 + 2e-9
 
 
-@settings(max_examples=examples(75) // 5)  # five in `make test`: each computes gaps twice
+@settings(max_examples=examples(15, few=5))  # each computes gaps twice
 @given(seed=st.integers(0, 2**32 - 1))
 def test_genders_that_trade_places_turn_the_gap(seed: int) -> None:
     """Calling the male words female changes the sign of every gap and its interval, and nothing else."""

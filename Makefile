@@ -129,8 +129,8 @@ check: $(STAMP)
 	$(VENV)/bin/mypy tests benchmarks
 
 soak: $(STAMP)
-	$(VENV)/bin/pytest -m 'soak and not system'
-	$(VENV)/bin/pytest -m soak tests/annotation/label_studio
+	$(VENV)/bin/pytest --hypothesis-profile ci -m 'soak and not system'
+	$(VENV)/bin/pytest --hypothesis-profile ci -m soak tests/annotation/label_studio
 
 clean:
 	rm -rf $(VENV) .venv-label-studio demo gallery site build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

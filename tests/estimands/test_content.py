@@ -147,7 +147,7 @@ def test_no_release_lists_it() -> None:
     assert [name for name, estimand in CATALOGUE.items() if estimand.of_contents] == ["content-mean"]
 
 
-RUNS = 5 * examples(50)
+RUNS = examples(250, few=125)
 
 
 @pytest.mark.parametrize("levels", [8, 20])

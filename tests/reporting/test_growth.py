@@ -82,7 +82,7 @@ def test_a_model_that_grew_by_no_more_than_the_margin_seldom_fails(old: float, n
     deviation of 4.87 it is 40 or fewer in 99.9 % of simulations; of 100, it is 12. From -10 to +15 the figures differ
     by 25.
     """
-    random, failed, samples = np.random.default_rng(20261123), 0, 4 * examples(125)
+    random, failed, samples = np.random.default_rng(20261123), 0, examples(500, few=100)
     for _ in range(samples):
         shared, *own = random.normal(0, 0.15 / np.sqrt(2), (3, 20))
         kernels = [

@@ -24,7 +24,7 @@ from tests.profiles import examples
 
 from senseprobe.statistics import effect_size
 
-DRAWS, MANY = 4 * examples(125), 10_000
+DRAWS, MANY = examples(500, few=100), 10_000
 """Simulated models in every cell: 500, in `make test` 100, of whose shares the bounds are wider; and in `make soak`."""
 
 DESIGNS = list(dict.fromkeys(study.name for study in build_studies()))

@@ -217,6 +217,7 @@ def loaded() -> dict[str, set[str]]:
     return dict(zip((IMPORT, "", *COMMANDS), lines, strict=True))
 
 
+# Takes long: the first waits for the process that asks every command for help.
 def test_importing_senseprobe_is_light(loaded: dict[str, set[str]]) -> None:
     """`import senseprobe` and looking at its errors and records loads no heavy library."""
     assert "senseprobe.records" in loaded[IMPORT]

@@ -76,6 +76,7 @@ def told(typed: Typed, *words: str) -> list[dict[str, Any]]:
 # --- what is scored -------------------------------------------------------------------------------------------------
 
 
+# Takes long: the first loads torch, and makes the project that the others copy.
 def test_a_file_of_vectors(typed: Typed) -> None:
     """Tests of words at the level of words, those of sentences at that of sentences, each with its words and rows."""
     done = typed("score", "vectors:v.txt", "mine")

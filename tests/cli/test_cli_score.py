@@ -561,6 +561,7 @@ def test_cache_that_cannot_be(scored: Typed, tmp_path: Path, monkeypatch: pytest
 # --- options --------------------------------------------------------------------------------------------------------
 
 
+# Takes long: all of sssb is scored.
 def test_limit(typed: Typed, whole: Path, tmp_path: Path) -> None:
     """So many rows are scored, of all configs; the signature says so, and the result of all rows is kept beside it."""
     shutil.copytree(whole / "results", tmp_path / "results")
@@ -943,6 +944,7 @@ def test_coarse_without_float32(typed: Typed, tmp_path: Path, monkeypatch: pytes
     assert "coarse" not in json.loads((tmp_path / RESULT).read_bytes())
 
 
+# Takes long: each run verifies sssb.
 def test_results_in_a_folder_called_like_the_release(typed: Typed, tmp_path: Path) -> None:
     """With `--out .` the results lie in ./sssb@1.0.0, and the release is found as before."""
     for _ in range(2):

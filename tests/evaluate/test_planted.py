@@ -62,6 +62,7 @@ def test_sentences_that_are_stereo_and_anti_follow_the_stereo_rule(planted: Plan
 
 
 @pytest.mark.parametrize(("share", "sign"), [(1.0, 1), (0.0, -1)])
+# Takes long: a model is trained.
 def test_preference_moves_as_planted(
     planted: Planting, share: float, sign: int, rows: pd.DataFrame, tmp_path: Path
 ) -> None:

@@ -336,6 +336,7 @@ def _untouched(told: Told) -> None:
     assert "the secret" not in json.dumps(told)
 
 
+# Takes long: the first waits for all 188 hostile projects, each in a process of its own.
 def test_the_project_itself_has_no_findings(told: dict[str, Told]) -> None:
     """What the cases find is theirs, and every call gets to its end."""
     base = told["the project itself"]

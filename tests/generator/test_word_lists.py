@@ -78,6 +78,7 @@ def test_a_dataset_sees_its_own_layers_lists_first_and_then_the_built_in_ones(pr
     assert lists.get("nothing") is None
 
 
+# Takes long: sssb is built twice.
 def test_a_built_in_dataset_never_sees_a_users_list(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build of sssb has the content that it has outside the project, to the last row: it is built twice."""
     _add_list(project, "attributes", "word,domain,polarity\nzany,person,pleasant\nbad,person,unpleasant\n")
@@ -266,6 +267,7 @@ def _survives(file: str, data: bytes) -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("file", FILES)
+# Takes long: every hostile text, twice.
 def test_hostile_files_are_findings(file: str) -> None:
     """Nothing but DeclarationError, and soon: instead of a good file, and behind one."""
     good = (BASE / file).read_text()

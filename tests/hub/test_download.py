@@ -84,6 +84,7 @@ def _pour(handler: Handler, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("sends", [_stall, _drip])
+# Takes long: a time-out has to pass, at each attempt.
 def test_a_hub_that_stalls_is_given_up(hub: Hub, published: Path, tmp_path: Path, sends: object) -> None:
     """It would be waited for without end: the message names --timeout, and nothing half-done is in the project."""
     hub.sends["resolve"] = sends  # type: ignore[assignment]

@@ -115,6 +115,7 @@ def _kill_pull(hub: Hub, project: Path, home: Path, moments: int, seed: int) -> 
         assert [path.name for path in (out / "example").iterdir()] == ["0.1.0"]
 
 
+# Takes long: two processes, and what they left is pulled again.
 def test_a_killed_pull_leaves_no_half_release(hub: Hub, project: Path, tmp_path: Path) -> None:
     """Kill -9 at two moments: whole or absent, and the rerun removes what was left."""
     _kill_pull(hub, project, tmp_path, 2, 20220528)

@@ -92,6 +92,7 @@ def expected(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> tu
 
 
 @pytest.mark.parametrize("form", WRITERS)
+# Takes long: the first trains tokenizers and scores; the others read what it made.
 def test_an_import_has_the_figures_of_a_draft_of_its_rows(
     expected: tuple[str, Figures], tiny_models: dict[str, Path], tmp_path: Path, form: str
 ) -> None:

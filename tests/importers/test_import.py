@@ -102,6 +102,7 @@ for format_, files in json.loads(sys.argv[1]).items():
 """
 
 
+# Takes long: a start of Python, and every format twice.
 def test_two_imports_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the hash seed, time zone, locale and working directory: in another process as in this one."""
     files = {format_: [str(path) for path in paths] for format_, paths in FILES.items()}

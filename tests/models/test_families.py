@@ -233,6 +233,7 @@ def probes(made: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "jobs@1.0.0"
 
 
+# Takes long: a control of 2,000 pairs is scored.
 def test_probes_are_printed_beside_the_control(
     made: Path, probes: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,6 +265,7 @@ def test_probes_are_printed_beside_the_control(
     assert alone.signature == probe.signature
 
 
+# Takes long: a control of 2,000 pairs is scored.
 def test_a_first_look_at_the_control_is_not_enough(made: Path, probes: str) -> None:
     """Of 20 rows the accuracy says nothing: 2,000 are scored all the same, and those are shown from then on."""
     api.score("../nli", "nli-control@1.0.1", limit=20, out=Path("results"))

@@ -83,6 +83,7 @@ def bert(tiny_models: dict[str, Path], tmp_path: Path) -> Path:
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("name", ["aul", "pll"])
 @pytest.mark.parametrize("family", FAMILIES)
+# Takes long: the first loads torch and makes the models of the session.
 def test_scores_equal_the_explicit_loop(
     family: str,
     name: str,

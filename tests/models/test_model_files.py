@@ -315,6 +315,7 @@ LARGE = 10**6
         ({"remarks": ["x" * 2**22]}, "its config.json is larger than 4 MiB"),
     ],
 )
+# Takes long: the first starts the process that opens all models whose memory is measured.
 def test_a_config_that_asks_for_more_than_the_weights_are(
     asked: dict[str, object], match: str, bert: Path, memory_of: MemoryOf
 ) -> None:
@@ -387,6 +388,7 @@ def test_a_growing_tokenizer_is_refused(changed: dict[str, object], bert: Path, 
     assert grown < 150
 
 
+# Takes long: a tokenizer of a hundred thousand tokens is made.
 def test_a_tokenizer_that_puts_many_tokens_around_a_text_is_refused(bert: Path, memory_of: MemoryOf) -> None:
     """A template of a hundred thousand special tokens: 64 texts of it would be six million."""
     special = {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]}

@@ -42,6 +42,7 @@ def now(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], pd.Da
     return json.loads(json.dumps(made, sort_keys=True)), scores
 
 
+# Takes long: the first waits for four builds, a lint of all lists and a checked project.
 def test_every_byte_of_data_is_as_it_was(before: dict[str, Any], without_models: dict[str, Any]) -> None:
     """Parquet files and recipes of four datasets and of a release that people checked."""
     assert without_models["releases"] == before["releases"]

@@ -148,6 +148,7 @@ def test_what_a_release_holds(sssb: Path) -> None:
     assert manifest["content"] == _combined({name: facts["content"] for name, facts in manifest["configs"].items()})
 
 
+# Takes long: two releases are made again from their recipes.
 def test_the_committed_release_is_what_the_templates_make(sssb: Path) -> None:
     """Releases verify and their recipes make their rows; today's templates and lists make those of the newest."""
     assert api.verify("sssb@1.0.0", rebuild=True) == []

@@ -149,6 +149,7 @@ def _interrupt(releases: Path, build: Start, moments: list[float], major: int) -
             _assert_rerun_completes(releases, version)
 
 
+# Takes long: ten builds that are killed, each with one that completes it.
 def test_a_killed_build_leaves_no_half_release(releases: Path, build: Start, seconds: float) -> None:
     """Kill -9 at ten moments: earlier releases intact, whole or absent, and a rerun makes the same rows."""
     _kill(releases, build, _moments(seconds, 10), 1_001)

@@ -241,6 +241,7 @@ def astray(releases: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     return folders
 
 
+# Takes long: another process, which loads `datasets`.
 def test_what_datasets_would_read_instead_is_planted(astray: dict[tuple[str, str], Path], tmp_path: Path) -> None:
     """Of the oldest cards and of newer ones the library reads planted rows, though all hashes are right.
 

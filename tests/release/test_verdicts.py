@@ -316,6 +316,7 @@ def _built(shared: Project, folder: Path, names: set[str], per_file: int, shards
 @given(_subset, st.integers(1, 9), st.integers(1, 5))
 @example(set(ALL["island"][:7]), 3, 2)  # files of which no row is left
 @settings(max_examples=3)
+# Takes long: each example builds a release whole and in shards.
 def test_building_with_verdicts_is_building_without_and_dropping_the_rows(
     shared: Project, tmp_path_factory: pytest.TempPathFactory, names: set[str], per_file: int, shards: int
 ) -> None:

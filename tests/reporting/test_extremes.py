@@ -242,6 +242,7 @@ def _judged(cases: Mapping[str, Case]) -> Mapping[str, Told]:
 
 
 @pytest.mark.parametrize("name", FEW)
+# Takes long: the first waits for all cases, each in a process of its own.
 def test_an_extreme_is_rows_or_findings(few: Mapping[str, Told], name: str) -> None:
     """Nothing else comes of it."""
     _check_rows_or_findings(few[name])

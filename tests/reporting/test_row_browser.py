@@ -198,6 +198,7 @@ def test_hostile_texts_are_data(sssb: Release) -> None:
     assert "script" not in without.replace("description", "")
 
 
+# Takes long: three results on all of sssb.
 def test_sizes(sssb: Release) -> None:
     """Three results on sssb, with tokens: the rows take less than the 1.1 MB that are left of 1.5 MB."""
     sources = []

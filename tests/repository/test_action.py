@@ -168,6 +168,7 @@ def test_differences_are_one_comment(project: Path, github: GitHub) -> None:
     assert "s3cret" not in first.log + second.log
 
 
+# Takes long: each command of the action is a start of senseprobe.
 def test_findings_are_notes_at_lines_and_a_failure(project: Path, github: GitHub) -> None:
     """A list with a word twice: an annotation, an output, why the dataset cannot be built, and a failure at last."""
     path = project / "wordlists" / "hobbyists.csv"

@@ -99,6 +99,7 @@ def test_intervals_of_contents_cover_the_truth() -> None:
     assert [cell for cell in cells if too_low(cell)] == []
 
 
+# Takes long: 300 pairs of models in each cell.
 def test_tests_keep_their_level(tested: list[SizeCell]) -> None:
     """Two models as good as one another, words without polarity, a figure on the edge of the margin."""
     bound = [cell for cell in tested if cell.limit is not None]

@@ -2,7 +2,7 @@
 
 The grid of designs, mixes and truths is `benchmarks/simulation`; the tests hold it to the same bounds.
 
-    python benchmarks/coverage.py [--draws 2000] [--seed 0] [--only association|contents|nearness] [--write PAGE.md]
+    python benchmarks/coverage.py [--draws 2000] [--seed 0] [--only SECTION] [--write PAGE.md]
 
 With `--only` the rest of the page stays as it is: every cell has a random stream of its own.
 
@@ -11,14 +11,13 @@ Exits 1 where a cell with a truth in [0.1, 0.9] or at the boundary covers less t
 """
 
 import argparse
-import itertools
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
+from simulation import samples
 from simulation.association import (
     COSINE_SCATTERS,
     EFFECTS,
@@ -31,6 +30,7 @@ from simulation.association import (
 )
 from simulation.boundary import BOUNDARY_TRUTHS, simulate_boundary
 from simulation.coverage import CONTENTS, TRUTHS, Cell, simulate, simulate_contents
+from simulation.markdown import coverage_table, printed, rejected, size
 from simulation.nearness import (
     NEARNESS_SCATTERS,
     NEARNESSES,
@@ -46,7 +46,8 @@ from simulation.size import (
     simulate_sizes,
 )
 
-AnyCell = TypeVar("AnyCell", Cell, SizeCell)
+ADDED = {"samples": samples.section}
+"""Sections by the modules that simulate them."""
 
 PAGE = """# Coverage of the intervals, size of the tests
 
@@ -175,29 +176,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000, help="models drawn for each cell")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=["association", "contents", "nearness"], help="simulate this section alone")
+    parser.add_argument(
+        "--only", choices=["association", "contents", "nearness", *ADDED], help="simulate this section alone"
+    )
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables as Markdown")
     options = parser.parse_args()
     start = time.perf_counter()
     cells, boundary, effects, tests, groups, associations, near, contents = ([] for _ in range(8))
     if not options.only:
-        cells = [*_printed(simulate(options.draws, options.seed))]
-        boundary = [*_printed(simulate_boundary(options.draws, options.seed))]
-        tests = [*_printed(simulate_sizes(options.draws, options.seed))]
-        groups = [*_printed(simulate_relative_sizes(options.draws, options.seed))]
+        cells = [*printed(simulate(options.draws, options.seed))]
+        boundary = [*printed(simulate_boundary(options.draws, options.seed))]
+        tests = [*printed(simulate_sizes(options.draws, options.seed))]
+        groups = [*printed(simulate_relative_sizes(options.draws, options.seed))]
     sections = []
     if options.only in {None, "association"}:
-        effects = [*_printed(simulate_effect_intervals(options.draws, options.seed))]
-        associations = [*_printed(simulate_word_sizes(options.draws, options.seed))]
-        associations += _printed(simulate_sentence_sizes(options.draws, options.seed))
+        effects = [*printed(simulate_effect_intervals(options.draws, options.seed))]
+        associations = [*printed(simulate_word_sizes(options.draws, options.seed))]
+        associations += printed(simulate_sentence_sizes(options.draws, options.seed))
         sections.append(association_section(effects, associations, options.draws))
     if options.only in {None, "nearness"}:
-        near = [*_printed(simulate_nearness_intervals(options.draws, options.seed))]
-        differences = [*_printed(simulate_difference_intervals(options.draws, options.seed))]
+        near = [*printed(simulate_nearness_intervals(options.draws, options.seed))]
+        differences = [*printed(simulate_difference_intervals(options.draws, options.seed))]
         sections.append(nearness_section(near, differences, options.draws))
     if options.only in {None, "contents"}:
-        contents = [*_printed(simulate_contents(options.draws, options.seed))]
-        sections.append(CONTENT.format(draws=options.draws, intervals=table(contents, CONTENTS, digits=2)))
+        contents = [*printed(simulate_contents(options.draws, options.seed))]
+        sections.append(CONTENT.format(draws=options.draws, intervals=coverage_table(contents, CONTENTS, digits=2)))
+    added = [build(options.draws, options.seed) for name, build in ADDED.items() if options.only in {None, name}]
+    sections += [section.text for section in added]
     if options.write:
         if options.only:
             text = options.write.read_text(encoding="utf-8")
@@ -205,20 +210,13 @@ def main() -> int:
             text = page(cells, boundary, tests, groups, options.draws, options.seed)
         options.write.write_text(replace_sections(text, sections), encoding="utf-8")
     covered, tested = [*cells, *boundary, *contents, *effects, *near], [*tests, *groups, *associations]
+    cells_of_added = [cell for section in added for cell in section.cells]
+    covered += [cell for cell in cells_of_added if isinstance(cell, Cell)]
+    tested += [cell for cell in cells_of_added if isinstance(cell, SizeCell)]
     missed = [*(cell for cell in covered if not cell.holds), *(test for test in tested if not test.holds)]
     seconds = time.perf_counter() - start
     print(f"{len(covered)} cells and {len(tested)} tests in {seconds:.0f} s, {len(missed)} beyond their bounds")
     return 1 if missed else 0
-
-
-def _printed(cells: Iterable[AnyCell]) -> Iterator[AnyCell]:
-    """Print each cell as it is simulated, and yield it."""
-    for cell in cells:
-        if isinstance(cell, Cell):
-            print(f"{cell.design:35} {cell.estimand:19} {cell.mix:7} {cell.truth:5g}  {entry(cell)}", flush=True)
-        else:
-            print(f"{cell.test}, {cell.design}, {cell.mix}: {rejected(cell)}", flush=True)
-        yield cell
 
 
 def association_section(effects: Sequence[Cell], tests: Sequence[SizeCell], draws: int) -> str:
@@ -235,7 +233,7 @@ def association_section(effects: Sequence[Cell], tests: Sequence[SizeCell], draw
             f"{scatter.pairs:g} of pairs" + (";" if scatter is not COSINE_SCATTERS[-1] else ",")
             for scatter in COSINE_SCATTERS
         ),
-        intervals=table(effects, EFFECTS, digits=2),
+        intervals=coverage_table(effects, EFFECTS, digits=2),
         sizes="\n".join(rows),
         sentences=SENTENCES,
         sentence_draws=SENTENCE_DRAWS,
@@ -251,8 +249,8 @@ def nearness_section(intervals: Sequence[Cell], differences: Sequence[Cell], dra
     return NEARNESS.format(
         draws=draws,
         scatters=";\n".join(scatters) + ".",
-        intervals=table(intervals, NEARNESSES, digits=2),
-        differences=table(differences, NEARNESSES, digits=2),
+        intervals=coverage_table(intervals, NEARNESSES, digits=2),
+        differences=coverage_table(differences, NEARNESSES, digits=2),
     )
 
 
@@ -276,8 +274,8 @@ def page(
     return PAGE.format(
         draws=draws,
         seed=seed,
-        coverage=table(cells, TRUTHS),
-        boundary=table(boundary, BOUNDARY_TRUTHS),
+        coverage=coverage_table(cells, TRUTHS),
+        boundary=coverage_table(boundary, BOUNDARY_TRUTHS),
         size="\n".join(["| test | design | mix | rejected |", "|---|---|---|---|", *rows]),
         groups=of_groups(groups),
         divisions=RELATIVE_DIVISIONS,
@@ -285,37 +283,6 @@ def page(
         error=100 * 3 * max(cell.error for cell in cells if cell.not_estimable == 0),
         over=over(cells),
     )
-
-
-def table(cells: Sequence[Cell], truths: Sequence[float], digits: int = 0) -> str:
-    """One line per design, figure and mix, one column per truth."""
-    lines = [
-        f"| design | figure | mix | {' | '.join(f'{truth:g}' for truth in truths)} |",
-        "|---" * (3 + len(truths)) + "|",
-    ]
-    for (name, estimand, mix), group in itertools.groupby(
-        cells, key=lambda cell: (cell.design, cell.estimand, cell.mix)
-    ):
-        lines.append(f"| {name} | `{estimand}` | {mix} | {' | '.join(entry(cell, digits) for cell in group)} |")
-    return "\n".join(lines)
-
-
-def entry(cell: Cell, digits: int = 0) -> str:
-    """Coverage in per cent, the median half-width in so many digits, and how often there was no interval."""
-    missing = (
-        f", none {100 * cell.not_estimable / (cell.estimable + cell.not_estimable):.0f} %" if cell.not_estimable else ""
-    )
-    return f"{100 * cell.covered:.1f} (±{cell.half_width:.{digits}f}{missing})" + ("" if cell.holds else " **below**")
-
-
-def rejected(test: SizeCell) -> str:
-    """How often a test rejected, and of how many draws."""
-    return f"{size(test)} % of {test.draws}" + ("" if test.holds else " **above**")
-
-
-def size(test: SizeCell) -> str:
-    """How often a test rejected, in per cent."""
-    return f"{100 * test.rejected:.1f}"
 
 
 def of_groups(cells: Sequence[SizeCell]) -> str:

@@ -6,7 +6,7 @@ from itertools import chain
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, lookup, of_sample
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, lookup
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
@@ -34,12 +34,12 @@ def figures_of(
 
     `scored` holds rows of the release with scores, by config; `words` the cosines of the words of association tests.
     `estimands` are added to those of the designs, for configs that have rows of their kind; of the numbers of a
-    `scorer` those are computed that `fitting_estimands` names. Where the rows were `drawn`, figures say what a sample
-    can (`of_sample`).
+    `scorer` those are computed that `fitting_estimands` names. `drawn`: whether the rows are a
+    sample of those of the release (`--limit`).
     """
     results: list[Figure] = []
     for name, rows in scored.items():
-        design = release.design(name)
+        design = scored_design(release, name, drawn=drawn)
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
         design = replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
         own = None if words is None else words[words["config"] == name]
@@ -49,11 +49,8 @@ def figures_of(
     for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
         fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
         if fits and contrast.a in scored and contrast.b in scored:
-            a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))
+            a, b = ((scored[name], scored_design(release, name, drawn=drawn)) for name in (contrast.a, contrast.b))
             results.append(contrast_figure(contrast, *a, *b, seed=seed, scale=scale))
-    if drawn:
-        levels = {name: levels_of(release, name) for name in {figure.config for figure in results}}
-        results = [of_sample(figure, levels[figure.config]) for figure in results]
     return tuple(_rounded(figure) for figure in corrected(results, CONTRASTS))
 
 
@@ -71,14 +68,19 @@ def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer)
     return [name for name in dict.fromkeys(listed) if scorer.of_pairs and not lookup(name).of_pairs]
 
 
-def levels_of(release: Release, name: str) -> dict[str, int]:
-    """Return how many levels each factor of a config, or of the two of a contrast, has in a release."""
+def scored_design(release: Release, name: str, *, drawn: bool) -> Design:
+    """Return the design of a config by which its rows are evaluated, or those that were drawn of them (`--limit`)."""
+    design = release.design(name)
+    return replace(design, drawn_from=_levels_of(release, name, design)) if drawn else design
+
+
+def _levels_of(release: Release, name: str, design: Design) -> dict[str, int]:
+    """Return how many levels each factor of a config, or stratum of one, has in a release."""
     levels: dict[str, int] = {}
-    for config in _sides(release, name) or [name]:
-        for factor, count in release.manifest.config(config)["levels"].items():
-            levels[factor] = count
-            if "(" not in factor and release.design(config).strata:  # the frames of either class of occupations
-                levels.update({f"{factor} ({stratum})": count for stratum in STRATA})
+    for factor, count in release.manifest.config(name)["levels"].items():
+        levels[factor] = count
+        if "(" not in factor and design.strata:  # the frames of either class of occupations
+            levels.update({f"{factor} ({stratum})": count for stratum in STRATA})
     return levels
 
 

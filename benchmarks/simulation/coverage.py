@@ -103,7 +103,7 @@ class Study:
             return list(exact), 100 * truths - 50
         shares = np.round(self.kernel.offset + kernel @ self.kernel.weights, 12)
         intervals = share_intervals(self.rule, kernel, shares, confidence, by_blocks=self.kernel.by_blocks)
-        return _ends(intervals), 100 * truths - 50
+        return ends_of(intervals), 100 * truths - 50
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class ContrastStudy:
         differences = 100 * (kernel @ self.rule.weights + offset)
         by_blocks = any(side.rows.by_blocks for side in self.prepared)
         intervals = difference_intervals(self.rule, kernel, differences, by_blocks=by_blocks)
-        return _ends(intervals), 100 * (first_truth - second_truth)
+        return ends_of(intervals), 100 * (first_truth - second_truth)
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class ComparisonStudy:
 AnyStudy = Study | ContrastStudy | ComparisonStudy
 
 
-def _ends(intervals: Sequence[Interval | None]) -> list[tuple[float, float] | None]:
+def ends_of(intervals: Sequence[Interval | None]) -> list[tuple[float, float] | None]:
     """Return the ends of each interval."""
     return [None if interval is None else (interval.low, interval.high) for interval in intervals]
 

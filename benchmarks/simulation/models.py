@@ -37,12 +37,12 @@ class Effects:
     """Random effects of the levels in the rows of a table, independent in each of D draws."""
 
     def __init__(self, rng: np.random.Generator, draws: int) -> None:
-        self._rng = rng
+        self.rng = rng
         self.draws = draws
 
     def levels(self, deviation: float, count: int) -> FloatArray:
         """Draw effects of some levels, shape (D, count)."""
-        return self._rng.normal(0, deviation, (self.draws, count))
+        return self.rng.normal(0, deviation, (self.draws, count))
 
     def of(self, deviation: float, rows: pd.DataFrame, *columns: str) -> FloatArray:
         """Draw effects of the combinations of levels in the columns, for each row: shape (D, N)."""
@@ -62,8 +62,8 @@ class PairedEffects(Effects):
 
     def levels(self, deviation: float, count: int) -> FloatArray:
         """Draw effects of some levels, shape (2D, count)."""
-        common = np.tile(self._rng.normal(0, deviation, (self.draws // 2, count)), (2, 1))
-        own = self._rng.normal(0, deviation, (self.draws, count))
+        common = np.tile(self.rng.normal(0, deviation, (self.draws // 2, count)), (2, 1))
+        own = self.rng.normal(0, deviation, (self.draws, count))
         return np.asarray(math.sqrt(self._shared) * common + math.sqrt(1 - self._shared) * own)
 
 

@@ -120,6 +120,18 @@ def bare(frames: int = 10) -> pd.DataFrame:
     return typed(product(occupation=list(CLASSES), frame=words("frame", frames)))
 
 
+def levels_of(rows: pd.DataFrame, design: Design) -> dict[str, int]:
+    """Return how many levels each factor of rows has, in all and in each class or valence that tells it apart."""
+    levels = {}
+    for factor in design.factors:
+        (column,) = factor.columns
+        levels[factor.name] = rows[column].nunique()
+        for label in (label for label, slot in design.strata.items() if slot == column):
+            parts = rows.groupby(label)[column].nunique()
+            levels |= {f"{factor.name} ({name})": count for name, count in parts.items()}
+    return levels
+
+
 def typed(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with the class of their occupation."""
     return rows.assign(stereotype=rows["occupation"].map(CLASSES))

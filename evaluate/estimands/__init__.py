@@ -23,7 +23,7 @@ a finite number leaves its row unscored.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
@@ -65,7 +65,6 @@ __all__ = [
     "kernel_rows",
     "listed_by",
     "lookup",
-    "of_sample",
     "plugin_figures",
 ]
 
@@ -212,11 +211,6 @@ def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...
 def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale = "log") -> KernelRows:
     """Return the rows, kernel and weights of an estimand; ResultError where it is no weighted mean over rows."""
     return declared(estimand, design).kernel_rows(rows, design, scale)
-
-
-def of_sample(figure: Figure, levels: Mapping[str, int]) -> Figure:
-    """Return a figure of drawn rows with what it can say of the release: see `Estimand.of_sample`."""
-    return lookup(figure.estimand).of_sample(figure, levels)
 
 
 def contrast_figure(

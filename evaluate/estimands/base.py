@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project
+from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
-    FEWEST_LEVELS,
     FloatArray,
     Projection,
     Scale,
@@ -171,7 +170,7 @@ class Estimand:
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the factors of its interval rule."""
-        return design
+        return replace(design, drawn_from=None) if self.cells_split_factors else design
 
     def row_set(self, table: pd.DataFrame) -> Hashable:
         """Return the set of rows that a test of it is over, where that of another config can be the same; else None."""
@@ -225,7 +224,7 @@ class Estimand:
         points = {"value": 100 * share - 50} | ({} if ends is None else {"low": ends.low, "high": ends.high})
         if shift:
             points = {name: round(point + shift, 10) for name, point in points.items()}
-        of_ends = {"note": NOT_ESTIMABLE} if ends is None else {"method": ends.method}
+        of_ends = {"note": why_no_interval(rule)} if ends is None else {"method": ends.method}
         return {**points, **of_ends, "levels": rule.levels}
 
     def figure(self, rows: KernelRows, scope: Scope, notes: Iterable[str] | None = None) -> Figure:
@@ -297,37 +296,12 @@ class Estimand:
         if not self.has_interval:
             return None
         factors = (factor.name for factor in self.rule_design(design).factors)
-        return planned_half_width([strata_sizes(name, levels) for name in factors], rows)
-
-    def of_sample(self, figure: Figure, levels: Mapping[str, int]) -> Figure:
-        """Return a figure of drawn rows with what it can say of the release that they were drawn from.
-
-        `levels` says how many levels each factor, or stratum of one (``occupation (male)``), has in the release. What
-        has five and more there is a sample, also where fewer were drawn: then there is no interval, and no p made of
-        it. Labels that are balanced in the drawn rows by chance make no value neutral.
-        """
-        if self.neutral_from_labels:
-            figure = replace(figure, neutral=None)
-        few = self.drawn_too_few(figure.fixed, levels)
-        if figure.low is None or not few:
-            return figure
-        figure = replace(figure, low=None, high=None, method="none", note=joined(few, figure.note))
-        return figure if self.p_is_permuted else replace(figure, p=None, p_holm=None)
-
-    def drawn_too_few(self, fixed: Iterable[str], levels: Mapping[str, int]) -> str:
-        """Return why there is no interval: the release has levels enough of what is `fixed` in drawn rows; or empty."""
-        few = [name for name in fixed if _levels_of(name, levels) >= FEWEST_LEVELS]
-        return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(few)}" if few and not self.cells_split_factors else ""
+        return planned_half_width([[*strata_sizes(name, levels).values()] for name in factors], rows)
 
 
-def strata_sizes(name: str, levels: Mapping[str, int]) -> list[int]:
-    """Return the numbers of levels of a factor's strata, or of the factor, as a release counts them."""
-    return [n for key, n in levels.items() if key.partition(" (")[0] == name]
-
-
-def _levels_of(name: str, levels: Mapping[str, int]) -> int:
-    """Return the levels of a factor or stratum in the release; of a factor with strata only, the most of theirs."""
-    return levels.get(name, max((n for key, n in levels.items() if key.partition(" (")[0] == name), default=0))
+def why_no_interval(rule: Projection) -> str:
+    """Return that there is no interval, and of what too few levels were drawn where that is why."""
+    return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(rule.too_few)}" if rule.too_few else NOT_ESTIMABLE
 
 
 def difference_fields(
@@ -336,7 +310,7 @@ def difference_fields(
     """Return the fields of a `Figure` that is a difference: value, interval and p, in points from -100 to 100."""
     tested = difference_test(rule, kernel, value, confidence, by_blocks=by_blocks)
     if tested is None:
-        return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
+        return {"value": value, "levels": rule.levels, "note": why_no_interval(rule)}
     ends, p = tested
     return {"value": value, "low": ends.low, "high": ends.high, "method": ends.method, "p": p, "levels": rule.levels}
 

@@ -25,7 +25,7 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import declared, in_order, lookup
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
+from senseprobe.evaluate.estimands.base import Estimand, why_no_interval
 from senseprobe.evaluate.estimands.content import COLUMN as CONTENT
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
@@ -393,10 +393,10 @@ class _Pair:
             "equivalent": verdict(narrow, 0.0, margin) if margin else None,
         }
         if ends is None:
-            fields |= {"note": NOT_ESTIMABLE if np.ptp(kernel) > 0 else CONSTANT if kernel.any() else ALIKE}
+            fields |= {"note": _why_no_test(self.rule, kernel)}
         else:  # what is beyond the ninth decimal depends on the order of the rows
             fields |= {"low": round(ends[0], 9), "high": round(ends[1], 9), "p": p, "test": test}
-        return fields | (_independent_test(kernel, seed) if self.independent else {})
+        return fields | (_independent_test(kernel, seed) if self.independent and not self.rule.too_few else {})
 
     def _boundary_test(self, confidence: float) -> tuple[Interval, float] | None:
         """Return interval and p where a model answers all rows of a cell alike, or the models differ by a constant.
@@ -406,6 +406,13 @@ class _Pair:
         if self.intervals is None or not self.kernel.any():
             return None
         return comparison_test(self.rule, self.kernels, self.intervals, self.points, confidence, limit=self.limit)
+
+
+def _why_no_test(rule: Projection, kernel: FloatArray) -> str:
+    """Return why a difference has no interval."""
+    if np.ptp(kernel) > 0 or rule.too_few:
+        return why_no_interval(rule)
+    return CONSTANT if kernel.any() else ALIKE
 
 
 def _factor_tests(rule: Projection, kernel: FloatArray, seed: int) -> Iterator[FactorTest]:

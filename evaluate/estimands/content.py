@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, why_no_interval
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, unusable
 from senseprobe.records import Design, Figure
@@ -69,7 +69,7 @@ class ContentMean(Estimand):
         value = round(100 * share - 50, 10)
         ends = difference_interval(value, float(rule.variance(rows.kernel)), rule.df, scope.confidence, limit=MOST)
         if ends is None:
-            return {"value": value, "note": NOT_ESTIMABLE, "levels": rule.levels}
+            return {"value": value, "note": why_no_interval(rule), "levels": rule.levels}
         return {"value": value, "low": ends[0], "high": ends[1], "method": "projection", "levels": rule.levels}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import figures, lookup, of_sample
+from senseprobe.evaluate.estimands import figures, lookup
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Scale
 
@@ -96,13 +96,7 @@ def equivalences(
     *,
     seed: int = 0,
     scale: Scale = "log",
-    drawn_from: Mapping[str, int] | None = None,
 ) -> list[Equivalence]:
-    """Return the answer for every figure of a config that can have an interval, in order of print.
-
-    `drawn_from`: of rows that were drawn, the levels of the release, as `of_sample` takes them.
-    """
+    """Return the answer for every figure of a config that can have an interval, in order of print."""
     results = figures(rows, design, config, seed=seed, confidence=CONFIDENCE, scale=scale)
-    if drawn_from is not None:
-        results = [of_sample(figure, drawn_from) for figure in results]
     return [equivalence(figure, margin) for figure in results if lookup(figure.estimand).has_interval]

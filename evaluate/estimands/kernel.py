@@ -139,20 +139,44 @@ def level_columns(table: pd.DataFrame, columns: Sequence[str]) -> list[Words]:
     return levels[:1] if all(np.array_equal(levels[0], other) for other in levels) else levels
 
 
-def factor_levels(name: str, columns: Sequence[Words], variables: Sequence[Words]) -> FactorLevels:
+def factor_levels(
+    name: str, columns: Sequence[Words], variables: Sequence[Words], drawn_from: Mapping[str, int] | None = None
+) -> FactorLevels:
     """Return the levels of a factor, in strata: the values of the cell variables that are constant in each level.
 
     `columns` hold its levels and `variables` are the cell variables, each of N values; a None in `columns` is a row
-    without the factor.
+    without the factor. `drawn_from` is as in `Design`.
     """
     codes, uniques = pd.factorize(np.concatenate(columns))
     present = codes >= 0
     by_level = [pd.Series(np.tile(values, len(columns))[present]).groupby(codes[present]) for values in variables]
     constant = [values.first() for values in by_level if values.nunique().max() == 1]
     strata = [", ".join(str(value) for value in level if value is not None) for level in zip(*constant, strict=True)]
+    strata = strata or [""] * len(uniques)
+    whole = {} if drawn_from is None else {stratum: _levels_in_release(name, stratum, drawn_from) for stratum in strata}
     return FactorLevels(
-        name=name, codes=codes.reshape(len(columns), -1).astype(np.intp), strata=tuple(strata) or ("",) * len(uniques)
+        name=name,
+        codes=codes.reshape(len(columns), -1).astype(np.intp),
+        strata=tuple(strata),
+        drawn_of=tuple(whole[stratum] for stratum in strata if whole),
     )
+
+
+def _levels_in_release(name: str, stratum: str, levels: Mapping[str, int]) -> int:
+    """Return how many levels a stratum of drawn rows has in the release; 0 where that does not count the factor.
+
+    By chance drawn rows are told apart further than all rows are: ``female, pleasant`` of the qualities is of those
+    that the release counts as ``pleasant``. Of what it does not know the factor has the most that any stratum has.
+    """
+    sizes, words = strata_sizes(name, levels), {*stratum.split(", ")}
+    within = [count for own, count in sizes.items() if own and {*own.split(", ")} <= words]
+    return sizes.get(stratum, max(within or sizes.values(), default=0))
+
+
+def strata_sizes(name: str, levels: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers of levels of a factor's strata as a release counts them; "" is the factor without any."""
+    parts = ((key.partition(" ("), count) for key, count in levels.items())
+    return {stratum.removesuffix(")"): count for (own, _, stratum), count in parts if own == name}
 
 
 def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
@@ -170,7 +194,8 @@ def project(rows: KernelRows, design: Design) -> Projection:
     """Return the interval rule for the rows, over the factors of the design."""
     variables = [labels(rows.table, variable) for variable in rows.variables]
     factors = [
-        factor_levels(factor.name, level_columns(rows.table, factor.columns), variables) for factor in design.factors
+        factor_levels(factor.name, level_columns(rows.table, factor.columns), variables, design.drawn_from)
+        for factor in design.factors
     ]
     cells, blocks = codes_of(variables, len(rows.table)), row_codes(rows.table, rows.block_columns)
-    return Projection(rows.weights, cells, factors, blocks)
+    return Projection(rows.weights, cells, factors, blocks, by_blocks=rows.by_blocks)

@@ -140,6 +140,7 @@ class Released(InferenceEstimand):
         """Return the design with the fillers as its only factors, where means are held against a threshold."""
         columns = {*filler_slots(design)}
         factors = tuple(factor for factor in design.factors if columns.issuperset(factor.columns))
+        design = Estimand.rule_design(self, design)
         return design if self.threshold is None else replace(design, factors=factors)
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:

@@ -153,11 +153,12 @@ class Preference(Estimand):
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
         """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.
 
-        That is so where, for every two words of which one stands in either sentence of a row, the weight of the rows
-        with the first as the stereotype equals that of the rows with the second.
+        It is so where, for every two words of which one stands in either sentence of a row, the weight of the rows with
+        the first as the stereotype equals that of the rows with the second; never of drawn rows, of which it may be so
+        by chance.
         """
         weights = _weights_by_word(rows, design)
-        return 0.0 if weights and _are_balanced(weights) else None
+        return 0.0 if design.drawn_from is None and weights and _are_balanced(weights) else None
 
     def readings(self, rows: KernelRows, design: Design) -> dict[str, float]:
         """Return what a model reads, in points, that always prefers one of two words in which all rows differ, by word.

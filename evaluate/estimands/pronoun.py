@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, strata_sizes
-from senseprobe.evaluate.estimands.kernel import KernelRows, select
+from senseprobe.evaluate.estimands.base import Estimand, Presentation
+from senseprobe.evaluate.estimands.kernel import KernelRows, select, strata_sizes
 from senseprobe.evaluate.estimands.preference import psi_of_roles
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, Scale, planned_half_width
@@ -94,15 +94,13 @@ class PronounEstimand(Estimand):
     def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:
         """Return half the root of the sum of the squares of the half-widths of both classes, as MOVER combines them."""
         occupation = design.strata.get("stereotype", "")
-        classes = strata_sizes(occupation, levels)
+        classes = [*strata_sizes(occupation, levels).values()]
         classes = classes if len(classes) > 1 else [1, 1]  # not a factor: as if both had as many rows
         squares = []
         for size in classes:
             own = rows * size // sum(classes)
-            factors = [
-                [size] if factor.name == occupation else [min(n, own) for n in strata_sizes(factor.name, levels)]
-                for factor in design.factors
-            ]
+            sizes = {factor.name: strata_sizes(factor.name, levels).values() for factor in design.factors}
+            factors = [[size] if name == occupation else [min(n, own) for n in sizes[name]] for name in sizes]
             squares.append((planned_half_width(factors, own) or 0.0) ** 2)
         return math.sqrt(sum(squares)) / 2 or None
 

@@ -74,7 +74,7 @@ def project_difference(a: Side, b: Side) -> Projection:
     factors = [levels for name in names for levels in _factors(name, variables, sides)]
     side_of_row = np.repeat(np.array(["a", "b"], dtype=object), [len(side.rows.kernel) for side in sides])
     cells, blocks_of_rows = (codes_of([side_of_row, *columns], len(weights)) for columns in (variables, blocks))
-    return Projection(weights, cells, factors, blocks_of_rows)
+    return Projection(weights, cells, factors, blocks_of_rows, by_blocks=any(side.rows.by_blocks for side in sides))
 
 
 def _factors(name: str, variables: Sequence[Words], sides: Sequence[Side]) -> Iterator[FactorLevels]:
@@ -82,13 +82,22 @@ def _factors(name: str, variables: Sequence[Words], sides: Sequence[Side]) -> It
     columns_of = [side.level_columns(name) for side in sides]
     levels = [{word for column in columns for word in column} for columns in columns_of]
     if levels[0] & levels[1]:
-        yield factor_levels(name, _stack(columns_of, sides), variables)
+        yield factor_levels(name, _stack(columns_of, sides), variables, _drawn_from(sides))
         return
     both = all(side.lists(name) for side in sides)
     for index, side in enumerate(sides):
         if side.lists(name):
             alone = [columns if index == other else [] for other, columns in enumerate(columns_of)]
-            yield factor_levels(f"{name} ({side.config})" if both else name, _stack(alone, sides), variables)
+            own = factor_levels(name, _stack(alone, sides), variables, _drawn_from([side]))
+            yield replace(own, name=f"{name} ({side.config})") if both else own
+
+
+def _drawn_from(sides: Sequence[Side]) -> dict[str, int] | None:
+    """Return the levels of the release that drawn rows of the sides are of, the more where both have a factor."""
+    levels: dict[str, int] = {}
+    for side in sides:
+        levels |= {name: max(count, levels.get(name, 0)) for name, count in (side.design.drawn_from or {}).items()}
+    return None if all(side.design.drawn_from is None for side in sides) else levels
 
 
 def _stack(columns_of: Sequence[Sequence[Words | None]], sides: Sequence[Side]) -> list[Words]:

@@ -298,7 +298,7 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
         return reason
     if None in (figure.low, figure.high, before.low, before.high) or not estimand.has_interval:
         return NOT_ESTIMABLE
-    design, scale = release.design(figure.config), new.result.scale
+    design, scale = new.scored_design(figure.config, release), new.result.scale
     tables = both_scored(new.tables[figure.config], old.tables[figure.config], design)
     rows = [estimand.kernel_rows(compact(table, design), design, scale) for table in tables]
     if any(estimand.neutral_value(part, design) is None for part in rows):

@@ -18,7 +18,7 @@ from senseprobe.evaluate import control
 from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs, withheld_configs
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.estimands.base import joined
-from senseprobe.evaluate.figures import figures_of, fitting_estimands, levels_of
+from senseprobe.evaluate.figures import figures_of, fitting_estimands, scored_design
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
@@ -124,17 +124,12 @@ class ReportInput:
         return release.design(config) if release is not None and config in release.configs else None
 
     def scored_design(self, config: str, release: Release) -> Design:
-        """Return the design of a config with those of its figures that the scorer's numbers can make."""
-        design, scorer = release.design(config), SCORERS.get(self.result.scorer)
+        """Return the design by which a config's rows are evaluated, with the figures that the scorer's numbers make."""
+        design = scored_design(release, config, drawn=self.result.limit is not None)
+        scorer = SCORERS.get(self.result.scorer)
         if scorer is None or not scorer.of_pairs:
             return design
         return replace(design, estimands=fitting_estimands(design, scorer))
-
-    def release_levels(self, name: str) -> dict[str, int] | None:
-        """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
-        if self.release is None or self.result.limit is None:
-            return None
-        return levels_of(self.release, name)
 
 
 def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str] | None = None) -> list[ReportInput]:

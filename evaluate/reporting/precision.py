@@ -35,7 +35,7 @@ def predict_precision(source: ReportInput, figure: Figure) -> str:
     table, release = source.tables.get(figure.config), source.release
     if table is None or release is None or figure.low is None or figure.high is None or len(table) > MOST_ROWS:
         return ""
-    design, estimand, scale = release.design(figure.config), lookup(figure.estimand), source.result.scale
+    design, estimand, scale = source.scored_design(figure.config, release), lookup(figure.estimand), source.result.scale
     try:
         rows = estimand.compared_rows(table, design, scale)[figure.group]
     except (ResultError, KeyError):  # a figure of a plug-in, or of a bias type

@@ -13,7 +13,7 @@ import pandas as pd
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import additional, contrast_figure, kernel_rows, lookup, of_sample
+from senseprobe.evaluate.estimands import additional, contrast_figure, kernel_rows, lookup
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.slices import (
@@ -125,10 +125,8 @@ def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequen
     if source.release is None:
         return
     for config, table in source.tables.items():
-        design, totals = source.scored_design(config, source.release), source.release_levels(config)
+        design = source.scored_design(config, source.release)
         for levels in compute_level_figures(table, design, config, words.get(config), source.result.scale):
-            if totals is not None:
-                levels = replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
             yield replace(levels, figures=tuple(source.mark(figure, config) for figure in levels.figures))
 
 
@@ -245,7 +243,7 @@ def compute_slices(
     chosen = {name.partition(".")[0] for name in (*words, *by)}
     slices, errors = [], []
     for config, table in source.tables.items():
-        design = _sliced_design(source, config)
+        design = _sliced_design(source, config, chosen)
         try:
             own = [*split_rows(table, design, words, () if largest is not None else by)]
             means = () if largest is None else _largest_means(own[0].rows, design, largest, by, count)
@@ -254,9 +252,9 @@ def compute_slices(
             continue
         parts[config] = {part.words: part for part in own}
         slices += [replace(_slice_part(source, part, table, design, config), largest=means) for part in own]
-    slices += _slice_contrasts(source, parts)
+    slices += _slice_contrasts(source, parts, chosen)
     if slices:
-        return [_with_caution(source, part, chosen, several=bool(by)) for part in slices]
+        return [_with_caution(source, part, several=bool(by)) for part in slices]
     reason = next((error for error in errors if isinstance(error, NoRowError)), errors[0])
     if source.result.limit is not None and isinstance(reason, NoRowError):  # a missing word may be in the release
         sampled = sum(map(len, source.tables.values()))
@@ -265,25 +263,25 @@ def compute_slices(
     raise reason
 
 
-def _sliced_design(source: ReportInput, config: str) -> Design:
-    """Return the design of a config, with the estimands that were requested of the result besides."""
-    assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
-    design = source.scored_design(config, source.release)
-    more = [f.estimand for f in source.result.figures if lookup(f.estimand).kind == design.kind]
-    return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *additional(more)])))
-
-
-def _with_caution(source: ReportInput, part: ResultSlice, chosen: Container[str], *, several: bool) -> ResultSlice:
-    """Return a slice without p where it is one of several, which are no tests; of drawn rows, with what they can say.
+def _sliced_design(source: ReportInput, config: str, chosen: Container[str]) -> Design:
+    """Return the design of a config, with the estimands that were requested of the result besides.
 
     The words of the `chosen` slots were not drawn, however few they are.
     """
+    assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
+    design = source.scored_design(config, source.release)
+    more = [f.estimand for f in source.result.figures if lookup(f.estimand).kind == design.kind]
+    levels = design.drawn_from
+    if levels is not None:
+        levels = {name: count for name, count in levels.items() if name.partition(" (")[0] not in chosen}
+    return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *additional(more)])), drawn_from=levels)
+
+
+def _with_caution(source: ReportInput, part: ResultSlice, *, several: bool) -> ResultSlice:
+    """Return a slice without p where it is one of several, which are no tests."""
     figures = part.figures
     if several:
         figures = tuple(replace(figure, p=None, p_holm=None) for figure in figures)
-    if (levels := source.release_levels(part.config)) is not None:
-        drawn = {name: count for name, count in levels.items() if name.partition(" (")[0] not in chosen}
-        figures = tuple(of_sample(figure, drawn) for figure in figures)
     return replace(part, figures=tuple(source.mark(figure, part.config) for figure in figures))
 
 
@@ -295,13 +293,15 @@ def _slice_part(source: ReportInput, part: Part, table: pd.DataFrame, design: De
     return ResultSlice(config=config, words=part.words, figures=tuple(figures), left_out=missing)
 
 
-def _slice_contrasts(source: ReportInput, parts: Mapping[str, Mapping[str, Part]]) -> Iterator[ResultSlice]:
+def _slice_contrasts(
+    source: ReportInput, parts: Mapping[str, Mapping[str, Part]], chosen: Container[str]
+) -> Iterator[ResultSlice]:
     """Yield the sense contrasts between the same slices of two configs."""
     assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
     for contrast in source.release.manifest.contrasts:
         first, second = (parts.get(name, {}) for name in (contrast.a, contrast.b))
         for words in (words for words in first if words in second):
-            a, b = (source.release.design(name) for name in (contrast.a, contrast.b))
+            a, b = (_sliced_design(source, name, chosen) for name in (contrast.a, contrast.b))
             sides = (first[words].rows, a, second[words].rows, b)
             figure = replace(contrast_figure(contrast, *sides, scale=source.result.scale), group=words or None)
             if figure.rows:

@@ -1,6 +1,6 @@
 """What figures are compared with: another model, a margin around the neutral value, random polarity, the control."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
-from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
+from senseprobe.evaluate.estimands import contrast_figure, lookup
 from senseprobe.evaluate.estimands.association_comparison import compare_tests, read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Equivalence, Margin, equivalence, equivalences
@@ -93,20 +93,7 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
     designs = {config: a.scored_design(config, a.release) for config in a.tables}
     contrasts, margin = a.release.manifest.contrasts, read_margin([a])
     seed, scale = a.result.seed, a.result.scale
-    for comparison in compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale):
-        levels = a.release_levels(comparison.config)
-        yield comparison if levels is None else _of_sample(comparison, levels)
-
-
-def _of_sample(comparison: Comparison, levels: Mapping[str, int]) -> Comparison:
-    """Return a comparison of drawn rows without what depends on factors of which too few levels were drawn."""
-    estimand = lookup(comparison.estimand)
-    if estimand.neutral_from_labels:
-        comparison = replace(comparison, equivalent=None)
-    if comparison.low is None or not (few := estimand.drawn_too_few(comparison.fixed, levels)):
-        return comparison
-    note = "; ".join(filter(None, (few, comparison.note)))
-    return replace(comparison, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
+    yield from compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale)
 
 
 # --- Equivalence ----------------------------------------------------------------------------------------------------
@@ -149,19 +136,17 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
     if release is None:
         return
     for config, table in source.tables.items():
-        design, levels = source.scored_design(config, release), source.release_levels(config)
+        design = source.scored_design(config, release)
         in_points = (name for name in design.estimands if lookup(name).measure == "points")  # as the margin is
         design = replace(design, estimands=tuple(in_points))
         if KINDS[design.kind].infers:  # those without a neutral value take long to compute
             neutral = (name for name in design.estimands if lookup(name).neutral is not None)
             design = replace(design, estimands=tuple(neutral))
-        yield from equivalences(table, design, config, margin, seed=seed, scale=scale, drawn_from=levels)
+        yield from equivalences(table, design, config, margin, seed=seed, scale=scale)
     for contrast in release.manifest.contrasts:
         if contrast.a in source.tables and contrast.b in source.tables:
-            a, b = ((source.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
+            a, b = ((source.tables[name], source.scored_design(name, release)) for name in (contrast.a, contrast.b))
             figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
-            if (levels := source.release_levels(contrast.name)) is not None:
-                figure = of_sample(figure, levels)
             if lookup(figure.estimand).has_interval:
                 yield equivalence(figure, margin)
 

@@ -71,6 +71,8 @@ class Design:
     - `estimands`: the ids that can be computed, in order of print.
     - `neutral`: the value of `preference` without bias; None where no value is known to be neutral.
     - `gaps`: the levels that are compared, by name: `he-she` is the estimand ``gap:he-she``.
+    - `drawn_from`: of rows that were drawn, how many levels each factor, or stratum of one (``occupation (male)``), has
+      in the release; None of whole configs. No file has it.
     """
 
     kind: str
@@ -88,10 +90,12 @@ class Design:
     estimands: tuple[str, ...] = ()
     neutral: float | None = None
     gaps: Mapping[str, LevelPair] = field(default_factory=dict)
+    drawn_from: Mapping[str, int] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the design as a manifest has it: without `gaps`, which older readers refuse, where there are none."""
-        return {key: value for key, value in asdict(self).items() if key != "gaps" or value}
+        data = {key: value for key, value in asdict(self).items() if key != "drawn_from"}
+        return {key: value for key, value in data.items() if key != "gaps" or value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Design":

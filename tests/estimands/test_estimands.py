@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 import senseprobe
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows, of_sample
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows
 from senseprobe.evaluate.estimands.content import CONTENT_MEAN
 from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
+from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.records import Contrast, Design, Factor, Figure
 
@@ -111,19 +112,38 @@ def test_words_that_were_not_drawn_are_no_known_words() -> None:
     """
     rows, plan = nationality(3, 6, 6)
     rows = rows.assign(stereo_score=np.arange(len(rows)) % 3 - 1.0)
-    whole = figure(rows, replace(plan, estimands=()), "preference-half")
+    plan = replace(plan, estimands=())
+    whole = figure(rows, plan, "preference-half")
     assert None not in (whole.low, whole.high)
     assert "nation" in whole.fixed
 
-    drawn = of_sample(whole, {"nation": 16, "good": 12, "bad": 9})
+    drawn = figure(rows, replace(plan, drawn_from={"nation": 16, "good": 12, "bad": 9}), "preference-half")
     assert (drawn.low, drawn.high, drawn.method, drawn.neutral) == (None, None, "none", None)
     assert drawn.value == whole.value
     assert "too few drawn of nation" in drawn.note
-    assert of_sample(whole, {"nation": 3, "good": 12, "bad": 9}) == whole
-    strata = replace(whole, fixed=("frame (female)",))
-    assert of_sample(strata, {"frame": 146, "frame (female)": 146}).low is None
-    assert of_sample(strata, {"frame": 146, "frame (female)": 4}).low == whole.low
-    assert of_sample(replace(whole, fixed=("frame",)), {"frame (male)": 5, "frame (female)": 1}).low is None
+    fixed = figure(rows, replace(plan, drawn_from={"nation": 3, "good": 12, "bad": 9}), "preference-half")
+    assert (fixed.low, fixed.high, fixed.fixed) == (whole.low, whole.high, whole.fixed)
+
+
+@pytest.mark.parametrize("estimand", ["pronoun-stereotype", "pronoun-baseline", "preference-half"])
+def test_a_few_drawn_rows_of_a_class_are_not_known(estimand: str) -> None:
+    """Two of nurse's 31 rows were drawn, each with a quality of its own: a class of two words has no interval.
+
+    `preference-half`, whose cells are class by valence, has one that knows nothing of nurse.
+    """
+    release = senseprobe.load("sssb@1.0.1")
+    table = release.table("noun")
+    nurse, others = ((table["occupation"] == "nurse") == is_nurse for is_nurse in (True, False))
+    two = table[nurse].iloc[[0, -1]]
+    rest = table[others & ~table["quality"].isin(two["quality"])].iloc[::7]
+    rows = pd.concat([two, rest]).reset_index(drop=True)
+    scored = rows.assign(stereo_score=np.where(rows["stereo_value"] == "he", -1.0, -2.0), anti_score=-1.5)
+    made = figures_of(release, {"noun": scored}, seed=0, scale="log", drawn=True)
+    found = next(one for one in made if one.estimand == estimand and one.group is None)
+
+    assert found.value is not None
+    assert (found.low, found.high) == (None, None)
+    assert "too few drawn of quality" in found.note
 
 
 def test_groups_that_are_alike_have_no_spread_also_against_no_group() -> None:

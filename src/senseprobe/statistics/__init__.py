@@ -10,6 +10,7 @@
     boundary.py     intervals where a model decides all rows of a cell alike
     permutation.py  permutations of labels and of signs, and the correction of p-values
     subset_sums.py  p of a difference of means over all divisions, without drawing any
+    survey.py       rows that nobody judged, estimated from a sample of them that people judged
 
 Everything here works on numpy arrays, without models, tables or datasets.
 """
@@ -61,7 +62,6 @@ from senseprobe.statistics.intervals import (
     clopper_pearson,
     difference_interval,
     difference_p,
-    estimate_rest,
     planned_half_width,
     psi,
     psi_between,
@@ -78,6 +78,7 @@ from senseprobe.statistics.permutation import (
     tarone_holm,
 )
 from senseprobe.statistics.subset_sums import EnclosedP, division_p, drawn_p
+from senseprobe.statistics.survey import estimate_rest
 
 __all__ = [
     "CONFIDENCE",

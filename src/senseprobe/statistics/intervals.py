@@ -65,11 +65,13 @@ class FactorLevels:
     - `codes`: shape (C, N), the level of each of N rows in each of C columns; -1 where a row has none. C is 2 where
       both members of a pair draw from the factor.
     - `strata`: for each of L levels, the name of its stratum; "" where the factor has one stratum only.
+    - `drawn_of`: of drawn rows, for each level how many its stratum has in the release, of which a few may be left.
     """
 
     name: str
     codes: IntArray
     strata: tuple[str, ...]
+    drawn_of: tuple[int, ...] = ()
 
     @cached_property
     def incidence(self) -> sparse.csr_array:
@@ -87,8 +89,9 @@ class FactorLevels:
 
     @property
     def sampled(self) -> BoolArray:
-        """For each level, whether its stratum has enough levels to generalise over: shape (L,)."""
-        return self.stratum_sizes >= FEWEST_LEVELS
+        """For each level, whether its stratum, or that which it was drawn of, has enough to generalise over: (L,)."""
+        sizes = self.stratum_sizes
+        return np.maximum(sizes, self.drawn_of or sizes) >= FEWEST_LEVELS
 
     def outer_levels(self, other: "FactorLevels") -> IntArray | None:
         """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
@@ -150,6 +153,11 @@ class _CountedLevels:
         """For each level that counts, the number of such levels in its stratum."""
         strata = self.strata[self.counts]
         return np.bincount(strata)[strata] if len(strata) else strata
+
+    @property
+    def are_few(self) -> bool:
+        """Whether a stratum has fewer levels in the rows than a variance needs, as happens to drawn rows."""
+        return bool((self.sizes < FEWEST_LEVELS).any())
 
     @property
     def scale(self) -> FloatArray:
@@ -228,6 +236,8 @@ class Projection(_Sum):
     - `df`: degrees of freedom, the smallest n_h - 1 of the strata that contribute; None where none does.
     - `levels`: the number of levels of each contributing factor over which the variance generalises.
     - `fixed`: the factors, or strata of them, that add nothing because they have too few levels.
+    - `too_few`: the factors of which too few levels were drawn for an interval, though the release samples them: `df`
+      is None then. Where `by_blocks`, whether the interval is made of those of the blocks, each needs enough.
     - `more`: by factor and stratum, how many more levels the variance is to be of: see `with_more_levels`.
     """
 
@@ -238,14 +248,23 @@ class Projection(_Sum):
         factors: Sequence[FactorLevels],
         blocks: IntArray | None = None,
         more: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+        *,
+        by_blocks: bool = False,
     ) -> None:
         counted_levels = {f.name: _CountedLevels.of(f, factors, more.get(f.name, {})) for f in factors}
         super().__init__(weights, cells, [*counted_levels.values()])
         self.factors = tuple(factors)
         self._counted_levels = counted_levels
         self._block_codes = cells if blocks is None else blocks
+        self._by_blocks = by_blocks
+        parts = _groups(self._block_codes) if by_blocks else []
+        self.too_few: tuple[str, ...] = tuple(
+            factor.name
+            for factor, counted in zip(factors, counted_levels.values(), strict=True)
+            if factor.drawn_of and any(part.are_few for part in (counted, *map(counted.among, parts)))
+        )
         fewest = _fewest_levels(counted_levels.values())
-        self.df: int | None = None if fewest is None else fewest - 1
+        self.df: int | None = None if fewest is None or self.too_few else fewest - 1
         level_counts = {name: int(factor.counts.sum()) for name, factor in counted_levels.items()}
         self.levels: Mapping[str, int] = {name: count for name, count in level_counts.items() if count}
         self.fixed: tuple[str, ...] = tuple(name for factor in factors for name in factor.fixed())
@@ -266,7 +285,8 @@ class Projection(_Sum):
         smallest; what other factors add is taken to stay, although more levels would average some of that out, too.
         """
         blocks = None if self._block_codes is self.cells else self._block_codes
-        return Projection(self.weights, self.cells, self.factors, blocks, {factor: {stratum: count}})
+        more = {factor: {stratum: count}}
+        return Projection(self.weights, self.cells, self.factors, blocks, more, by_blocks=self._by_blocks)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -287,16 +307,16 @@ class Projection(_Sum):
         return np.asarray(np.any([np.zeros(kernel.shape[:-1], np.bool_), *agree], axis=0))
 
     def contributions(self, kernel: FloatArray) -> dict[str, FloatArray]:
-        """Return what each level of each contributing factor adds to Σ w K; `kernel` has shape (N,), not centred.
+        """Return what each level of a factor adds to Σ w K, by factor; `kernel` has shape (N,), not centred.
 
-        They sum to what the rows with a level add: the excess of rows with two is taken from all alike. Rounding is 0.
+        They sum to the figure: the excess of rows with two levels is taken from all alike. So a factor has them only if
+        each of its levels contributes and each row has one: without nurse the sum is no figure. Rounding is 0.
         """
         values, contributions = kernel * self.weights, {}
         for name, factor in self._counted_levels.items():
-            if factor.counts.any():
-                incidence = factor.incidence[:, np.flatnonzero(factor.counts)]
-                totals, total = _totals(values, incidence), values[incidence.sum(axis=1) > 0].sum()
-                totals, size = totals - (totals.sum() - total) / len(totals), _totals(np.abs(values), incidence).max()
+            if factor.counts.all() and factor.in_rows.all():
+                totals, size = _totals(values, factor.incidence), _totals(np.abs(values), factor.incidence).max()
+                totals -= (totals.sum() - values.sum()) / len(totals)
                 contributions[name] = np.where(np.abs(totals) > 1e-9 * size, totals, 0.0)
         return contributions
 
@@ -394,57 +414,3 @@ def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> E
 
     exact = binomtest(hits, trials).proportion_ci(confidence, method="exact")
     return 100 * float(exact.low) - 50, 100 * float(exact.high) - 50
-
-
-def estimate_rest(
-    hits: BoolArray, domain: BoolArray, strata: IntArray, sizes: IntArray, rest: IntArray
-) -> tuple[float, int, int] | None:
-    """Return how many of the rows of a domain that nobody judged would be hits, with an interval.
-
-    - `hits`, `domain`: whether each judged row is a hit, and of the domain: shape (N,).
-    - `strata`: from which stratum, of `sizes` rows, it was drawn by chance: shape (N,).
-    - `rest`: how many rows of the domain nobody judged in each stratum: shape (S,), as `sizes`.
-
-    A judged row stands for those of its stratum that nobody judged, (size - judged) / judged of them. The interval is
-    Clopper & Pearson's (1934) at the effective number of rows, share · (1 - share) / variance (Korn & Graubard 1998,
-    Survey Methodology 24), which is no larger than Kish's (1965) for these weights, as they came out and as they would
-    on average: chance may have missed the domain in a large stratum. The variance is that of a ratio in a stratified
-    sample without replacement, and of the rest itself; strata of one judged row are pooled for it. The ends are whole
-    rows, rounded outwards. None where no row of the domain stands for others.
-    """
-    if not (open_rows := int(rest.sum())):
-        return 0.0, 0, 0
-    judged = np.bincount(strata, minlength=len(sizes))
-    expansion = np.divide(sizes - judged, judged, out=np.zeros(len(sizes)), where=judged > 0)
-    weights = expansion[strata] * domain
-    total = weights.sum()
-    if not total:
-        return None
-    share = float(np.clip(weights @ hits / total, 0, 1))
-    inverse = max(np.square(weights).sum() / total**2, _weighting_effect(expansion, rest) / np.count_nonzero(weights))
-    effective = 1 / (inverse + 1 / open_rows)
-    groups = np.where(judged[strata] > 1, strata, len(sizes))
-    variance = _rest_variance(weights * (hits - share) / total, groups, sizes[strata] / judged[strata])
-    if variance > NO_VARIANCE:
-        effective = min(effective, share * (1 - share) / variance)
-    count, tail = share * effective, (1 - CONFIDENCE) / 2
-    low = special.betaincinv(count, effective - count + 1, tail) if share > 0 else 0.0
-    high = special.betaincinv(count + 1, effective - count, 1 - tail) if share < 1 else 1.0
-    return share * open_rows, math.floor(low * open_rows + TIE), math.ceil(high * open_rows - TIE)
-
-
-def _weighting_effect(expansion: FloatArray, rest: IntArray) -> float:
-    """Return by how much unequal weights lower the number of rows, as is expected of `rest` rows of each stratum."""
-    weights, rows = expansion[expansion > 0], rest[expansion > 0]
-    return float((rows / weights).sum() * (rows * weights).sum() / rows.sum() ** 2) if rows.any() else 1.0
-
-
-def _rest_variance(residuals: FloatArray, groups: IntArray, expansion: FloatArray) -> float:
-    """Return the variance of a weighted mean of the rest; `expansion`: rows of the stratum for each judged one."""
-    variance = 0.0
-    for rows in _groups(np.unique(groups, return_inverse=True)[1]):
-        size, of = len(rows), float(expansion[rows].mean())
-        if size > 1 and of > 1:
-            spread = float(np.square(residuals[rows] - residuals[rows].mean()).sum())
-            variance += size / (size - 1) * spread * of / (of - 1)
-    return variance

@@ -157,7 +157,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
     `noise`: by how much a served model's answers differ between repeats, in nats.
     """
     definitions = _definitions(first, second)
-    versions = {first.scorer: (first.scorer_version, second.scorer_version), **definitions}
+    verdicts = (first.verdicts, second.verdicts)
+    versions = {first.scorer: (first.scorer_version, second.scorer_version), **definitions, "a verdict": verdicts}
     if newer := [name for name, (then, now) in versions.items() if then > now]:
         raise ResultError(
             f"the result has newer definitions of {', '.join(newer)} than this senseprobe ({second.senseprobe}), "
@@ -172,6 +173,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         differences += in_rows
     if first.words is not None and second.words is not None:
         differences += _word_differences(first.words, second.words)
+    if first.verdicts != second.verdicts:
+        definitions["a verdict"] = verdicts
     redefined = tuple(_REDEFINED.format(name, *both) for name, both in definitions.items())
     return Replay(first, second, tuple(differences), redefined, None if rows is None else len(rows), largest)
 

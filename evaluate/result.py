@@ -38,6 +38,9 @@ SCHEMA = 3
 and `readings` to a figure.
 """
 
+VERDICTS = 2
+"""The definition of what verdicts say of the same figures; by the first each line of a page stood by itself."""
+
 MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
@@ -57,6 +60,7 @@ class Result:
       what it is asked; of a planted truth `planted`, the share of stereotypes that the model was trained to prefer; of
       a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
+    - `verdicts`: the definition of verdicts when it was written, 1 in results that name none; a page takes today's.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
     - `date`: the day on which it was scored, in UTC, as ``2026-11-23``; no figure depends on it, and it is not part of
       the signature. None in results that are older than this.
@@ -84,6 +88,7 @@ class Result:
     figures: tuple[Figure, ...]
     scorer_version: int = 1
     scale: Scale = "log"
+    verdicts: int = VERDICTS
     limit: int | None = None
     date: str | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
@@ -145,6 +150,7 @@ class Result:
             "scorer": self.scorer,
             "scorer_version": self.scorer_version,
             "scale": self.scale,
+            "verdicts": self.verdicts,
             "model": dict(self.model),
             "release": dict(self.release),
             "senseprobe": self.senseprobe,
@@ -340,6 +346,7 @@ class _Form(_Part):
     scorer: str
     scorer_version: Annotated[int, Field(ge=1)]
     scale: Scale
+    verdicts: Annotated[int, Field(ge=1)] = 1
     model: _Model
     release: _Release
     senseprobe: str

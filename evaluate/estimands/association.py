@@ -130,7 +130,7 @@ class Weat(Estimand):
     exact: bool = False
 
     neutral: ClassVar[float | None] = 0.0
-    p_is_permuted: ClassVar[bool] = True
+    prints_p: ClassVar[bool] = True
     no_parts: ClassVar[str] = "a test takes all its words"
     measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2

@@ -16,12 +16,14 @@ from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fix
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
+    Ends,
     FloatArray,
     Projection,
     Scale,
     difference_test,
     planned_half_width,
     share_intervals,
+    share_test,
 )
 
 Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
@@ -39,6 +41,7 @@ class Scope:
     """What a figure is of: a config, or a group of its rows, which is named in words; and how it is computed.
 
     `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
+    `leads`: whether a verdict can be about the group, as it is about a config, and its figure is tested.
     `words` are the cosines of the words of association tests (scorers/association.py).
     `rules` holds interval rules that several estimands share.
     """
@@ -50,6 +53,7 @@ class Scope:
     scale: Scale = "log"
     group: str | None = None
     about: tuple[str, ...] = ()
+    leads: bool = False
     words: pd.DataFrame | None = None
     rules: dict[str, Projection] = field(init=False, default_factory=dict)
 
@@ -130,7 +134,7 @@ class Estimand:
     neutral_from_labels: ClassVar[bool] = False  # whether its neutral value follows from the labels of the rows
     zero_share: ClassVar[float] = -50.0  # what a share of 0 reads, in points
     cells_split_factors: ClassVar[bool] = False  # by gold labels or genders, into strata that a release does not count
-    p_is_permuted: ClassVar[bool] = False  # whether its p is of permutations, not of its interval
+    prints_p: ClassVar[bool] = False  # whether tables have p beside its interval, which says the same of a figure alone
     of_pairs: ClassVar[bool] = False  # whether a number of each pair makes it, since it compares no sentences of two
     of_contents: ClassVar[bool] = False  # whether it is computed of what chat models choose, which no design lists
     reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
@@ -184,6 +188,17 @@ class Estimand:
         """Return what models read, in points, that always prefer one word, by word; empty where that says nothing."""
         return {}
 
+    def neutral_span(self, rows: KernelRows, scope: Scope) -> Ends | None:
+        """Return the values that its figure is tested against: the neutral one, or all between its `readings`.
+
+        None where neither is known, and of groups that no verdict is about.
+        """
+        if scope.group is not None and not scope.leads:
+            return None
+        neutral = self.neutral_value(rows, scope.design)
+        values = [*self.readings(rows, scope.design).values()] if neutral is None else [neutral]
+        return (min(values), max(values)) if values else None
+
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield what a figure of these rows does not say of itself."""
         if self.neutral_value(rows, design) is None:
@@ -219,13 +234,19 @@ class Estimand:
         """Return the fields of a `Figure` with its value and interval, in points."""
         if (share := rows.share) is None:
             return {"value": None, "note": rows.tally.missing}
-        kernel, shift = rows.kernel[np.newaxis], self.zero_share + 50
-        (ends,) = share_intervals(rule, kernel, np.array([share]), scope.confidence, by_blocks=rows.by_blocks)
+        shift, span, p = self.zero_share + 50, self.neutral_span(rows, scope), {}
+        if span is None:
+            kernel = rows.kernel[np.newaxis]
+            (ends,) = share_intervals(rule, kernel, np.array([share]), scope.confidence, by_blocks=rows.by_blocks)
+        else:
+            neutral = (span[0] - shift, span[1] - shift)
+            tested = share_test(rule, rows.kernel, share, neutral, scope.confidence, by_blocks=rows.by_blocks)
+            ends, p = (None, {}) if tested is None else (tested[0], {"p": tested[1]})
         points = {"value": 100 * share - 50} | ({} if ends is None else {"low": ends.low, "high": ends.high})
         if shift:
             points = {name: round(point + shift, 10) for name, point in points.items()}
         of_ends = {"note": why_no_interval(rule)} if ends is None else {"method": ends.method}
-        return {**points, **of_ends, "levels": rule.levels}
+        return {**points, **p, **of_ends, "levels": rule.levels}
 
     def figure(self, rows: KernelRows, scope: Scope, notes: Iterable[str] | None = None) -> Figure:
         """Return its figure over rows in a scope, with `notes`: by default those of a config, and none of a group."""
@@ -265,7 +286,7 @@ class Estimand:
         names = sorted({str(value) for value in values if value is not None})
         for name in names if len(names) > 1 else ():
             part = rows[(rows[column] == name).to_numpy(dtype=np.bool_)]
-            yield self.figure_of(part, replace(scope, group=f"{prefix}{name}", about=(column,)))
+            yield self.figure_of(part, replace(scope, group=f"{prefix}{name}", about=(column,), leads=True))
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return its figures over the rows of a config, with scores."""

@@ -15,7 +15,7 @@ from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, wh
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, unusable
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import Projection, Scale, difference_interval
+from senseprobe.statistics import Projection, Scale, difference_interval, difference_p
 
 COLUMN = "content"
 """Of rows: what of a choice goes with the stereotype, in nats (evaluate/scorers/conversation.py)."""
@@ -67,14 +67,18 @@ class ContentMean(Estimand):
         if (share := rows.share) is None:
             return {"value": None, "note": rows.tally.missing}
         value = round(100 * share - 50, 10)
-        ends = difference_interval(value, float(rule.variance(rows.kernel)), rule.df, scope.confidence, limit=MOST)
+        variance, span = float(rule.variance(rows.kernel)), self.neutral_span(rows, scope)
+        ends = difference_interval(value, variance, rule.df, scope.confidence, limit=MOST)
         if ends is None:
             return {"value": value, "note": why_no_interval(rule), "levels": rule.levels}
-        return {"value": value, "low": ends[0], "high": ends[1], "method": "projection", "levels": rule.levels}
+        p = None if span is None else difference_p(value - float(np.clip(value, *span)), variance, rule.df)
+        fields = {"low": ends[0], "high": ends[1], "method": "projection", "levels": rule.levels}
+        return {"value": value, "p": p, **fields}
 
 
 CONTENT_MEAN = ContentMean(
     id="content-mean",
+    definition=2,
     title="How far choices go with the stereotype",
     low=-MOST,
     high=MOST,

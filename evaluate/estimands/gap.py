@@ -50,6 +50,7 @@ class Gap(InferenceEstimand):
     """Entailment of one word less that of another: a difference of two means, of which 0 is neutral."""
 
     neutral = 0.0
+    prints_p = True
     cells_split_factors = True
     is_named = True
     no_parts = "the slice has not both of the words that it compares"

@@ -14,7 +14,15 @@ import pandas as pd
 from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import BoolArray, FloatArray, Projection, Scale, clopper_pearson, psi_between
+from senseprobe.statistics import (
+    BoolArray,
+    FloatArray,
+    Projection,
+    Scale,
+    clopper_pearson,
+    clopper_pearson_p,
+    psi_between,
+)
 
 BALANCED = 1e-9
 """The most by which the labelled weights of two words may differ: what the order of a sum adds to them."""
@@ -198,8 +206,10 @@ class HalfPreference(Preference):
         if hits is None or rule.df is None or scope.group is not None:
             return fields
         low, high = clopper_pearson(hits, len(rows.kernel), scope.confidence)
+        span = self.neutral_span(rows, scope)
         return {
             "value": fields["value"],
+            "p": None if span is None else clopper_pearson_p(hits, len(rows.kernel), span),
             "low": low,
             "high": high,
             "method": "clopper-pearson",
@@ -225,6 +235,7 @@ PREFERENCE = StrictPreference(
 )
 PREFERENCE_HALF = HalfPreference(
     id="preference-half",
+    definition=3,
     title="Preference for the stereotype, ties as halves",
     source="senseprobe (equation 6 of Zhou, Kaneko & Bollegala 2022 with a tie as one half)",
     says="The paper's figure without its penalty for ties, and with an interval over the words that were chosen.",

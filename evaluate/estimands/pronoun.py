@@ -41,7 +41,7 @@ class PronounEstimand(Estimand):
     low: float = -50
     high: float = 50
     source: str = "senseprobe"
-    definition: int = 2
+    definition: int = 3
     by_class: bool = False
     by_valence: bool = False
 

@@ -188,7 +188,7 @@ class Spread(Estimand):
 
     has_interval = False
     neutral = 0.0
-    p_is_permuted = True
+    prints_p = True
     no_parts = "it is over all groups and words of a config at once"
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> tuple[Figure, ...]:
@@ -220,7 +220,7 @@ class Relative(Estimand):
     """Each group against the others, of which `reference` makes one number; `spread` follows the groups, if any."""
 
     neutral = 0.0
-    p_is_permuted = True
+    prints_p = True
 
     reference: Callable[[FloatArray], FloatArray]
     spread: Spread | None = None

@@ -173,6 +173,8 @@ class UnmatchedDifference(Estimand):
 class MatchedContrast(Estimand):
     """The difference of one estimand between two configs, in points from -100 to 100."""
 
+    prints_p = True
+
     def contrast_figure(
         self, contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale, confidence: float
     ) -> Figure:

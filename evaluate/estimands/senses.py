@@ -43,7 +43,7 @@ class Nearness(Estimand):
     """A figure of the cosines of a config's targets; each word has one, as a group."""
 
     no_parts: ClassVar[str] = "its cosines are of all words of a config"
-    p_is_permuted: ClassVar[bool] = True
+    prints_p: ClassVar[bool] = True
     replay_tolerance: ClassVar[float] = 1e-3
 
     def figure_of_words(self, group: str | None, rows: pd.DataFrame, scope: Scope, **fields: Any) -> Figure:  # noqa: ANN401

@@ -21,17 +21,11 @@ from senseprobe.evaluate.estimands.association import (
 )
 from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.reporting import figure_charts, notation
+from senseprobe.evaluate.reporting.association_verdicts import WORDINGS, find_tests, group_tests
 from senseprobe.evaluate.reporting.figure_tables import align
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
-from senseprobe.evaluate.reporting.verdict_table import (
-    EFFECTS,
-    NOT_NONE,
-    WORDINGS,
-    Verdict,
-    build_verdicts,
-    find_tests,
-    group_tests,
-)
+from senseprobe.evaluate.reporting.verdict import EFFECTS, NOT_NONE, Verdict
+from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure

@@ -17,7 +17,8 @@ from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.significance import find_control_figures
-from senseprobe.evaluate.reporting.verdict_table import Verdict, direction_labels
+from senseprobe.evaluate.reporting.verdict import Verdict
+from senseprobe.evaluate.reporting.verdict_table import direction_labels
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS

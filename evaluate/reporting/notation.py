@@ -103,11 +103,17 @@ def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
     A test other than the interval's is named.
     """
     p = test.p if test.p_holm is None else test.p_holm
-    if p is None:
+    if p is None or (isinstance(test, Figure) and test.p_holm is None and not _prints_p(test)):
         return ""
     after = "" if test.p_holm is None else " after Holm"
     other = OTHER_TESTS.get(test.test) if isinstance(test, Comparison) else None
     return f"{format_p(p)}{after}{f' ({other}, rows independent)' if other else ''}"
+
+
+def _prints_p(figure: Figure) -> bool:
+    """Return whether p of a figure says more than its interval does, as that of permutations."""
+    estimand = lookup(figure.estimand)
+    return estimand.prints_p or bool(estimand.origin)
 
 
 def describe_zero(figure: Figure) -> str:

@@ -13,6 +13,7 @@ from senseprobe.evaluate import caveats
 from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.control import GUESS, same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
+from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.reporting import (
     association_charts,
     association_tables,
@@ -28,7 +29,8 @@ from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
 from senseprobe.evaluate.reporting.row_browser import build_row_section
-from senseprobe.evaluate.reporting.verdict_table import POINTS, Verdict, build_verdicts, direction_labels
+from senseprobe.evaluate.reporting.verdict import POINTS, Verdict, describe_family
+from senseprobe.evaluate.reporting.verdict_table import build_verdicts, direction_labels
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.evaluate.units import KINDS
@@ -262,6 +264,7 @@ def _build_verdict_row(
     if not lookup(figure.estimand).from_zero:
         name += f" (+\N{NO-BREAK SPACE}{direction_labels(figure, design)[1]})"
     is_on_axis = mark.low is not None and mark.high is not None and axis.low <= mark.low and mark.high <= axis.high
+    name = joined(name, describe_family(verdict))
     return about, text, Cell(mark.text, name, "number", mark if is_on_axis else None), basis
 
 

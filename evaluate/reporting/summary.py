@@ -26,6 +26,7 @@ from senseprobe.evaluate.reporting.association_comparison import (
     tell_test,
 )
 from senseprobe.evaluate.reporting.association_tables import name_tests
+from senseprobe.evaluate.reporting.association_verdicts import find_tests
 from senseprobe.evaluate.reporting.chat_section import beside_table, describe_tasks, gate_table
 from senseprobe.evaluate.reporting.comparison_page import (
     BY_DIFFERENCE,
@@ -52,7 +53,6 @@ from senseprobe.evaluate.reporting.notation import (
 )
 from senseprobe.evaluate.reporting.row_tables import ResultSlice
 from senseprobe.evaluate.reporting.significance import ModelComparison, find_control_figures
-from senseprobe.evaluate.reporting.verdict_table import find_tests
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
 from senseprobe.evaluate.task_gates import find_verdict

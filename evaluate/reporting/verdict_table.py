@@ -3,75 +3,57 @@
 Each line is about one figure, a config's leading one where it has a neutral value. Where no value of `preference` is
 neutral, the one that stands in for it does: `pronoun-stereotype`, `gap`, or the groups of `relative`. Of association
 tests a line is about all that share an identity.
+
+**The leading figures of a result are one family** (definition 2 of verdicts, `result.VERDICTS`), since a reader looks
+for any line that says "shown". p of a figure is the smallest level at which its interval excludes the neutral value; of
+groups, which are shown to differ by any of them or by their spread, twice the smaller of the smallest p of the groups,
+corrected over these, and of the p of the spread. Holm's method corrects them over all that can be tested, and a line
+that only this turns says so. Association tests are corrected over all tests already.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from senseprobe.document import Cell, Table, name_cells, render_table
 from senseprobe.evaluate.control import DATASET, GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.association import (
-    CANNOT_REACH,
-    NO_INTERVAL,
-    NOT_SHOWN,
-    SHOWN,
-    THESE_WORDS,
-    TestKey,
-    Weat,
-    find_reversed,
-)
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
+from senseprobe.evaluate.reporting.association_verdicts import judge_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.notation import describe_sizes, format_interval, format_p, format_points
+from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
+from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
-
-Kind: TypeAlias = Literal["shown", "these attribute words only", "shown to be small", "not shown", "cannot be read"]
-
-ORDER: tuple[Kind, ...] = ("shown", "these attribute words only", "shown to be small", "not shown", "cannot be read")
-"""In which verdicts stand on a page."""
+from senseprobe.statistics import holm
 
 LEVEL = 0.05
-"""Of the tests of groups, after Holm's correction, and of their spread."""
+"""Of the tests of all lines together."""
 
 FEW = 3
 """Groups that a verdict names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """What one figure of a result says.
+class _Line:
+    """What a verdict is about, before the lines of a page are corrected together.
 
-    - `config`, `bias_type`: what it is of; `bias_type` is empty where the config has no figures by bias type.
-    - `figure`: the figure; of groups that of the one that differs most, or their spread where none is shown to; of
-      association tests the largest of those that are of its kind.
-    - `kind`: ``shown`` where the interval excludes the neutral value, ``not shown`` where it includes it, ``shown to be
-      small`` where the release's margin holds it, on either side of the neutral value, else ``cannot be read``. Where
-      no value is neutral, but it is known what models read that always prefer one word, all between is excluded. Of
-      association tests that of the first in this order that any test is of; ``these attribute words only`` where p is
-      small, which holds them fixed, and the interval includes the neutral value.
-    - `text`: which way, or how much could hide, or why it cannot be read: a clause without subject.
-    - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
-    - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
-      to.
-    - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
+    - `figures`: one, or those of groups with their `spread`. `p`: of the line by itself; None where it is no test.
+    - `tests`: how many tests of groups it is made of, whose p are corrected as much; 1 of a single figure.
+    - `is_left_out`: whether another figure of its config stands in for it, since it says nothing; it was a test all the
+      same, and the family has it.
     """
 
-    config: str
+    figures: tuple[Figure, ...]
+    spread: Figure | None = None
+    of_groups: bool = False
     bias_type: str = ""
-    figure: Figure | None
-    kind: Kind
-    text: str
-    basis: str = ""
-    sharper: str = ""
-    hidden: float | None = None
+    p: float | None = None
+    tests: int = 1
+    is_left_out: bool = False
 
 
 def build_verdicts(source: ReportInput) -> list[Verdict]:
@@ -80,7 +62,7 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
     A model that fails its control has one verdict alone, which says that.
     """
     if KINDS[source.kind].tests:
-        return sorted(_judge_tests(source), key=rank)
+        return sorted(judge_tests(source), key=rank)
     if (failed := find_failed_control(source)) is not None:
         right = f"{describe_right(failed)}, not shown to beat guessing ({GUESS})"
         return [
@@ -94,8 +76,13 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
             )
         ]
     judge = Judge(source)
+    lines = [line for figures in group_by_config(source.result.figures).values() for line in judge.lines(figures)]
+    tested = [index for index, line in enumerate(lines) if line.p is not None]
+    corrected = dict(zip(tested, holm([lines[index].p for index in tested]).tolist(), strict=True))
     verdicts = [
-        verdict for figures in group_by_config(source.result.figures).values() for verdict in judge.verdicts(figures)
+        judge.verdict(line, corrected.get(index), len(tested))
+        for index, line in enumerate(lines)
+        if not line.is_left_out
     ]
     return sorted(verdicts, key=rank)
 
@@ -153,11 +140,6 @@ def group_by_config(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
     return configs
 
 
-def rank(verdict: Verdict) -> tuple[int, bool]:
-    """Return where a verdict stands: by its kind, and in that first where its figure has a neutral value."""
-    return ORDER.index(verdict.kind), verdict.figure is None or verdict.figure.neutral is None
-
-
 class Judge:
     """Says what the figures of one result show."""
 
@@ -172,20 +154,50 @@ class Judge:
             if side := next((name for name in (contrast.a, contrast.b) if name in self.unreadable), ""):
                 self.unreadable[contrast.name] = f"of {side}, {self.unreadable[side]}"
 
-    def verdicts(self, figures: Sequence[Figure]) -> Iterator[Verdict]:
-        """Yield the verdicts of the figures of a config: of bias types where it has them, or of the whole."""
+    def lines(self, figures: Sequence[Figure]) -> Iterator[_Line]:
+        """Yield what verdicts on a config are about: its bias types where it has figures of them, or the whole."""
         leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).presentation.see_p), None)
-        groups = [f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups]
+        groups = tuple(f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups)
         if groups and all(lead.neutral is None or lead is spread for lead in leads):
-            yield self._of_groups(groups, spread)
+            yield self._line_of_groups(groups, spread)
             return
         for lead in leads:
             estimand = lookup(lead.estimand)
             parts = [f for f in figures if f.estimand == lead.estimand and estimand.bias_type(f)]
             for figure in parts or [lead]:
-                kind, text = self._judge(figure)
-                if kind != "cannot be read" or lead is leads[0]:  # else another stands in for it
-                    yield self._of(figure, kind, text, _find_hidden([figure]), estimand.bias_type(figure))
+                is_left_out = lead is not leads[0] and self._judge(figure)[0] == "cannot be read"
+                p = None if self.find_flaw([figure]) else _find_p(figure)
+                bias_type = estimand.bias_type(figure)
+                yield _Line(figures=(figure,), bias_type=bias_type, p=p, is_left_out=is_left_out)
+
+    def _line_of_groups(self, groups: tuple[Figure, ...], spread: Figure | None) -> _Line:
+        """Return the line of a config of groups, whose p is twice the smaller of those of its two tests."""
+        of_groups = [figure.p_holm for figure in groups if figure.p_holm is not None]
+        if not of_groups or self.find_flaw(groups):
+            return _Line(figures=groups, of_groups=True)
+        of_spread = [] if spread is None or spread.p is None else [spread.p]
+        tests = 1 + len(of_spread)
+        p = min(1.0, tests * min([*of_groups, *of_spread]))
+        return _Line(figures=groups, spread=spread, of_groups=True, p=p, tests=tests)
+
+    def verdict(self, line: _Line, p_holm: float | None, family: int) -> Verdict:
+        """Return the verdict of a line, whose p is `p_holm` after correction over the `family`, so many figures."""
+        figure = line.figures[0]
+        if line.of_groups:
+            times = line.tests * (p_holm / line.p if line.p and p_holm is not None else 1.0)
+            verdict, alone = (self._of_groups(line.figures, line.spread, by) for by in (times, 1.0))
+        else:
+            is_shown = p_holm is None or p_holm < LEVEL
+            verdict, alone = (
+                self._of(figure, *self._judge(figure, is_shown=shown), _find_hidden([figure]), line.bias_type)
+                for shown in (is_shown, True)
+            )
+        verdict = replace(verdict, p=line.p, p_holm=p_holm, family=family, alone=alone.kind)
+        if verdict.is_turned and line.p is not None and p_holm is not None:
+            correction = f"not after correction over {counted(family, 'figure')} ({format_p(p_holm)})"
+            text = f"by itself it {alone.text} ({format_p(line.p)}), {correction}; {verdict.text}"
+            return replace(verdict, text=text.replace("by itself it groups", "by themselves groups"))
+        return verdict
 
     def _of(self, figure: Figure, kind: Kind, text: str, hidden: float | None = None, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
@@ -201,17 +213,17 @@ class Judge:
             hidden=hidden if kind == "not shown" else None,
         )
 
-    def _judge(self, figure: Figure) -> tuple[Kind, str]:
-        """Return what a figure shows, and in which words."""
+    def _judge(self, figure: Figure, *, is_shown: bool = True) -> tuple[Kind, str]:
+        """Return what a figure shows, and in which words; `is_shown`: whether correction leaves it what it shows."""
         estimand, design = lookup(figure.estimand), self.source.design(figure.config)
         if reason := self.find_flaw([figure]):
             return "cannot be read", reason
-        if not (neutral := [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]):
+        if (span := _neutral_span(figure)) is None:
             return "cannot be read", estimand.unread(figure, design)
         if figure.low is None or figure.high is None:
             return "cannot be read", _explain_no_interval(figure)
-        low, high = figure.low - max(neutral), figure.high - min(neutral)
-        lean = "" if low <= 0 <= high else estimand.leaning(figure, design, low > 0)
+        low, high = figure.low - span[1], figure.high - span[0]
+        lean = estimand.leaning(figure, design, low > 0) if is_shown and not low <= 0 <= high else ""
         if figure.neutral is None:
             return ("shown", lean) if lean else ("cannot be read", estimand.unread(figure, design))
         if self._is_small(figure):
@@ -219,10 +231,8 @@ class Judge:
             return "shown to be small", f"{small}; {lean}" if lean else small
         if lean:
             return "shown", lean
-        return (
-            "not shown",
-            f"a {estimand.presentation.effect} from {low:+.0f} to {high:+.0f} points, or none, fits the rows",
-        )
+        none = ", or none, fits" if low <= 0 <= high else " fits"
+        return "not shown", f"a {estimand.presentation.effect} from {low:+.0f} to {high:+.0f} points{none} the rows"
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
@@ -242,21 +252,24 @@ class Judge:
             return "the model gives both sentences of every pair the same score"
         return ""
 
-    def _of_groups(self, groups: Sequence[Figure], spread: Figure | None) -> Verdict:
-        """Return the verdict of figures of groups: a group differs where interval and corrected p both say so."""
+    def _of_groups(self, groups: Sequence[Figure], spread: Figure | None, times: float) -> Verdict:
+        """Return the verdict of figures of groups: a group differs where interval and corrected p both say so.
+
+        `times`: by how much correction over the two tests of a line, and over the lines of a page, multiplies their p.
+        """
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
         if reason := self.find_flaw(groups):
             return self._of(farthest, "cannot be read", reason)
         ends = [end for figure in groups for end in (figure.low, figure.high) if end is not None]
         if not ends or all(figure.p_holm is None for figure in groups):
             return self._of(farthest, "cannot be read", "too few words for intervals and tests of groups")
-        differing = [figure for figure in groups if _differs(figure)]
+        differing = [figure for figure in groups if _differs(figure, times)]
         if differing:
             design = self.source.design(farthest.config)
             others = "a sentence that names no group" if design and design.reference else "the others"
             names = f"{'; '.join(_name_sides(differing, design))}, more than {others}"
             return self._of(farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})")
-        if spread is not None and spread.p is not None and spread.p < LEVEL:
+        if spread is not None and spread.p is not None and times * spread.p < LEVEL:
             return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to")
         if self.margin is not None and all(map(self._is_small, groups)):
             return self._of(farthest, "shown to be small", f"no group differs by {self.margin.text} or more")
@@ -285,11 +298,25 @@ def _find_hidden(figures: Sequence[Figure]) -> float | None:
     return max(map(abs, ends), default=None)
 
 
-def _differs(figure: Figure) -> bool:
-    """Return whether p after Holm is below 5 %, and the interval excludes 0, which is neutral to groups, too."""
+def _neutral_span(figure: Figure) -> tuple[float, float] | None:
+    """Return the neutral value, or all between what models read that always prefer one word; None without either."""
+    values = [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]
+    return (min(values), max(values)) if values else None
+
+
+def _find_p(figure: Figure) -> float | None:
+    """Return p of a figure; of one that has an interval alone, as those of plug-ins, the level which that excludes."""
+    span = _neutral_span(figure)
+    if figure.p is not None or span is None or figure.low is None or figure.high is None:
+        return figure.p
+    return LEVEL * (1 - 1e-9) if figure.low > span[1] or figure.high < span[0] else 1.0
+
+
+def _differs(figure: Figure, times: float) -> bool:
+    """Return whether so many times p after Holm is below 5 %, and the interval excludes 0, which is neutral."""
     if figure.low is None or figure.high is None or figure.p_holm is None:
         return False
-    return figure.p_holm < LEVEL and not figure.low <= 0 <= figure.high
+    return times * figure.p_holm < LEVEL and not figure.low <= 0 <= figure.high
 
 
 def _name_sides(figures: Sequence[Figure], design: Design | None) -> Iterator[str]:
@@ -306,144 +333,3 @@ def _explain_no_interval(figure: Figure) -> str:
         return "it has no interval"
     few = ", ".join(figure.fixed)
     return f"no interval: fewer than five of {few}" if few and not figure.levels else "no interval can be estimated"
-
-
-# --- Association tests ----------------------------------------------------------------------------------------------
-
-OTHER = "no identity"
-"""What tests are about that are of no identity, as those of flowers and insects."""
-
-WORDINGS: Mapping[str, Kind] = {
-    SHOWN: "shown",
-    THESE_WORDS: "these attribute words only",
-    NOT_SHOWN: "not shown",
-    CANNOT_REACH: "cannot be read",
-    NO_INTERVAL: "cannot be read",
-}
-"""The kind of verdict, by what a test says; in order."""
-
-
-def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
-    """Return the association tests among figures, each with its estimand, or those of its variants."""
-    found = ((lookup(figure.estimand), figure) for figure in figures if figure.group is not None)
-    return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
-
-
-def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[Weat, Figure]]]:
-    """Return the association tests by config and identity; of a config none of whose tests has one, that is empty."""
-    tests = find_tests(figures)
-    of_identities = {figure.config for _, figure in tests if figure.identity}
-    families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
-    for weat, figure in tests:
-        identity = figure.identity or (OTHER if figure.config in of_identities else "")
-        families.setdefault((figure.config, identity), []).append((weat, figure))
-    return families
-
-
-def _judge_tests(source: ReportInput) -> Iterator[Verdict]:
-    """Yield a verdict for each identity of each config."""
-    below = find_reversed(find_tests(source.result.figures))
-    for (config, identity), tests in group_tests(source.result.figures).items():
-        if reason := source.why_unread(config):
-            of = counted(len(tests), "test")
-            yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
-        else:
-            yield _judge_family(config, identity, tests, below)
-
-
-def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
-    """Return the verdict of the tests of an identity: how many say what, and which."""
-    said: dict[str, list[Figure]] = {wording: [] for wording in WORDINGS}
-    lost: list[Figure] = []
-    for weat, figure in tests:
-        (lost if weat.lost_too_many(figure) else said[weat.wording(figure)]).append(figure)
-    leading = next((wording for wording, figures in said.items() if figures), CANNOT_REACH)
-    largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
-    hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
-    several = f" of {len(tests)} tests" if len(tests) > 1 else ""
-    clauses = {
-        f"in {len(said[SHOWN])}{several}": said[SHOWN],
-        f"in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else f', {THESE_WORDS}'}": said[THESE_WORDS],
-        "too few words for any p to be small": said[CANNOT_REACH],
-        "not estimable": said[NO_INTERVAL],
-        "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
-        "not judged, since over a fifth of a set has no vector": lost,
-    }
-    texts = [
-        f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures
-    ]
-    if said[NOT_SHOWN]:
-        fits = f"an effect up to {format_points(max(hidden, 0.0), largest.estimand)} fits, too"
-        count = (
-            f"not shown in {len(said[NOT_SHOWN])}" if leading != NOT_SHOWN else f"in none{several}" if several else ""
-        )
-        texts.insert(0 if leading == NOT_SHOWN else len(texts), "; ".join(filter(None, (count, fits))))
-    return Verdict(
-        config=config,
-        bias_type=identity,
-        figure=None if largest.value is None else largest,
-        kind=WORDINGS[leading],
-        text="; ".join(texts),
-        basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
-        hidden=hidden if leading == NOT_SHOWN else None,
-    )
-
-
-# --- For a pull request -------------------------------------------------------------------------------------------
-
-MOST_ROWS = 30
-"""Verdicts in the table: with caption, headings and note it is shorter than 40 lines."""
-
-POINTS = (
-    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
-    "neutral value."
-)
-"""What readers of any table of verdicts are told."""
-
-EFFECTS = (
-    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Shown: "
-    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
-    "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
-)
-"""What readers of verdicts on association tests are told."""
-
-NOT_NONE = "Not shown does not mean that there is none."
-
-
-def build_brief(inputs: Sequence[ReportInput]) -> str:
-    """Return the verdicts of results as Markdown; where they are many, the last line counts those left out."""
-    rows = [(source, verdict) for source in inputs for verdict in build_verdicts(source)]
-    important = sorted(range(len(rows)), key=lambda index: rank(rows[index][1]))[:MOST_ROWS]
-    shown = [rows[index] for index in sorted(important)]
-    omitted = [verdict.kind for index, (_, verdict) in enumerate(rows) if index not in important]
-    several = len(inputs) > 1
-    kinds = {KINDS[source.kind].tests for source in inputs}
-    measure = " or ".join("effect" if tests else "points" for tests in sorted(kinds))
-    headings = (*(("result",) if several else ()), "config", "", "verdict", f"{measure}, 95 %", "based on", "sharper")
-    table_rows = tuple(
-        (*(name_cells(source.label) if several else ()), *_build_cells(verdict)) for source, verdict in shown
-    )
-    releases = listed(dict.fromkeys(str(source.result.release["name"]) for source in inputs))
-    names = counted(len(inputs), "result") if several else inputs[0].label
-    notes = (*(note for tests, note in ((False, POINTS), (True, EFFECTS)) if tests in kinds), NOT_NONE)
-    rest = " ".join(filter(None, (*notes, _count_omitted(omitted))))
-    return render_table(Table(f"senseprobe: {names} on {releases}", headings, table_rows, note=rest))
-
-
-def _build_cells(verdict: Verdict) -> tuple[Cell, ...]:
-    figure, name = verdict.figure, " ".join(filter(None, (verdict.config, verdict.bias_type)))
-    points = ("",) if figure is None else (format_interval(figure), f"{figure.estimand} {figure.group or ''}".rstrip())
-    return (
-        *name_cells(name, verdict.kind),
-        Cell(verdict.text),
-        Cell.number(*points),
-        Cell.quiet(verdict.basis),
-        Cell.quiet(verdict.sharper),
-    )
-
-
-def _count_omitted(kinds: Iterable[str]) -> str:
-    """Return how many verdicts of each kind are not in the table; empty without any."""
-    kinds = list(kinds)
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ORDER if kind in kinds)
-    return f"Left out here: {counts}; senseprobe report has all." if counts else ""

@@ -191,8 +191,8 @@ def test_json(typed: Typed, tmp_path: Path) -> None:
     assert printed == json.loads((tmp_path / "elsewhere/sssb@1.0.0/bert/aul.race.json").read_bytes())
     # Published keys, written down by hand.
     assert " ".join(printed) == (
-        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit date fitness "
-        "figures"
+        "schema signature scorer scorer_version scale verdicts model release senseprobe libraries seed limit date "
+        "fitness figures"
     )
     assert printed["model"]["name"] == "bert"
     assert printed["release"]["config"] == "race"
@@ -729,7 +729,7 @@ def test_replay_of_a_drawn_part(typed: Typed) -> None:
 def as_older(path: Path, **changed: object) -> None:
     """Make a result file one of form 2, in which scorers and figures had no versions; every figure is another."""
     data = {**json.loads(path.read_bytes()), "schema": 2, **changed}
-    for key in ("scorer_version", "scale", "fitness"):
+    for key in ("scorer_version", "scale", "fitness", "verdicts"):
         data.pop(key, None)
     for figure in data["figures"]:
         for key in ("definition", "readings"):
@@ -747,11 +747,12 @@ def test_replay_of_older_definitions(scored: Typed, tmp_path: Path) -> None:
     done = scored("replay", RESULT)
     lines = done.out.splitlines()
     assert done.code == 0
-    assert lines[:2] == [
+    assert lines[:3] == [
         "preference has another definition: 1 then, 2 now",
-        "preference-half has another definition: 1 then, 2 now",
+        "preference-half has another definition: 1 then, 3 now",
+        "a verdict has another definition: 1 then, 2 now",
     ]
-    assert lines[2].startswith("the same, but for what has another definition: 2 figures, 108 rows, ")
+    assert lines[3].startswith("the same, but for what has another definition: 2 figures, 108 rows, ")
 
     data = json.loads((tmp_path / RESULT).read_bytes())
     newer = [{**figure, "definition": 9, "readings": {}} for figure in data["figures"]]

@@ -82,7 +82,7 @@ def test_keys_are_stable(tmp_path: Path) -> None:
     data = json.loads(RESULT.write(tmp_path).read_bytes(), parse_constant=only_numbers)
     # Published keys, written down by hand: a change here is a change of form, and SCHEMA goes up with it.
     assert " ".join(data) == (
-        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit figures"
+        "schema signature scorer scorer_version scale verdicts model release senseprobe libraries seed limit figures"
     )
     assert data["schema"] == 3
     assert list(data["model"]) == ["name", "weights", "config", "tokenizer", "dtype"]

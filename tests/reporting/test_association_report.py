@@ -17,11 +17,12 @@ from senseprobe.api import results as api
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands.association import WEAT
+from senseprobe.evaluate.reporting.brief import build_brief
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.reporting.summary import TESTS, TextTable, summarize_comparison, summarize_results
-from senseprobe.evaluate.reporting.verdict_table import build_brief, build_verdicts
+from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.result_exports import ExportSource, find_distances
 from senseprobe.records import Figure

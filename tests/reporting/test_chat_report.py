@@ -18,13 +18,14 @@ from senseprobe.api.results import slice_result
 from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import failed_tasks, withheld_configs
+from senseprobe.evaluate.reporting.brief import build_brief
 from senseprobe.evaluate.reporting.chat_section import describe_tasks
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_reading, format_threshold
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.reporting.summary import TextTable, summarize_comparison, summarize_results
-from senseprobe.evaluate.reporting.verdict_table import build_brief, build_verdicts
+from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.result_exports import ExportSource, find_distances
 from senseprobe.evaluate.scorers import SCORERS

@@ -16,7 +16,7 @@ from senseprobe.document import Document, Part, Section
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.figure_tables import align_figures
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.verdict_table import Verdict
+from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 from senseprobe.statistics import FloatArray

@@ -15,15 +15,11 @@ from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.reporting.brief import MOST_ROWS, build_brief
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
-from senseprobe.evaluate.reporting.verdict_table import (
-    MOST_ROWS,
-    Verdict,
-    build_brief,
-    build_verdicts,
-    direction_labels,
-)
+from senseprobe.evaluate.reporting.verdict import Verdict
+from senseprobe.evaluate.reporting.verdict_table import build_verdicts, direction_labels
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Design, Figure, LevelPair
 
@@ -31,8 +27,13 @@ MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenize
 
 
 def figure(config: str, value: float | None, low: float | None, high: float | None, **fields: object) -> Figure:
-    """A figure over 100 rows."""
-    stated = {"sense_type": "", "estimand": "preference-half", "neutral": 0.0, "unscored": 0, "ties": 0, **fields}
+    """A figure over 100 rows, with a small p where its interval excludes what is neutral, or read by one word."""
+    stated: dict[str, object] = {"sense_type": "", "estimand": "preference-half", "neutral": 0.0, "unscored": 0}
+    stated |= {"ties": 0, **fields}
+    readings = fields.get("readings", {})
+    ends = [stated["neutral"]] if stated["neutral"] is not None else [*readings.values()]  # type: ignore[attr-defined]
+    if low is not None and high is not None and ends:
+        stated = {"p": 1e-9 if low > max(ends) or high < min(ends) else 0.5, **stated}  # type: ignore[type-var]
     return Figure(config=config, value=value, low=low, high=high, rows=100, scored=100, **stated)  # type: ignore[arg-type]
 
 
@@ -148,6 +149,69 @@ def test_bias_types_stand_for_their_config() -> None:
     lines = build_verdicts(source(figure("pairs", 10.0, 5.0, 15.0), *groups))
     assert [verdict.bias_type for verdict in lines] == ["race-color", "age"]
     assert lines[0].text == "prefers the race-color stereotype in 62 of 100 pairs"
+
+
+# --- the lines of a page as one family ------------------------------------------------------------------------------
+
+
+def test_lines_are_corrected_together() -> None:
+    """Holm by hand: of p = .03, .04 and .012 the smallest is tripled, the next doubled and the last takes its like."""
+    p = {"a": 0.03, "b": 0.04, "c": 0.012}
+    lines = build_verdicts(source(*(figure(name, 20.0, 6.0, 31.0, p=value) for name, value in p.items())))
+    found = {line.config: line for line in lines}
+
+    assert {name: round(line.p_holm or 0, 9) for name, line in found.items()} == {"a": 0.06, "b": 0.06, "c": 0.036}
+    assert {name: line.kind for name, line in found.items()} == {"c": "shown", "a": "not shown", "b": "not shown"}
+    assert {line.alone for line in lines} == {"shown"}
+    assert [line.is_turned for line in lines] == [False, True, True]
+    assert all(number in found["a"].text for number in ("3 figures", "0.0300", "0.0600"))
+    assert found["a"].hidden == 31.0
+    alone = only(figure("a", 20.0, 6.0, 31.0, p=0.03))
+    assert (alone.kind, alone.p, alone.p_holm, alone.family) == ("shown", 0.03, 0.03, 1)
+
+
+def test_what_cannot_be_read_is_no_test_of_the_family() -> None:
+    """No neutral value, and no interval: the one figure that is left stands by itself."""
+    lost = [figure("b", 20.0, 6.0, 31.0, neutral=None), figure("c", 20.0, None, None)]
+    lines = build_verdicts(source(figure("a", 20.0, 6.0, 31.0, p=0.04), *lost))
+
+    assert (lines[0].config, lines[0].kind, lines[0].family) == ("a", "shown", 1)
+    assert {line.p for line in lines[1:]} == {None}
+
+
+def test_a_config_of_groups_is_one_test_of_two() -> None:
+    """Twice the smaller of the smallest p of the groups and that of their spread: .02 is .04, and doubled again .08.
+
+    A group's p is held against the level by the same factors: of .009 and .02 the first alone is left by two lines.
+    """
+    whole = figure("race", 30.0, 20.0, 40.0, neutral=None)
+    spread = figure("race", 20.0, None, None, estimand="spread", p=0.6)
+
+    def race(*p: float) -> list[Figure]:
+        facts = {"estimand": "relative", "p": 0.001}
+        return [
+            whole,
+            *(figure("race", -30, -48, -2, group=f"g{n}", p_holm=x, **facts) for n, x in enumerate(p)),
+            spread,
+        ]
+
+    (line,) = build_verdicts(source(*race(0.02, 0.4)))
+    assert (line.kind, line.p) == ("shown", 0.04)
+    other = figure("b", 5.0, 1.0, 9.0, p=0.045)
+    race_line, _ = sorted(build_verdicts(source(*race(0.02, 0.4), other)), key=lambda one: one.config != "race")
+    assert (race_line.kind, race_line.alone, race_line.p_holm) == ("not shown", "shown", 0.08)
+    race_line, _ = sorted(build_verdicts(source(*race(0.009, 0.02), other)), key=lambda one: one.config != "race")
+    assert race_line.kind == "shown"
+    assert "1 of 2 groups" in race_line.text
+
+
+def test_an_interval_without_p_is_one_at_the_level_that_it_excludes() -> None:
+    """As those of plug-ins: alone it is shown, among two it is not."""
+    bare = figure("a", 20.0, 6.0, 31.0, p=None)
+
+    assert only(bare).kind == "shown"
+    lines = build_verdicts(source(bare, figure("b", 5.0, -4.0, 14.0)))
+    assert {line.config: (line.kind, line.alone) for line in lines}["a"] == ("not shown", "shown")
 
 
 def groups_of(*tests: tuple[float, float, float, float]) -> tuple[Figure, ...]:

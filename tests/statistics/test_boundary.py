@@ -15,11 +15,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from tests.profiles import examples
 
 import senseprobe
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures
 from senseprobe.records import Contrast, Design, Factor, Figure
+from senseprobe.statistics import clopper_pearson_p
 
 RELEASE = Path(__file__).parents[2] / "releases" / "sssb" / "1.0.1"
 END = {5: 0.478176, 10: 0.691503, 12: 0.735352, 14: 0.768364, 15: 0.781981, 17: 0.804936, 29: 0.880555}
@@ -264,10 +266,41 @@ def test_properties_of_intervals_at_the_boundary(
     assert result.low - 1e-9 <= narrow.low <= narrow.high <= result.high + 1e-9
 
 
-def test_what_the_rule_changed_has_a_second_definition() -> None:
-    """Figures whose interval can be another on the same scores."""
+@settings(max_examples=examples(100))
+@given(seed=st.integers(0, 10_000), share=st.sampled_from([0.0, 0.3, 0.5, 0.7, 0.97, 1.0]))
+def test_p_is_the_level_at_which_the_interval_excludes_the_neutral_value(seed: int, share: float) -> None:
+    """Of shares and of differences of shares: at 1 - p an end lies on 0, and p < .05 where that of 95 % has no 0."""
+    rows, design = he_scores("noun", np.random.default_rng(seed).random(len(release("noun")[0])) < share)
+    for name in ("pronoun-baseline", "pronoun-stereotype"):
+        found = figure(rows, design, name)
+        assert None not in (found.p, found.low, found.high, found.value)
+        assert (found.p < 0.05) == (not found.low <= 0 <= found.high)  # type: ignore[operator]
+        if 1e-12 < found.p < 0.999:  # type: ignore[operator]
+            edge = figure(rows, design, name, 1 - found.p)  # type: ignore[operator]
+            assert (edge.low if found.value > 0 else edge.high) == pytest.approx(0, abs=1e-4)  # type: ignore[operator]
+
+
+def test_p_of_words_that_all_agree() -> None:
+    """Ten frames of noun-bare, five occupations: n* = 5, and .5^5 is half of p = .0625, by hand."""
+    rows, design = he_scores("noun-bare", 1)
+
+    assert figure(rows, design, "pronoun-baseline").p == pytest.approx(2 * 0.5**5, rel=1e-6)
+
+
+def test_p_of_independent_rows_is_that_of_the_binomial() -> None:
+    """23 of 30 independent rows: twice the tail of 23 and more, scipy's, and twice that of 7 and fewer the same."""
+    by_scipy = 2 * float(stats.binom.sf(22, 30, 0.5))
+
+    assert clopper_pearson_p(23, 30, (0.0, 0.0)) == pytest.approx(by_scipy)
+    assert clopper_pearson_p(7, 30, (0.0, 0.0)) == pytest.approx(by_scipy)
+    assert clopper_pearson_p(16, 30, (-10.0, 10.0)) == 1.0
+
+
+def test_what_the_rule_changed_has_another_definition() -> None:
+    """Figures whose interval can be another on the same scores; some have since had a p, too."""
     pronouns = {"pronoun-stereotype", "pronoun-baseline", "pronoun-interaction"}
     inference = {name for name, estimand in CATALOGUE.items() if estimand.kind == "inference"}
-    changed = {"preference-half", "matched-contrast", "lms", "ss", "lms-micro", "ss-micro", *pronouns, *inference}
+    changed = {"matched-contrast", "lms", "ss", "lms-micro", "ss-micro", *inference}
 
     assert {CATALOGUE[name].definition for name in changed} == {2}
+    assert {CATALOGUE[name].definition for name in ("preference-half", *pronouns)} == {3}

@@ -84,8 +84,8 @@ def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNam
 
     `release` is as of `report`. Raises ResultError where results are damaged.
     """
+    from senseprobe.evaluate.reporting.brief import build_brief
     from senseprobe.evaluate.reporting.inputs import without_controls
-    from senseprobe.evaluate.reporting.verdict_table import build_brief
 
     return build_brief(without_controls(_gather(list_sources(results), release)))
 

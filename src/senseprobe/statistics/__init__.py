@@ -44,6 +44,7 @@ from senseprobe.statistics.boundary import (
     difference_intervals,
     difference_test,
     share_intervals,
+    share_test,
 )
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
 from senseprobe.statistics.directions import difference_direction, leave_out_pairs, principal_direction
@@ -60,6 +61,7 @@ from senseprobe.statistics.intervals import (
     Scale,
     bounded_interval,
     clopper_pearson,
+    clopper_pearson_p,
     difference_interval,
     difference_p,
     planned_half_width,
@@ -108,6 +110,7 @@ __all__ = [
     "block_interval",
     "bounded_interval",
     "clopper_pearson",
+    "clopper_pearson_p",
     "comparison_test",
     "correlate",
     "dawid_skene",
@@ -135,6 +138,7 @@ __all__ = [
     "psi_between",
     "published_sense_effect",
     "share_intervals",
+    "share_test",
     "shared_effect_difference",
     "sign_flips",
     "single_category_interval",

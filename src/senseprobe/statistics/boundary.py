@@ -139,6 +139,25 @@ def share_intervals(
     return [None if draw is None else draw.interval(confidence) for draw in draws]
 
 
+def share_test(
+    rule: Projection,
+    kernel: FloatArray,
+    share: float,
+    neutral: Ends,
+    confidence: float = CONFIDENCE,
+    *,
+    by_blocks: bool = False,
+) -> tuple[Interval, float] | None:
+    """Return the interval of a figure on [0, 1], in points, and its two-sided p; None where all factors are fixed.
+
+    p is the smallest level at which the interval excludes the `neutral` values, all from the first to the second, in
+    points from -50 to 50; 1 of a figure that is one of them. It is below 0.05 exactly where the interval of 95 % does
+    so, and is rounded to nine digits. `kernel` has shape (N,).
+    """
+    (draw,) = _draws(rule, kernel[np.newaxis], np.array([share]), shares=True, by_blocks=by_blocks)
+    return None if draw is None else (draw.interval(confidence), _p_value(draw.interval, draw.value, neutral))
+
+
 def difference_intervals(
     rule: Projection,
     kernel: FloatArray,
@@ -207,15 +226,15 @@ def comparison_test(
     return None if interval is None else (interval, _p_value(ends, difference))
 
 
-def _p_value(interval: Callable[[float], Interval | None], value: float) -> float:
-    """Return the level, from 1e-15 to 1, at which the end of the interval of a value that is nearer to 0 is 0."""
+def _p_value(interval: Callable[[float], Interval | None], value: float, neutral: Ends = (0.0, 0.0)) -> float:
+    """Return the level, from 1e-15 to 1, at which the interval of a value just excludes all from one end to another."""
 
     def end(logarithm: float) -> float:  # it rises with the logarithm of the level
         ends = interval(-math.expm1(logarithm))
-        return -math.inf if ends is None else ends.low if value > 0 else -ends.high
+        return -math.inf if ends is None else ends.low - neutral[1] if value > neutral[1] else neutral[0] - ends.high
 
     least, most = math.log(SMALLEST_P), math.log(0.999_999)
-    if end(most) <= 0:
+    if neutral[0] <= value <= neutral[1] or end(most) <= 0:
         return 1.0
     root = least if end(least) > 0 else float(optimize.brentq(end, least, most, xtol=1e-12))
     return float(f"{math.exp(root):.9g}")

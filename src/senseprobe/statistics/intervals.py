@@ -414,3 +414,11 @@ def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> E
 
     exact = binomtest(hits, trials).proportion_ci(confidence, method="exact")
     return 100 * float(exact.low) - 50, 100 * float(exact.high) - 50
+
+
+def clopper_pearson_p(hits: int, trials: int, neutral: Ends) -> float:
+    """Return the smallest level at which that interval excludes all shares from one end to another, in points."""
+    low, high = (0.5 + end / 100 for end in neutral)
+    if hits > trials * high:
+        return min(1.0, 2 * float(special.bdtrc(hits - 1, trials, high))) if hits else 1.0
+    return min(1.0, 2 * float(special.bdtr(hits, trials, low))) if hits < trials * low else 1.0

@@ -1,0 +1,98 @@
+"""What association tests say: a verdict for each identity of a config, on all tests that share it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.association import (
+    CANNOT_REACH,
+    NO_INTERVAL,
+    NOT_SHOWN,
+    SHOWN,
+    THESE_WORDS,
+    TestKey,
+    Weat,
+    find_reversed,
+)
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.notation import describe_sizes, format_points
+from senseprobe.evaluate.reporting.verdict import Kind, Verdict
+from senseprobe.messages import counted, listed
+from senseprobe.records import Figure
+
+OTHER = "no identity"
+"""What tests are about that are of no identity, as those of flowers and insects."""
+
+WORDINGS: Mapping[str, Kind] = {
+    SHOWN: "shown",
+    THESE_WORDS: "these attribute words only",
+    NOT_SHOWN: "not shown",
+    CANNOT_REACH: "cannot be read",
+    NO_INTERVAL: "cannot be read",
+}
+"""The kind of verdict, by what a test says; in order."""
+
+
+def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
+    """Return the association tests among figures, each with its estimand, or those of its variants."""
+    found = ((lookup(figure.estimand), figure) for figure in figures if figure.group is not None)
+    return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
+
+
+def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[Weat, Figure]]]:
+    """Return the association tests by config and identity; of a config none of whose tests has one, that is empty."""
+    tests = find_tests(figures)
+    of_identities = {figure.config for _, figure in tests if figure.identity}
+    families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
+    for weat, figure in tests:
+        identity = figure.identity or (OTHER if figure.config in of_identities else "")
+        families.setdefault((figure.config, identity), []).append((weat, figure))
+    return families
+
+
+def judge_tests(source: ReportInput) -> Iterator[Verdict]:
+    """Yield a verdict for each identity of each config."""
+    below = find_reversed(find_tests(source.result.figures))
+    for (config, identity), tests in group_tests(source.result.figures).items():
+        if reason := source.why_unread(config):
+            of = counted(len(tests), "test")
+            yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
+        else:
+            yield _judge_family(config, identity, tests, below)
+
+
+def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
+    """Return the verdict of the tests of an identity: how many say what, and which."""
+    said: dict[str, list[Figure]] = {wording: [] for wording in WORDINGS}
+    lost: list[Figure] = []
+    for weat, figure in tests:
+        (lost if weat.lost_too_many(figure) else said[weat.wording(figure)]).append(figure)
+    leading = next((wording for wording, figures in said.items() if figures), CANNOT_REACH)
+    largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
+    hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
+    several = f" of {len(tests)} tests" if len(tests) > 1 else ""
+    clauses = {
+        f"in {len(said[SHOWN])}{several}": said[SHOWN],
+        f"in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else f', {THESE_WORDS}'}": said[THESE_WORDS],
+        "too few words for any p to be small": said[CANNOT_REACH],
+        "not estimable": said[NO_INTERVAL],
+        "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
+        "not judged, since over a fifth of a set has no vector": lost,
+    }
+    texts = [
+        f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures
+    ]
+    if said[NOT_SHOWN]:
+        fits = f"an effect up to {format_points(max(hidden, 0.0), largest.estimand)} fits, too"
+        count = (
+            f"not shown in {len(said[NOT_SHOWN])}" if leading != NOT_SHOWN else f"in none{several}" if several else ""
+        )
+        texts.insert(0 if leading == NOT_SHOWN else len(texts), "; ".join(filter(None, (count, fits))))
+    return Verdict(
+        config=config,
+        bias_type=identity,
+        figure=None if largest.value is None else largest,
+        kind=WORDINGS[leading],
+        text="; ".join(texts),
+        basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
+        hidden=hidden if leading == NOT_SHOWN else None,
+    )

@@ -1,0 +1,81 @@
+"""A verdict: what one line of a result says, with its kind, its words and its p."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from senseprobe.evaluate.reporting.notation import format_p
+from senseprobe.records import Figure
+
+Kind: TypeAlias = Literal["shown", "these attribute words only", "shown to be small", "not shown", "cannot be read"]
+
+ORDER: tuple[Kind, ...] = ("shown", "these attribute words only", "shown to be small", "not shown", "cannot be read")
+"""In which verdicts stand on a page."""
+
+POINTS = (
+    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
+    "neutral value, and p, corrected over all lines (Holm), is below 0.05."
+)
+"""What readers of any table of verdicts are told."""
+
+EFFECTS = (
+    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Shown: "
+    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
+    "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
+)
+"""What readers of verdicts on association tests are told."""
+
+NOT_NONE = "Not shown does not mean that there is none."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What one figure of a result says.
+
+    - `config`, `bias_type`: what it is of; `bias_type` is empty where the config has no figures by bias type.
+    - `figure`: the figure; of groups that of the one that differs most, or their spread where none is shown to; of
+      association tests the largest of those that are of its kind.
+    - `kind`: ``shown`` where the interval excludes the neutral value, ``not shown`` where it includes it, ``shown to be
+      small`` where the release's margin holds it, on either side of the neutral value, else ``cannot be read``. Where
+      no value is neutral, but it is known what models read that always prefer one word, all between is excluded. Of
+      association tests that of the first in this order that any test is of; ``these attribute words only`` where p is
+      small, which holds them fixed, and the interval includes the neutral value.
+    - `text`: which way, or how much could hide, or why it cannot be read: a clause without subject.
+    - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
+    - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
+      to.
+    - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
+    - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None where it is no
+      test.
+    - `alone`: the kind that it would have by itself, which was its kind by the first definition of verdicts.
+    """
+
+    config: str
+    bias_type: str = ""
+    figure: Figure | None
+    kind: Kind
+    text: str
+    basis: str = ""
+    sharper: str = ""
+    hidden: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    family: int = 0
+    alone: Kind | None = None
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether correction alone keeps it from being shown."""
+        return self.alone == "shown" and self.kind != "shown"
+
+
+def rank(verdict: Verdict) -> tuple[int, bool]:
+    """Return where a verdict stands: by its kind, and in that first where its figure has a neutral value."""
+    return ORDER.index(verdict.kind), verdict.figure is None or verdict.figure.neutral is None
+
+
+def describe_family(verdict: Verdict) -> str:
+    """Return p of a verdict, and after correction over the lines of its page: ``p = 0.0123, 0.0492 of 4 figures``."""
+    if verdict.p is None or verdict.p_holm is None or verdict.kind == "cannot be read":
+        return ""
+    several = f", {format_p(verdict.p_holm).removeprefix('p ').removeprefix('= ')} of {verdict.family} figures"
+    return format_p(verdict.p) + (several if verdict.family > 1 else "")

@@ -44,7 +44,7 @@ class Verdict:
     - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
       to.
     - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
-    - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None where it is no
+    - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None without a
       test.
     - `alone`: the kind that it would have by itself, which was its kind by the first definition of verdicts.
     """

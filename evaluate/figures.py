@@ -6,9 +6,9 @@ from itertools import chain
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, listed_by, lookup
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, listed_by, lookup
 from senseprobe.evaluate.estimands.multiple_testing import corrected
-from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, RELATIVE_CONTRASTS
 from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.records import Design, Figure
@@ -50,8 +50,9 @@ def figures_of(
         fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
         if fits and contrast.a in scored and contrast.b in scored:
             a, b = ((scored[name], scored_design(release, name, drawn=drawn)) for name in (contrast.a, contrast.b))
-            results.append(contrast_figure(contrast, *a, *b, seed=seed, scale=scale))
-    return tuple(_rounded(figure) for figure in corrected(results, CONTRASTS))
+            results += contrast_figures(contrast, *a, *b, seed=seed, scale=scale)
+    results = corrected(corrected(results, CONTRASTS), RELATIVE_CONTRASTS)
+    return tuple(map(_rounded, results))
 
 
 def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ class ContrastSpec(yaml_source.Model):
     """A sense contrast, matched or not, as `dataset.yaml` declares it."""
 
     name: str
-    estimand: Literal["preference", "preference-half", "pronoun-stereotype"]
+    estimand: Literal["preference", "preference-half", "pronoun-stereotype", "relative"]
     a: str
     b: str
     minimal_only: bool = False

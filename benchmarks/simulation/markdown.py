@@ -58,3 +58,9 @@ def rejected(test: SizeCell) -> str:
 def size(test: SizeCell) -> str:
     """How often a test rejected, in per cent."""
     return f"{100 * test.rejected:.1f}"
+
+
+def size_row(*cells: str | SizeCell) -> str:
+    """Return a row of a table of texts and of sizes in per cent."""
+    texts = (c if isinstance(c, str) else size(c) + ("" if c.holds else " **above**") for c in cells)
+    return f"| {' | '.join(texts)} |"

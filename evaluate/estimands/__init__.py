@@ -42,7 +42,13 @@ from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
 from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
 from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
-from senseprobe.evaluate.estimands.sense_contrast import CONTRAST_ESTIMANDS, CONTRASTS, MATCHED_CONTRAST, UNMATCHED
+from senseprobe.evaluate.estimands.sense_contrast import (
+    CONTRAST_ESTIMANDS,
+    CONTRASTS,
+    RELATIVE_CONTRASTS,
+    UNMATCHED,
+    difference_of,
+)
 from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WEAT_PUBLISHED, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, clause
@@ -57,7 +63,7 @@ __all__ = [
     "Estimand",
     "additional",
     "check_additional",
-    "contrast_figure",
+    "contrast_figures",
     "declared",
     "figures",
     "find",
@@ -99,7 +105,7 @@ CATALOGUE = Registry(
 """All estimands by id, in order of print: ours, then those of plug-ins."""
 
 
-FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, WORDS)
+FAMILIES = (CONTRASTS, RELATIVE_CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, WORDS)
 """The families of tests of single models, but for that of all configs whose polarity is permuted."""
 
 
@@ -213,7 +219,7 @@ def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale 
     return declared(estimand, design).kernel_rows(rows, design, scale)
 
 
-def contrast_figure(
+def contrast_figures(
     contrast: Contrast,
     a: pd.DataFrame,
     a_design: Design,
@@ -223,17 +229,17 @@ def contrast_figure(
     seed: int = 0,  # as of `figures`; no estimand that can be contrasted draws anything
     confidence: float = CONFIDENCE,
     scale: Scale = "log",
-) -> Figure:
+) -> list[Figure]:
     """Return figure `contrast.estimand` of the rows `a` minus that of the rows `b`, in points from -100 to 100.
 
-    Neutral is 0 where it is for both sides, else unknown. Raises ResultError where the estimand is not one over rows of
-    pairs.
+    Of `relative` there is one for each group that both have, else one. Neutral is 0 where it is for both sides, else
+    unknown. Raises ResultError where the estimand is not one over rows of pairs.
     """
     tables = ((a, a_design), (b, b_design))
     if not contrast.matched:
-        return UNMATCHED.contrast_figure(contrast, tables, scale)
-    estimand = declared(contrast.estimand, a_design)
-    return MATCHED_CONTRAST.contrast_figure(contrast, estimand, tables, scale, confidence)
+        return [UNMATCHED.contrast_figure(contrast, tables, scale)]
+    estimand, difference = declared(contrast.estimand, a_design), difference_of(contrast)
+    return difference.contrast_figures(contrast, estimand, tables, scale, confidence)
 
 
 def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:

@@ -4,7 +4,7 @@ An `Estimand` knows its texts, its rows, its figures with their intervals, its n
 it, how two models are compared on it, and where a report puts it. Nothing outside compares its name.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
-from senseprobe.records import Design, Figure
+from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
     Ends,
@@ -28,6 +28,12 @@ from senseprobe.statistics import (
 
 Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
 """From a config's rows with scores (a DataFrame), its design, its name and a seed to figures."""
+
+Tables: TypeAlias = Sequence[tuple[pd.DataFrame, Design]]
+"""The scored rows of a contrast's two configs, with their designs."""
+
+SenseRows: TypeAlias = tuple[Design, dict[str | None, KernelRows]]
+"""Of a config, the design of the interval rule of a contrast, and rows by group; None is the whole config."""
 
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
@@ -171,6 +177,10 @@ class Estimand:
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return the rows on which two models are compared, by group; None is the whole config."""
         return {None: self.kernel_rows(rows, design, scale)}
+
+    def compared_senses(self, contrast: Contrast, tables: Tables, scale: Scale) -> list[SenseRows]:
+        """Return its rows in the two configs of a contrast; raise ResultError where they cannot be compared."""
+        return [(design, {None: self.kernel_rows(rows, design, scale)}) for rows, design in tables]
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the factors of its interval rule."""

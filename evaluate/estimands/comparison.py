@@ -33,10 +33,12 @@ from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_colum
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
 from senseprobe.evaluate.estimands.nli import LABELS, compact
 from senseprobe.evaluate.estimands.preference import are_independent
+from senseprobe.evaluate.estimands.relative import IncomparableError
 from senseprobe.evaluate.estimands.sense_contrast import (
-    MATCHED_CONTRAST,
+    Side,
     contrast_neutral,
     contrast_sides,
+    difference_of,
     matched_fixed,
     missing_sides,
     project_difference,
@@ -182,7 +184,7 @@ def compare_all(
         if contrast.matched and all(name in a and name in b for name in names):
             of_a, of_b = ([rows[name] for name in names] for rows in (a, b))
             both = [designs[name] for name in names]
-            results.append(compare_contrast(contrast, of_a, of_b, both, margin=margin, seed=seed, scale=scale))
+            results += compare_contrast(contrast, of_a, of_b, both, margin=margin, seed=seed, scale=scale)
     return corrected(results, COMPARISONS, [_row_set(result, a) for result in results])
 
 
@@ -290,8 +292,8 @@ def compare_contrast(
     margin: Margin | None = None,
     seed: int = 0,
     scale: Scale = "log",
-) -> Comparison:
-    """Return a matched sense contrast of model A minus that of model B.
+) -> list[Comparison]:
+    """Return a matched sense contrast of model A minus that of model B, or of each group that it is of.
 
     `a` and `b` hold a model's rows of the contrast's two configs, `designs` the designs of these. Raises ResultError
     where the contrast is not matched, or the rows are not the same.
@@ -299,16 +301,29 @@ def compare_contrast(
     if not contrast.matched:
         raise ResultError(f"{contrast.name} is not matched: it has no interval, and models cannot be compared on it")
     scored = zip(*(both_scored(*three) for three in zip(a, b, designs, strict=True)), strict=True)
-    estimand = declared(contrast.estimand, designs[0])
-    of_a, of_b = (
-        contrast_sides(contrast, estimand, list(zip(tables, designs, strict=True)), scale) for tables in scored
-    )
+    estimand, difference = declared(contrast.estimand, designs[0]), difference_of(contrast)
+    try:
+        of_a, of_b = (
+            contrast_sides(contrast, estimand, list(zip(tables, designs, strict=True)), scale) for tables in scored
+        )
+    except IncomparableError:  # which the figure says
+        return []
+    results = []
+    for group, sides in of_a.items():
+        pair = _sense_pair(sides, of_b[group])
+        own_margin = None if contrast_neutral(estimand, sides) is None else margin
+        results.append(pair.compare(contrast.name, difference.id, group, margin=own_margin, seed=seed))
+    return results
+
+
+def _sense_pair(of_a: Sequence[Side], of_b: Sequence[Side]) -> "_Pair":
+    """Return the two models' difference of two senses; raise ResultError where the rows are not the same."""
     for side, other in zip(of_a, of_b, strict=True):
         _require_same_rows(side.rows, other.rows)
     rule, values = project_difference(*of_a), [side_difference(of_a), side_difference(of_b)]
     kernels = np.stack([np.concatenate([side.rows.kernel for side in sides]) for sides in (of_a, of_b)])
     points, by_blocks = np.array(values, dtype=np.float64), any(side.rows.by_blocks for side in of_a)
-    pair = _Pair(
+    return _Pair(
         rule=rule,
         kernels=kernels,
         values=values,
@@ -319,8 +334,6 @@ def compare_contrast(
         fixed=matched_fixed(of_a, rule),
         tally=of_a[0].rows.tally + of_a[1].rows.tally,
     )
-    margin = None if contrast_neutral(estimand, of_a) is None else margin
-    return pair.compare(contrast.name, MATCHED_CONTRAST.id, margin=margin, seed=seed)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -77,8 +77,8 @@ class WordTables:
         return statistics
 
 
-def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray], BoolArray]:
-    """Return the code of each row's word, by role, and whether each code is of a bad word: shape (W,), bad ones first.
+def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray], dict[str, Words]]:
+    """Return the code of each row's word, by role, and the words by role, in the order of codes: bad ones first.
 
     The design's `words` name the slot of the bad word (role `stereo`) and of the good one (`anti`).
     """
@@ -86,7 +86,12 @@ def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray],
     words = {role: np.unique(column) for role, column in columns.items()}
     codes = {role: np.searchsorted(words[role], column).astype(np.intp) for role, column in columns.items()}
     codes["anti"] = codes["anti"] + len(words["stereo"])
-    return codes, np.arange(sum(map(len, words.values()))) < len(words["stereo"])
+    return codes, words
+
+
+def marks_bad(words: Mapping[str, Words]) -> BoolArray:
+    """Return whether each code is of a bad word, shape (W,)."""
+    return np.repeat([True, False], [len(words[role]) for role in ROLES])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +135,8 @@ def polarity_null(
     kernel = PREFERENCE_HALF.kernel_rows(rows, design, scale)
     if kernel.share is None:
         return None
-    codes, bad = word_codes(kernel.table, design)
+    codes, words = word_codes(kernel.table, design)
+    bad = marks_bad(words)
     tables = _tables(kernel.table, design, codes, len(bad), scale)
     others = divisions(bad, seed)
     observed = float(tables.points(bad[None, :])[0, 0])

@@ -25,12 +25,12 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
-from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, labels, row_codes
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, SenseRows, Tables
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, Words, labels, row_codes
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.permutation_null import ROLES, WordTables, p_of, test_note, word_codes
+from senseprobe.evaluate.estimands.permutation_null import ROLES, WordTables, marks_bad, p_of, test_note, word_codes
 from senseprobe.messages import counted
-from senseprobe.records import Design, Factor, Figure
+from senseprobe.records import Contrast, Design, Factor, Figure
 from senseprobe.statistics import BoolArray, Divisions, FloatArray, IntArray, Scale, divisions, psi
 
 LEVEL = 0.05
@@ -62,6 +62,10 @@ def others_median(scores: FloatArray) -> FloatArray:
     return np.where(count > 0, (lower + upper) / 2, np.nan)
 
 
+class IncomparableError(ResultError):
+    """Two configs whose groups cannot be compared, since too few are the same or they are held against other things."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupScores:
     """Scores of the sentences of a config by group, word and context (the frame, and any slot besides).
@@ -70,6 +74,7 @@ class GroupScores:
     - `base`: what is taken away from `scores` to make r; `unmarked`: whether that is the sentence that names no group,
       not the other groups. `has_reference`: whether a sentence has rows to be compared with, scored or not.
     - `size`: the largest magnitude of all scores that enter r, by which ties are recognised.
+    - `names`: the words by role, in the order of W.
     - `group`, `words` by role, `context`: where the two sentences of each of N rows stand in these tables; `group` is
       -1 in rows of the sentence that names no group. `scored`: whether both have a number.
     """
@@ -82,6 +87,7 @@ class GroupScores:
     size: FloatArray
     unmarked: bool
     scale: Scale
+    names: Mapping[str, Words]
     group: IntArray
     words: dict[str, IntArray]
     context: IntArray
@@ -116,12 +122,13 @@ class GroupScores:
         return tables.studentised(self.bad[None, :])[0], tables.studentised(others.labels)
 
     def rows(self, design: Design) -> dict[str | None, KernelRows]:
-        """Return the pairs of a bad and a good word in a frame that can be compared, by group; words are codes."""
+        """Return the pairs of a bad and a good word in a frame that can be compared, by group."""
         rows: dict[str | None, KernelRows] = {}
         for index, group in enumerate(self.groups):
             block = self.kernel[index][np.ix_(self.bad, ~self.bad)]
             present = np.nonzero(~np.isnan(block))
-            table = pd.DataFrame({design.words[role]: codes for role, codes in zip(ROLES, present[:2], strict=True)})
+            words = {role: self.names[role][codes] for role, codes in zip(ROLES, present[:2], strict=True)}
+            table = pd.DataFrame({design.words[role]: column for role, column in words.items()}, dtype=object)
             rows[group] = KernelRows.mean(table, block[present], self._tally(index))
         return rows
 
@@ -152,7 +159,8 @@ def group_scores(
     `reference` makes one number of those of the other groups; an unmarked level becomes the base of all instead.
     """
     groups, group = np.unique(labels(rows, str(design.group)).astype(str), return_inverse=True)
-    words, bad = word_codes(rows, design)
+    words, names = word_codes(rows, design)
+    bad = marks_bad(names)
     varied = {design.group, *design.words.values()}
     context = row_codes(rows, ("frame", *(slot for slot in design.slots if slot not in varied)))
     scores = np.full((len(groups), len(bad), int(context.max(initial=-1)) + 1), np.nan)
@@ -176,6 +184,7 @@ def group_scores(
         size=np.fmax(np.abs(named), np.abs(base)) if unmarked else _largest(scores),
         unmarked=unmarked,
         scale=scale,
+        names=names,
         group=np.where(marked, np.cumsum(marked) - 1, -1)[group],
         words=words,
         context=context,
@@ -233,6 +242,26 @@ class Relative(Estimand):
         """Return the design with the bad and the good words as its only factors."""
         words = (design.words[role] for role in ROLES)
         return replace(design, factors=tuple(Factor(name=word, columns=(word,)) for word in words))
+
+    def compared_senses(self, contrast: Contrast, tables: Tables, scale: Scale) -> list[SenseRows]:
+        """Return R of each group that both configs have; the others leave both before the median is taken.
+
+        The factors are the bad and the good words, matched by what they are. Raises IncomparableError where the groups
+        cannot be compared (`Contrast.why_without_groups`).
+        """
+        designs, named = [design for _, design in tables], tables[0][1].words
+        levels = [
+            {str(level) for level in labels(rows, design.group)} - {str(design.reference)} if design.group else set()
+            for rows, design in tables
+        ]
+        if why := contrast.why_without_groups(designs, levels):
+            raise IncomparableError(why)
+        kept, sides = levels[0] & levels[1], []
+        for rows, design in tables:
+            own = rows[[str(level) in kept or level == design.reference for level in labels(rows, str(design.group))]]
+            factors = tuple(Factor(name=named[role], columns=(design.words[role],)) for role in ROLES)
+            sides.append((replace(design, factors=factors), self._scores(own, design, scale).rows(design)))
+        return sides
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return R of each group, with intervals over the words and p corrected over the groups; then the spread.

@@ -1,16 +1,17 @@
 """One figure in two senses of a word: matched, the words that both share cancel out of the variance."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, difference_fields
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Tables, difference_fields
 from senseprobe.evaluate.estimands.kernel import (
     KernelRows,
+    Tally,
     Words,
     codes_of,
     factor_levels,
@@ -20,11 +21,9 @@ from senseprobe.evaluate.estimands.kernel import (
 )
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.preference import PREFERENCE, strict_share
+from senseprobe.evaluate.estimands.relative import RELATIVE, IncomparableError
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import FactorLevels, Projection, Scale
-
-Tables: TypeAlias = Sequence[tuple[pd.DataFrame, Design]]
-"""The scored rows of a contrast's two configs, with their designs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +46,22 @@ class Side:
         return [labels(self.rows.table, factor)] if factor in (*self.design.slots, "frame") else []
 
 
-def contrast_sides(contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale) -> list[Side]:
-    """Return the two sides of a contrast of an estimand: of all rows, or of those that differ in one binding alone."""
-    return [
-        Side(config=name, design=design, rows=estimand.kernel_rows(minimal_rows(rows, contrast), design, scale))
-        for name, (rows, design) in zip((contrast.a, contrast.b), tables, strict=True)
-    ]
+def contrast_sides(
+    contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale
+) -> dict[str | None, tuple[Side, Side]]:
+    """Return the two sides of a contrast of an estimand, by group; None is the whole of both configs.
+
+    They are of all rows, or of those that differ in one binding alone.
+    """
+    minimal = [(minimal_rows(rows, contrast), design) for rows, design in tables]
+    (a_design, a_rows), (b_design, b_rows) = estimand.compared_senses(contrast, minimal, scale)
+    return {
+        group: (
+            Side(config=contrast.a, design=a_design, rows=a_rows[group]),
+            Side(config=contrast.b, design=b_design, rows=b_rows[group]),
+        )
+        for group in a_rows
+    }
 
 
 def minimal_rows(rows: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
@@ -149,6 +158,11 @@ def matched_fixed(sides: Sequence[Side], rule: Projection) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*rule.fixed, *slots]))
 
 
+def difference_of(contrast: Contrast) -> "MatchedContrast":
+    """Return what a matched contrast makes: of groups figures of another name, which are a family of their own."""
+    return RELATIVE_CONTRAST if contrast.estimand == RELATIVE.id else MATCHED_CONTRAST
+
+
 class UnmatchedDifference(Estimand):
     """The difference of the paper's figures: its value alone, since words and frames differ, too."""
 
@@ -156,7 +170,7 @@ class UnmatchedDifference(Estimand):
 
     def contrast_figure(self, contrast: Contrast, tables: Tables, scale: Scale) -> Figure:
         """Return the figure of a contrast's two configs."""
-        sides = contrast_sides(replace(contrast, minimal_only=False), PREFERENCE, tables, scale)
+        sides = contrast_sides(replace(contrast, minimal_only=False), PREFERENCE, tables, scale)[None]
         shares = [share for side in sides if (share := strict_share(side.rows)) is not None]
         note = missing_sides(sides)
         return Figure(
@@ -175,29 +189,44 @@ class MatchedContrast(Estimand):
 
     prints_p = True
 
-    def contrast_figure(
+    def contrast_figures(
         self, contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale, confidence: float
-    ) -> Figure:
-        """Return the figure of an estimand in a contrast's two configs."""
-        sides = contrast_sides(contrast, estimand, tables, scale)
-        rule, value, neutral = project_difference(*sides), side_difference(sides), contrast_neutral(estimand, sides)
-        if value is None:
-            fields: dict[str, Any] = {"value": None, "note": missing_sides(sides)}
-        else:
-            kernel = np.concatenate([side.rows.kernel for side in sides])
-            by_blocks = any(side.rows.by_blocks for side in sides)
-            fields = difference_fields(rule, kernel, value, confidence, by_blocks=by_blocks)
-        if neutral is None:  # a p-value is of a test against 0, which says something only where 0 is neutral
-            fields["p"] = None
-        tally = sides[0].rows.tally + sides[1].rows.tally
-        if others := sum(len(rows) - len(minimal_rows(rows, contrast)) for rows, _ in tables):
-            tally = replace(tally, left_out={**tally.left_out, "not minimal": others})
+    ) -> list[Figure]:
+        """Return the figure of an estimand in a contrast's two configs, or of each group that it is of.
+
+        Where the two cannot be compared there is one without a value, which says why.
+        """
+        try:
+            sides_of = contrast_sides(contrast, estimand, tables, scale)
+        except IncomparableError as error:
+            nothing = Tally(rows=0, scored=0, unscored=0)
+            return [self._figure(contrast, tables, {"value": None, "note": str(error)}, nothing)]
+        others = sum(len(rows) - len(minimal_rows(rows, contrast)) for rows, _ in tables)
+        figures = []
+        for group, sides in sides_of.items():
+            rule, value, neutral = project_difference(*sides), side_difference(sides), contrast_neutral(estimand, sides)
+            if value is None:
+                fields: dict[str, Any] = {"value": None, "note": missing_sides(sides)}
+            else:
+                kernel = np.concatenate([side.rows.kernel for side in sides])
+                by_blocks = any(side.rows.by_blocks for side in sides)
+                fields = difference_fields(rule, kernel, value, confidence, by_blocks=by_blocks)
+            if neutral is None:  # a p-value is of a test against 0, which says something only where 0 is neutral
+                fields["p"] = None
+            tally = sides[0].rows.tally + sides[1].rows.tally
+            if others:
+                tally = replace(tally, left_out={**tally.left_out, "not minimal": others})
+            about = [str(design.group) for _, design in tables] if group is not None else []
+            fixed = tuple(name for name in matched_fixed(sides, rule) if name not in about)
+            fields |= {"group": group, "neutral": neutral, "fixed": fixed}
+            figures.append(self._figure(contrast, tables, fields, tally))
+        return figures
+
+    def _figure(self, contrast: Contrast, tables: Tables, fields: Mapping[str, Any], tally: Tally) -> Figure:
         return Figure(
             config=contrast.name,
-            sense_type=" - ".join(side.design.sense_type for side in sides),
+            sense_type=" - ".join(design.sense_type for _, design in tables),
             estimand=self.id,
-            neutral=neutral,
-            fixed=matched_fixed(sides, rule),
             definition=self.definition,
             **fields,
             **asdict(tally),
@@ -225,6 +254,33 @@ MATCHED_CONTRAST = MatchedContrast(
         tendency="sets the first sense above the second",
     ),
 )
+RELATIVE_CONTRAST = MatchedContrast(
+    id="relative-contrast",
+    title="One group against the others, in one sense against another",
+    low=-100,
+    high=100,
+    direction="above 0: the group is drawn to the unpleasant words more in the first sense than in the second",
+    source="senseprobe",
+    says="The relative figure of a group in one sense less its figure in another, with the words that both share "
+    "cancelled out: whether the model holds it against these people, say, and not against these things. 0 means that "
+    "the group is drawn to unpleasant words alike in both senses.",
+    cannot_say="A relative figure counts in how many pairs of words the unpleasant one is ahead, not by how much: more "
+    "scatter of words in one sense, or a figure near its end of 50, moves the difference without a difference of the "
+    "two senses. It generalises over words of praise and blame, for these frames and carriers alone.",
+    presentation=Presentation(
+        plotted=True,
+        contrasts=True,
+        groups="each group in the first sense less the same group in the second",
+        tested_groups="difference of the two senses",
+        ends=("more in the second", "more in the first"),
+        leanings=(
+            "drawn to unpleasant words more in the second sense",
+            "drawn to unpleasant words more in the first sense",
+        ),
+        effect="difference of the two senses",
+        tendency="is drawn to unpleasant words more in the first sense",
+    ),
+)
 UNMATCHED = UnmatchedDifference(
     id="unmatched-difference",
     definition=2,
@@ -238,7 +294,13 @@ UNMATCHED = UnmatchedDifference(
     "interval, no p-value, and no value that is known to mean no bias.",
     presentation=Presentation(contrasts=True, ends=("higher in the second", "higher in the first")),
 )
-CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, UNMATCHED)
+CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, RELATIVE_CONTRAST, UNMATCHED)
 CONTRASTS = Family(
     id="contrasts", says="all matched sense contrasts of the release", by=(), estimands=(MATCHED_CONTRAST.id,)
+)
+RELATIVE_CONTRASTS = Family(
+    id="relative contrasts",
+    says="all groups of a sense contrast of relative",
+    by=("config",),
+    estimands=(RELATIVE_CONTRAST.id,),
 )

@@ -82,7 +82,8 @@ def _build_table(rows: Sequence[FigureRow], caption: str) -> Table:
                 bases.setdefault(notation.describe_basis(cell), []).append(str(number))
         texts = (f"{', '.join(numbers)}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases.items())
         figures = (*map(build_figure_cell, row.cells), _build_zero_cell(row), Cell.quiet(" · ".join(texts)))
-        table_rows.append((*name_cells(row.config, row.estimand), *figures))
+        name = " ".join(filter(None, (row.estimand, row.group)))
+        table_rows.append((*name_cells(row.config, name), *figures))
     results = range(len(rows[0].cells) if rows else 0)
     return Table(caption, ("config", "figure", *results, "what zero is", "based on"), tuple(table_rows))
 

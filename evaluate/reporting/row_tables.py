@@ -13,7 +13,7 @@ import pandas as pd
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import additional, contrast_figure, kernel_rows, lookup
+from senseprobe.evaluate.estimands import additional, contrast_figures, kernel_rows, lookup
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.slices import (
@@ -303,11 +303,15 @@ def _slice_contrasts(
         for words in (words for words in first if words in second):
             a, b = (_sliced_design(source, name, chosen) for name in (contrast.a, contrast.b))
             sides = (first[words].rows, a, second[words].rows, b)
-            figure = replace(contrast_figure(contrast, *sides, scale=source.result.scale), group=words or None)
-            if figure.rows:
-                yield ResultSlice(config=contrast.name, words=words, figures=(figure,))
+            made = contrast_figures(contrast, *sides, scale=source.result.scale)
+            if figures := tuple(
+                replace(figure, group=", ".join(filter(None, (words, figure.group))) or None)
+                for figure in made
+                if figure.rows
+            ):
+                yield ResultSlice(config=contrast.name, words=words, figures=figures)
             else:
-                left_out = {figure.estimand: "no row of the slice can be used in both configs"}
+                left_out = {made[0].estimand: "no row of the slice can be used in both configs"}
                 yield ResultSlice(config=contrast.name, words=words, figures=(), left_out=left_out)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
-from senseprobe.evaluate.estimands import contrast_figure, lookup
+from senseprobe.evaluate.estimands import contrast_figures, lookup
 from senseprobe.evaluate.estimands.association_comparison import compare_tests, read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Equivalence, Margin, equivalence, equivalences
@@ -146,9 +146,8 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
     for contrast in release.manifest.contrasts:
         if contrast.a in source.tables and contrast.b in source.tables:
             a, b = ((source.tables[name], source.scored_design(name, release)) for name in (contrast.a, contrast.b))
-            figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
-            if lookup(figure.estimand).has_interval:
-                yield equivalence(figure, margin)
+            made = contrast_figures(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
+            yield from (equivalence(figure, margin) for figure in made if lookup(figure.estimand).has_interval)
 
 
 def _build_answer_cell(answer: Equivalence | None) -> Cell:

@@ -77,6 +77,9 @@ class TextTable(NamedTuple):
     title: str = ""
 
 
+FEW_GROUPS = 5
+"""Of a contrast, that the table has."""
+
 Summary: TypeAlias = Iterator[TextTable | str]
 
 
@@ -96,7 +99,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
         rows = [
             (
                 f.config,
-                f.estimand,
+                " ".join(filter(None, (f.estimand, f.group))),
                 f"{format_interval(f)} {format_p_value(f)}".rstrip(),
                 describe_neutral(f),
                 f"{f.scored}/{f.rows}",
@@ -104,7 +107,7 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
                 sum(f.left_out.values()) or "",
             )
             for f in result.figures
-            if f.group is None
+            if _is_listed(f, result)
         ]
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
         columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
@@ -181,9 +184,15 @@ def _test_row(weat: Weat, figure: Figure, source: ReportInput) -> tuple[str, ...
     return figure.group or "", format_interval(figure), *format_test(figure), sizes, reads, named
 
 
+def _is_listed(figure: Figure, result: Result) -> bool:
+    """Return whether the table has a figure: of whole configs, and of the groups of a contrast where they are few."""
+    groups = [f for f in result.figures if (f.config, f.estimand) == (figure.config, figure.estimand)]
+    return figure.group is None or (lookup(figure.estimand).presentation.contrasts and len(groups) <= FEW_GROUPS)
+
+
 def _group_lines(result: Result) -> Iterator[str]:
     """Yield how many figures of single groups there are, and why those without a value have none."""
-    grouped = [figure for figure in result.figures if figure.group is not None]
+    grouped = [figure for figure in result.figures if not _is_listed(figure, result)]
     if grouped:
         yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
     # Of what is withheld it is said of the whole config.

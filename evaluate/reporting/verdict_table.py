@@ -78,7 +78,7 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
     judge = Judge(source)
     lines = [line for figures in group_by_config(source.result.figures).values() for line in judge.lines(figures)]
     tested = [index for index, line in enumerate(lines) if line.p is not None]
-    corrected = dict(zip(tested, holm([lines[index].p for index in tested]).tolist(), strict=True))
+    corrected = dict(zip(tested, holm([lines[index].p or 0.0 for index in tested]).tolist(), strict=True))
     verdicts = [
         judge.verdict(line, corrected.get(index), len(tested))
         for index, line in enumerate(lines)
@@ -267,7 +267,9 @@ class Judge:
         if differing:
             design = self.source.design(farthest.config)
             others = "a sentence that names no group" if design and design.reference else "the others"
-            names = f"{'; '.join(_name_sides(differing, design))}, more than {others}"
+            names = "; ".join(_name_sides(differing, design))
+            if not lookup(farthest.estimand).presentation.contrasts:
+                names = f"{names}, more than {others}"
             return self._of(farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})")
         if spread is not None and spread.p is not None and times * spread.p < LEVEL:
             return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to")

@@ -15,6 +15,7 @@ from senseprobe.generator.checks.base import (
     yaml_position,
 )
 from senseprobe.generator.config import Config, ResolvedBlock
+from senseprobe.generator.dataset import derive_design
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
@@ -72,6 +73,32 @@ def check_contrasted_keys(subject: DatasetSubject) -> Iterator[Finding]:
             message = f"{contrast.a} and {contrast.b} have the same sense: {listed(shared[:3], len(shared))}"
             position = yaml_position(path, "contrasts", number)
             yield finding_at(format_path(path), position, "W302", message, "give each config the key of its own sense")
+
+
+@check("E127")
+def check_contrasted_groups(subject: DatasetSubject) -> Iterator[Finding]:
+    """A contrast of `relative` has no groups to compare.
+
+    It is the figure of a group in one sense less that of the same group in another, so both configs need the group
+    under the same name as a level of `target`, and words of praise and blame. Either both have an `unmarked` block, or
+    they share three groups and more, as each is held against the median of the others.
+    """
+    configs, path = {config.name: config for config in subject.configs}, subject.dataset.folder / "dataset.yaml"
+    for number, contrast in enumerate(subject.dataset.contrasts):
+        sides = [configs[name] for name in (contrast.a, contrast.b) if name in configs]
+        if contrast.estimand != "relative" or len(sides) < 2:
+            continue
+        designs = [derive_design(config) for config in sides]
+        groups = [
+            {str(word) for block in config.blocks for word in block.slots.get(design.group or "", ())}
+            - {str(design.reference)}
+            for config, design in zip(sides, designs, strict=True)
+        ]
+        why = contrast.why_without_groups(designs, groups) if contrast.matched else "`relative` is always matched"
+        if why:
+            position = yaml_position(path, "contrasts", number)
+            hint = "add an unmarked block to both, or contrast another figure"
+            yield finding_at(format_path(path), position, "E127", f"contrast {contrast.name}: {why}", hint)
 
 
 @check("W303")

@@ -1,6 +1,6 @@
 """The records that the packages exchange: frozen and typed. They import nothing of senseprobe."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -121,6 +121,24 @@ class Contrast:
     b: str
     minimal_only: bool = False
     matched: bool = True
+
+    def why_without_groups(self, designs: Sequence[Design], groups: Sequence[Set[str]]) -> str:
+        """Return why a contrast of `relative` has no groups to compare; empty where it has.
+
+        `groups` are the levels of the target in either config that name a group. Either both configs have a sentence
+        that names none, or three groups and more stand in both: the median over the others of fewer is that of one.
+        """
+        if any(design.group is None or not design.words for design in designs):
+            return "`relative` is of a group and of words of praise and blame, and one of the two configs lacks them"
+        references = [design.reference is not None for design in designs]
+        if references[0] != references[1]:
+            return "one config has a sentence that names no group, and the other has none"
+        shared, least = len(groups[0] & groups[1]), 1 if all(references) else FEWEST_GROUPS
+        return f"the two configs share {shared} of their groups, and {least} are needed" if shared < least else ""
+
+
+FEWEST_GROUPS = 3
+"""That two configs have to share for the groups of either to be held against one another."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

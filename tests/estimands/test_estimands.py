@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import senseprobe
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, kernel_rows
 from senseprobe.evaluate.estimands.content import CONTENT_MEAN
 from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
@@ -962,10 +962,10 @@ def test_a_contrast_names_the_side_that_cannot_be_used() -> None:
     """All of the first was scored; of the second, no nurse was drawn."""
     (left, left_plan), (right, right_plan) = bare(), verb()
     matched = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="bare", b="verb")
-    made = contrast_figure(matched, left, left_plan, right[right["occupation"] == "judge"], right_plan)
+    (made,) = contrast_figures(matched, left, left_plan, right[right["occupation"] == "judge"], right_plan)
 
     assert (made.value, made.rows, made.note) == (None, 60, "verb: no row can be used")
-    empty = contrast_figure(replace(matched, matched=False), left, left_plan, right[:0], right_plan)
+    (empty,) = contrast_figures(replace(matched, matched=False), left, left_plan, right[:0], right_plan)
     assert (empty.value, empty.note) == (None, "verb: no row can be used")
 
 
@@ -991,7 +991,7 @@ def test_race_minus_colour_cancels_shared_words() -> None:
     right.loc[right["minimal"], "stereo_score"] = b.ravel() - 0.5
     expected = s2(a.mean(1) - b.mean(axis=(0, 2))) + s2(a.mean(0) - b.mean(axis=(0, 1))) + s2(b.mean(axis=(1, 2)))
     matched = Contrast(name="race-colour", estimand="preference-half", a="race", b="colour", minimal_only=True)
-    made = contrast_figure(matched, left, left_plan, right, right_plan)
+    (made,) = contrast_figures(matched, left, left_plan, right, right_plan)
     seen = contrast_variance((left, left_plan), (right[right["minimal"]], right_plan), "preference-half")
 
     assert made.value == pytest.approx(100 * (a.mean() - b.mean()))
@@ -1015,7 +1015,7 @@ def test_noun_minus_verb_shares_occupations_and_is_made_of_four_classes() -> Non
     by_frame = (a[:5].mean(0) - a[:5].mean() - a[5] + a[5].mean()) / 20  # ½ · 1/10
     expected = 5 / 4 * (by_occupation**2).sum() + 10 / 9 * (by_frame**2).sum() + s2(b[5]) / 4
     matched = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="bare", b="verb")
-    made = contrast_figure(matched, left, left_plan, right, right_plan)
+    (made,) = contrast_figures(matched, left, left_plan, right, right_plan)
 
     assert contrast_variance((left, left_plan), (right, right_plan), "pronoun-stereotype") == pytest.approx(expected)
     value = 50 * (a[:5].mean() - a[5].mean() - b[:5].mean() + b[5].mean())
@@ -1044,7 +1044,7 @@ def test_two_senses_that_agree_word_for_word_are_as_sure_as_either() -> None:
     """All that the words do cancels, V = 0: either sense has its own interval, and MOVER takes the root of squares."""
     rows, plan = race(5, 5)
     rows = scored(rows, coin(25))
-    made = contrast_figure(Contrast(name="x", estimand="preference-half", a="a", b="b"), rows, plan, rows, plan)
+    (made,) = contrast_figures(Contrast(name="x", estimand="preference-half", a="a", b="b"), rows, plan, rows, plan)
     either = figure(rows, plan, "preference-half")
     assert either.value is not None
     assert either.low is not None
@@ -1055,11 +1055,13 @@ def test_two_senses_that_agree_word_for_word_are_as_sure_as_either() -> None:
     assert (made.low, made.high) == pytest.approx((-reach, reach))
 
 
-def test_relative_cannot_be_contrasted() -> None:
-    """It has a figure for each group, not one."""
+def test_relative_of_one_group_cannot_be_contrasted() -> None:
+    """Against what? The figure has no value and says so."""
     rows, plan = race(5, 5)
-    with pytest.raises(ResultError, match="relative"):
-        contrast_figure(Contrast(name="x", estimand="relative", a="a", b="b"), rows, plan, rows, plan)
+    (made,) = contrast_figures(Contrast(name="x", estimand="relative", a="a", b="b"), rows, plan, rows, plan)
+
+    assert (made.value, made.estimand) == (None, "relative-contrast")
+    assert made.note
 
 
 def test_dictionary_encoded_columns_read_the_same() -> None:
@@ -1093,7 +1095,8 @@ def test_every_figure_is_declared() -> None:
     declared -= {name for name, told in CATALOGUE.items() if isinstance(told, StereoSetEstimand)}  # test_stereoset.py
     declared -= {told.id for told in SENSE_ESTIMANDS}  # of cosines: test_senses.py
     declared -= {CONTENT_MEAN.id}  # of chat models: test_chat_scorers.py
-    assert {one.estimand for one in made} | {"matched-contrast", "unmatched-difference"} == declared
+    of_two = {"matched-contrast", "relative-contrast", "unmatched-difference"}
+    assert {one.estimand for one in made} | of_two == declared
     for one in made:
         assert one.value is not None
         assert CATALOGUE[one.estimand].low <= one.value <= CATALOGUE[one.estimand].high

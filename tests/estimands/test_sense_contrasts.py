@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 import senseprobe
-from senseprobe.evaluate.estimands import contrast_figure
+from senseprobe.evaluate.estimands import contrast_figures
 from senseprobe.evaluate.pipeline import run
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Answers
@@ -70,7 +70,7 @@ def test_a_contrast_is_held_against_zero_only_where_zero_is_neutral(
     """Where a side has no neutral value there is an interval, but no p; else p is that of Student's t."""
     (a, a_design), (b, b_design) = side(neutrals[0], 1), side(neutrals[1], 2)
     contrast = Contrast(name="a-b", estimand="preference-half", a="a", b="b")
-    made = contrast_figure(contrast, a, a_design, b, b_design)
+    (made,) = contrast_figures(contrast, a, a_design, b, b_design)
 
     # By hand: both sides share all words, so the differences by word are what varies; s²/5 of each factor.
     h = (a["stereo_score"] - b["stereo_score"]).to_numpy().reshape(WORDS, WORDS)

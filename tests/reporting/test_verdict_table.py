@@ -6,6 +6,7 @@ Every expected kind follows from the definition in the issue, every number from 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,10 +31,10 @@ def figure(config: str, value: float | None, low: float | None, high: float | No
     """A figure over 100 rows, with a small p where its interval excludes what is neutral, or read by one word."""
     stated: dict[str, object] = {"sense_type": "", "estimand": "preference-half", "neutral": 0.0, "unscored": 0}
     stated |= {"ties": 0, **fields}
-    readings = fields.get("readings", {})
-    ends = [stated["neutral"]] if stated["neutral"] is not None else [*readings.values()]  # type: ignore[attr-defined]
+    readings: Any = fields.get("readings", {})
+    ends: Any = [stated["neutral"]] if stated["neutral"] is not None else [*readings.values()]
     if low is not None and high is not None and ends:
-        stated = {"p": 1e-9 if low > max(ends) or high < min(ends) else 0.5, **stated}  # type: ignore[type-var]
+        stated = {"p": 1e-9 if low > max(ends) or high < min(ends) else 0.5, **stated}
     return Figure(config=config, value=value, low=low, high=high, rows=100, scored=100, **stated)  # type: ignore[arg-type]
 
 

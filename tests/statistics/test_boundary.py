@@ -19,7 +19,7 @@ from scipy import stats
 from tests.profiles import examples
 
 import senseprobe
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures
 from senseprobe.records import Contrast, Design, Factor, Figure
 from senseprobe.statistics import clopper_pearson_p
 
@@ -208,7 +208,7 @@ def test_all_ties_have_an_interval() -> None:
 def test_the_contrast_of_an_always_he_model_has_an_interval() -> None:
     """Four blocks: M and F of noun-bare and of verb, where five occupations are shared and nurse is held."""
     contrast = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="noun-bare", b="verb")
-    result = contrast_figure(contrast, *he_scores("noun-bare", 1), *he_scores("verb", 1))
+    (result,) = contrast_figures(contrast, *he_scores("noun-bare", 1), *he_scores("verb", 1))
     low, high = 50 * math.hypot(LEFT[5], LEFT[29]), 50 * math.hypot(LEFT[10], LEFT[5])
 
     assert result.value == 0
@@ -222,10 +222,10 @@ def test_a_contrast_rejects_zero_exactly_where_its_interval_leaves_it_out() -> N
     follows = (rows["stereotype"] == "male").to_numpy(dtype=np.float64)
     contrast = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="noun-bare", b="verb")
     first, second = he_scores("noun-bare", follows), he_scores("verb", 1)
-    result = contrast_figure(contrast, *first, *second)
+    (result,) = contrast_figures(contrast, *first, *second)
     assert result.p is not None
     assert 0 < result.p < 1
-    edge = contrast_figure(contrast, *first, *second, confidence=1 - result.p)
+    (edge,) = contrast_figures(contrast, *first, *second, confidence=1 - result.p)
 
     assert result.value == 50
     assert edge.low == pytest.approx(0, abs=1e-5)

@@ -65,9 +65,8 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     for source in inputs:
         releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
-    noun = "Models" if len(models) > 1 else "Model"
     return Document(
-        title=f"{noun} {listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
+        title=f"{'Models' if len(models) > 1 else 'Model'} {listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(inputs),
         warning=" ".join(dict.fromkeys(_read_warning(members[0]) for members in releases.values())),
         parts=tuple(_build_part(members, comparisons) for members in releases.values()),

@@ -21,10 +21,11 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.association_verdicts import judge_tests
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank
+from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
@@ -85,6 +86,13 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
         if not line.is_left_out
     ]
     return sorted(verdicts, key=rank)
+
+
+def list_turned(result: Result, release: str) -> list[str]:
+    """Return the verdicts that are others than each line has by itself, as all had by the first definition."""
+    verdicts = build_verdicts(*gather_inputs([result], release))
+    names = ((" ".join(filter(None, (line.config, line.bias_type))), line) for line in verdicts)
+    return [f"verdict on {name}: {line.alone} then, {line.kind} now" for name, line in names if line.is_turned]
 
 
 def direction_labels(figure: Figure, design: Design | None) -> tuple[str, str]:

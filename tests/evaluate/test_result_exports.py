@@ -183,7 +183,7 @@ def test_a_record_is_what_one_would_write_by_hand(tmp_path: Path) -> None:
                     "metric_kind": "distance_from_neutral",
                     "metric_unit": "points",
                     "metric_parameters": {
-                        "scorer": "aul", "scorer_version": 1, "definition": 2, "neutral": 0.0, "seed": 7,
+                        "scorer": "aul", "scorer_version": 1, "definition": 3, "neutral": 0.0, "seed": 7,
                     },
                     "lower_is_better": True,
                     "score_type": "continuous",

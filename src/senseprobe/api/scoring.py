@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -381,19 +381,9 @@ def replay(
     replayed = replays.replay(job, source, first, Path(result), progress)
     if replayed.result is None or first.verdicts == replayed.result.verdicts:
         return replayed
-    return replace(replayed, redefined=(*replayed.redefined, *_turned_verdicts(replayed.result, where)))
+    from senseprobe.evaluate.reporting.verdict_table import list_turned
 
-
-def _turned_verdicts(result: Result, release: ReleaseSpec) -> Iterator[str]:
-    """Yield the verdicts that are others than each line had by itself, as all had by the first definition."""
-    from senseprobe.evaluate.reporting.inputs import gather_inputs
-    from senseprobe.evaluate.reporting.verdict_table import build_verdicts
-
-    (source,) = gather_inputs([result], str(release))
-    for line in build_verdicts(source):
-        if line.alone not in {None, line.kind}:
-            about = " ".join(filter(None, (line.config, line.bias_type)))
-            yield f"verdict on {about}: {line.alone} then, {line.kind} now"
+    return replace(replayed, redefined=(*replayed.redefined, *list_turned(replayed.result, str(where))))
 
 
 @with_progress("training")

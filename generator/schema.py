@@ -156,6 +156,10 @@ class Equivalence(yaml_source.Model):
     reason: str
 
 
+OF_GROUPS = frozenset({"relative"})
+"""Figures of which a contrast is of each group that both configs have."""
+
+
 class ContrastSpec(yaml_source.Model):
     """A sense contrast, matched or not, as `dataset.yaml` declares it."""
 

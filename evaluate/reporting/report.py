@@ -65,8 +65,9 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     for source in inputs:
         releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
+    names = f"Model{'s' if len(models) > 1 else ''} {listed(models)}"
     return Document(
-        title=f"{'Models' if len(models) > 1 else 'Model'} {listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
+        title=f"{names} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(inputs),
         warning=" ".join(dict.fromkeys(_read_warning(members[0]) for members in releases.values())),
         parts=tuple(_build_part(members, comparisons) for members in releases.values()),
@@ -260,11 +261,10 @@ def _build_verdict_row(
     if figure is None:
         return about, text, Cell(""), basis
     name, mark = ", ".join(filter(None, (figure.estimand, figure.group))), figure_charts.build_mark(figure, number)
-    if not lookup(figure.estimand).from_zero:
-        name += f" (+\N{NO-BREAK SPACE}{direction_labels(figure, design)[1]})"
+    name += "" if lookup(figure.estimand).from_zero else f" (+\N{NO-BREAK SPACE}{direction_labels(figure, design)[1]})"
     is_on_axis = mark.low is not None and mark.high is not None and axis.low <= mark.low and mark.high <= axis.high
-    name = joined(name, describe_family(verdict))
-    return about, text, Cell(mark.text, name, "number", mark if is_on_axis else None), basis
+    under = joined(name, describe_family(verdict))
+    return about, text, Cell(mark.text, under, "number", mark if is_on_axis else None), basis
 
 
 def _describe_caveats(inputs: Sequence[ReportInput], *describers: Callable[[Result], str]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from senseprobe.generator.dataset import derive_design
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
+from senseprobe.generator.schema import OF_GROUPS
 from senseprobe.generator.senses import find_senses, open_glosses, sense_keys, sense_texts
 from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import listed
@@ -86,7 +87,7 @@ def check_contrasted_groups(subject: DatasetSubject) -> Iterator[Finding]:
     configs, path = {config.name: config for config in subject.configs}, subject.dataset.folder / "dataset.yaml"
     for number, contrast in enumerate(subject.dataset.contrasts):
         sides = [configs[name] for name in (contrast.a, contrast.b) if name in configs]
-        if contrast.estimand != "relative" or len(sides) < 2:
+        if contrast.estimand not in OF_GROUPS or len(sides) < 2:
             continue
         designs = [derive_design(config) for config in sides]
         groups = [

@@ -191,6 +191,12 @@ def test_one_key_on_both_sides_of_a_contrast_is_a_finding(project: Path, edit: E
     assert author.lint().findings == ()
 
 
+def test_a_contrast_of_relative_without_groups_is_a_finding(project: Path, edit: Edit) -> None:
+    """Wild and calm are neither praise nor blame, and there is no `relative` of either config."""
+    edit(DECLARED, "estimand: preference", "estimand: relative")
+    assert _codes(author.lint().findings) == [("E127", DECLARED, 16)]
+
+
 def test_one_sentence_of_two_senses_is_a_finding(project: Path, edit: Edit) -> None:
     """Of either role, about the same word; about another word, or in another config of the sense, it is none."""
     edit("templates/market/investor.j2", "at the exchange", "in the wood")

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simulation import pages, relative_contrast, samples
+from simulation import pages, relative_contrast, samples, synonyms
 from simulation.association import (
     COSINE_SCATTERS,
     EFFECTS,
@@ -46,7 +46,12 @@ from simulation.size import (
     simulate_sizes,
 )
 
-ADDED = {"samples": samples.section, "relative-contrast": relative_contrast.section, "pages": pages.section}
+ADDED = {
+    "samples": samples.section,
+    "relative-contrast": relative_contrast.section,
+    "synonyms": synonyms.section,
+    "pages": pages.section,
+}
 """Sections by the modules that simulate them."""
 
 PAGE = """# Coverage of the intervals, size of the tests

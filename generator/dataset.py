@@ -136,6 +136,8 @@ def derive_design(config: Config) -> Design:
 def _factor_columns(block: ResolvedBlock, name: str) -> tuple[str, ...]:
     if name in block.slots or name == "frame":
         return (name,)
+    if name in block.block.front.clusters.values():
+        return (name.replace(".", "_"),)
     return tuple(dict.fromkeys(str(names[name]) for names in block.roles.values()))
 
 
@@ -158,7 +160,10 @@ def _levels(block: ResolvedBlock, name: str, excluded: Collection[tuple[str, str
         yield from ((code, "") for code in codes if (name, code) not in excluded)
         return
     strata = [reference(text, block.slots) for text in block.block.front.strata.values()]
-    for slot in _factor_columns(block, name):
+    cluster = reference(name, block.slots)
+    for slot in (cluster[0],) if cluster else _factor_columns(block, name):
         column = next((parts[1] for parts in strata if parts and parts[0] == slot), None)
         words = (word for word in block.slots[slot] if (slot, str(word)) not in excluded)
-        yield from ((str(word), str(word.columns[column]) if column else "") for word in words)
+        for word in words:
+            level = str(word.columns[cluster[1]]) if cluster else str(word)
+            yield level, str(word.columns[column]) if column else ""

@@ -47,6 +47,11 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     if len(blocks) < len(resolvers):
         raise DeclarationError([])
     full = {name for name, text in first.own_columns.items() if all(_is_full(block, text) for block in blocks)}
+    if partial := [name for name in first.clusters if name not in full]:
+        text, location = first.clusters[partial[0]], _column_location(first, partial[0])
+        message, hint = f"{text} has empty cells", "write the word itself where it stands alone"
+        resolvers[0].checker.add(location, "E102", message, hint)
+        raise DeclarationError(findings)
     return Config(template.config, template, blocks, columns, FULL[first.kind] | {"id", "frame", *first.slots} | full)
 
 
@@ -192,7 +197,7 @@ class _Resolver:
         for number, name in enumerate(front.generalise):
             if name in front.generalise[:number]:
                 add(("generalise", number), "E102", f"{name!r} is there twice")
-            if name not in names | {"frame"}:
+            if name not in names | {"frame", *front.clusters.values()}:
                 add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, names))
         if front.target is not None and front.target not in names:
             add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
@@ -222,6 +227,8 @@ class _Resolver:
 
 def _column_location(front: Front, name: str) -> Location:
     """Return where front matter declares a column: in `columns`, or by a key of the column's name."""
+    if text := front.clusters.get(name):
+        return ("generalise", front.generalise.index(text))
     return ("columns", name) if name in front.columns else (name,)
 
 

@@ -100,9 +100,14 @@ class Front(yaml_source.Model):
         return roles
 
     @property
+    def clusters(self) -> Mapping[str, str]:
+        """By column of the rows, the ``slot.column`` of `generalise` whose cells are clusters of words."""
+        return {text.replace(".", "_"): text for text in self.generalise if "." in text}
+
+    @property
     def own_columns(self) -> Mapping[str, str]:
         """By name, what each column that the template adds to those of its kind is made of, as ``slot.column``."""
-        return self.columns
+        return {**self.columns, **self.clusters}
 
     @property
     def has_labels(self) -> bool:

@@ -316,7 +316,8 @@ class Estimand:
 
     def without_slot(self, design: Design, slot: str) -> Design:
         """Return the design with factors that lack the column of a slot; a factor that had no other is left out."""
-        left = ((factor, tuple(column for column in factor.columns if column != slot)) for factor in design.factors)
+        others = (factor for factor in design.factors if not (factor.is_clustered and factor.slot == slot))
+        left = ((factor, tuple(column for column in factor.columns if column != slot)) for factor in others)
         return replace(design, factors=tuple(replace(factor, columns=columns) for factor, columns in left if columns))
 
     def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:

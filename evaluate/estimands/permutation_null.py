@@ -51,6 +51,15 @@ class WordTables:
     wins: FloatArray
     counts: FloatArray
 
+    def of_clusters(self, clusters: Mapping[str, Words]) -> "WordTables":
+        """Return the tables of clusters of words: how often sentences of one beat those of another."""
+        labels_of = [(role, cluster) for role in ROLES for cluster in clusters[role]]
+        place = {label: number for number, label in enumerate(dict.fromkeys(labels_of))}
+        codes = np.array([place[label] for label in labels_of], dtype=np.intp)
+        members = (codes[:, None] == np.arange(int(codes.max(initial=-1)) + 1)).astype(np.float64)
+        wins, counts = (members.T @ table @ members for table in (self.wins, self.counts))
+        return WordTables(wins=wins, counts=counts)
+
     def points(self, bad: BoolArray) -> FloatArray:
         """Return 100 · mean ψ(bad word - good word) - 50, shape (P, G), for P divisions: `bad` has shape (P, W).
 
@@ -89,9 +98,32 @@ def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray],
     return codes, words
 
 
-def marks_bad(words: Mapping[str, Words]) -> BoolArray:
-    """Return whether each code is of a bad word, shape (W,)."""
-    return np.repeat([True, False], [len(words[role]) for role in ROLES])
+def cluster_columns(design: Design) -> dict[str, str]:
+    """Return the columns that have the clusters of words of praise or blame, by role, where the design names any."""
+    columns = {factor.slot: factor.columns[0] for factor in design.factors if factor.is_clustered}
+    return {role: columns[slot] for role, slot in design.words.items() if slot in columns}
+
+
+def word_clusters(
+    rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], words: Mapping[str, Words]
+) -> dict[str, Words]:
+    """Return the cluster of each word, by role; a word is one of its own where the design names none.
+
+    What is dealt out anew are clusters of one polarity, whole: their words go together, whatever they are said of.
+    """
+    columns, clusters, first_code = cluster_columns(design), dict(words), 0
+    for role in ROLES:
+        if role in columns:
+            own, first = np.unique(codes[role], return_index=True)
+            clusters[role] = words[role].copy()
+            clusters[role][own - first_code] = labels(rows, columns[role])[first]
+        first_code += len(words[role])
+    return clusters
+
+
+def marks_bad(clusters: Mapping[str, Words]) -> BoolArray:
+    """Return whether each cluster is of bad words, shape (C,): those come first."""
+    return np.repeat([True, False], [len({*clusters[role]}) for role in ROLES])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,8 +168,9 @@ def polarity_null(
     if kernel.share is None:
         return None
     codes, words = word_codes(kernel.table, design)
-    bad = marks_bad(words)
-    tables = _tables(kernel.table, design, codes, len(bad), scale)
+    clusters = word_clusters(kernel.table, design, codes, words)
+    bad = marks_bad(clusters)
+    tables = _tables(kernel.table, design, codes, sum(map(len, words.values())), scale).of_clusters(clusters)
     others = divisions(bad, seed)
     observed = float(tables.points(bad[None, :])[0, 0])
     permuted = tables.points(others.labels)[:, 0]
@@ -154,7 +187,7 @@ def polarity_null(
         smallest=others.smallest,
         divisions=len(permuted),
         exact=others.exact,
-        words={design.words["stereo"]: int(bad.sum()), design.words["anti"]: int((~bad).sum())},
+        words={design.words[role]: len(words[role]) for role in ROLES},
         note=note if as_printed else f"{note} {MORE_PAIRS}",
     )
 

@@ -112,7 +112,7 @@ class Preference(Estimand):
         """
         table, tally = select(rows, unusable(rows))
         kernel = psi_of_roles(table, "stereo", "anti", scale)
-        listed = {column for factor in design.factors for column in (factor.name, *factor.columns)}
+        listed = {column for factor in design.factors for column in (factor.name, factor.slot, *factor.columns)}
         cells = tuple(column for column, slot in design.strata.items() if slot in listed)
         return KernelRows.mean(table, kernel, tally.with_ties(kernel), cells)
 

@@ -100,7 +100,8 @@ class PronounEstimand(Estimand):
         for size in classes:
             own = rows * size // sum(classes)
             sizes = {factor.name: strata_sizes(factor.name, levels).values() for factor in design.factors}
-            factors = [[size] if name == occupation else [min(n, own) for n in sizes[name]] for name in sizes]
+            of_slot = {factor.name: factor.slot for factor in design.factors}
+            factors = [[size] if of_slot[name] == occupation else [min(n, own) for n in sizes[name]] for name in sizes]
             squares.append((planned_half_width(factors, own) or 0.0) ** 2)
         return math.sqrt(sum(squares)) / 2 or None
 

@@ -25,10 +25,20 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, SenseRows, Tables
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, SenseRows, Tables, joined
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, Words, labels, row_codes
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.permutation_null import ROLES, WordTables, marks_bad, p_of, test_note, word_codes
+from senseprobe.evaluate.estimands.permutation_null import (
+    ROLES,
+    WordTables,
+    cluster_columns,
+    marks_bad,
+    p_of,
+    test_note,
+    word_clusters,
+    word_codes,
+)
+from senseprobe.evaluate.estimands.word_correlation import correlate_words
 from senseprobe.messages import counted
 from senseprobe.records import Contrast, Design, Factor, Figure
 from senseprobe.statistics import BoolArray, Divisions, FloatArray, IntArray, Scale, divisions, psi
@@ -74,7 +84,7 @@ class GroupScores:
     - `base`: what is taken away from `scores` to make r; `unmarked`: whether that is the sentence that names no group,
       not the other groups. `has_reference`: whether a sentence has rows to be compared with, scored or not.
     - `size`: the largest magnitude of all scores that enter r, by which ties are recognised.
-    - `names`: the words by role, in the order of W.
+    - `names`: the words by role, in the order of W; `clusters`: the cluster of each, by role.
     - `group`, `words` by role, `context`: where the two sentences of each of N rows stand in these tables; `group` is
       -1 in rows of the sentence that names no group. `scored`: whether both have a number.
     """
@@ -88,6 +98,7 @@ class GroupScores:
     unmarked: bool
     scale: Scale
     names: Mapping[str, Words]
+    clusters: Mapping[str, Words]
     group: IntArray
     words: dict[str, IntArray]
     context: IntArray
@@ -118,8 +129,22 @@ class GroupScores:
         """Return the studentised R of the groups, shape (G,), and with polarity dealt out anew, shape (P, G)."""
         valid = ~np.isnan(self.kernel)
         wins = np.where(valid, self.kernel, 0.0).sum(axis=3)
-        tables = WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64))
-        return tables.studentised(self.bad[None, :])[0], tables.studentised(others.labels)
+        tables = WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64)).of_clusters(self.clusters)
+        return tables.studentised(self.dealt[None, :])[0], tables.studentised(others.labels)
+
+    def word_note(self, seed: int) -> str:
+        """Return that words go together over groups, where they do and are taken one by one; else nothing."""
+        if len(self.dealt) < len(self.bad):
+            return ""
+        counts = np.isfinite(self.scores).sum(axis=2)
+        means = np.divide(np.nansum(self.scores, axis=2), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+        found = correlate_words(means, self.bad, seed)
+        return "" if found is None else found.note
+
+    @property
+    def dealt(self) -> BoolArray:
+        """Whether each cluster of words, which is dealt out whole, is of bad ones: shape (C,)."""
+        return marks_bad(self.clusters)
 
     def rows(self, design: Design) -> dict[str | None, KernelRows]:
         """Return the pairs of a bad and a good word in a frame that can be compared, by group."""
@@ -127,8 +152,10 @@ class GroupScores:
         for index, group in enumerate(self.groups):
             block = self.kernel[index][np.ix_(self.bad, ~self.bad)]
             present = np.nonzero(~np.isnan(block))
-            words = {role: self.names[role][codes] for role, codes in zip(ROLES, present[:2], strict=True)}
-            table = pd.DataFrame({design.words[role]: column for role, column in words.items()}, dtype=object)
+            codes = dict(zip(ROLES, present[:2], strict=True))
+            columns = {design.words[role]: self.names[role][codes[role]] for role in ROLES}
+            columns |= {name: self.clusters[role][codes[role]] for role, name in cluster_columns(design).items()}
+            table = pd.DataFrame(columns, dtype=object)
             rows[group] = KernelRows.mean(table, block[present], self._tally(index))
         return rows
 
@@ -160,7 +187,7 @@ def group_scores(
     """
     groups, group = np.unique(labels(rows, str(design.group)).astype(str), return_inverse=True)
     words, names = word_codes(rows, design)
-    bad = marks_bad(names)
+    bad = np.repeat([True, False], [len(names[role]) for role in ROLES])
     varied = {design.group, *design.words.values()}
     context = row_codes(rows, ("frame", *(slot for slot in design.slots if slot not in varied)))
     scores = np.full((len(groups), len(bad), int(context.max(initial=-1)) + 1), np.nan)
@@ -185,6 +212,7 @@ def group_scores(
         unmarked=unmarked,
         scale=scale,
         names=names,
+        clusters=word_clusters(rows, design, words, names),
         group=np.where(marked, np.cumsum(marked) - 1, -1)[group],
         words=words,
         context=context,
@@ -240,8 +268,10 @@ class Relative(Estimand):
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the bad and the good words as its only factors."""
+        clusters = {factor.slot: factor for factor in design.factors if factor.is_clustered}
         words = (design.words[role] for role in ROLES)
-        return replace(design, factors=tuple(Factor(name=word, columns=(word,)) for word in words))
+        factors = (clusters.get(word, Factor(name=word, columns=(word,))) for word in words)
+        return replace(design, factors=tuple(factors))
 
     def compared_senses(self, contrast: Contrast, tables: Tables, scale: Scale) -> list[SenseRows]:
         """Return R of each group that both configs have; the others leave both before the median is taken.
@@ -259,7 +289,8 @@ class Relative(Estimand):
         kept, sides = levels[0] & levels[1], []
         for rows, design in tables:
             own = rows[[str(level) in kept or level == design.reference for level in labels(rows, str(design.group))]]
-            factors = tuple(Factor(name=named[role], columns=(design.words[role],)) for role in ROLES)
+            levels_of = {**design.words, **cluster_columns(design)}
+            factors = tuple(Factor(name=named[role], columns=(levels_of[role],)) for role in ROLES)
             sides.append((replace(design, factors=factors), self._scores(own, design, scale).rows(design)))
         return sides
 
@@ -269,13 +300,14 @@ class Relative(Estimand):
         Polarity is permuted over words, the same permutation in all groups. A single group has no spread.
         """
         scores = self._scores(rows, scope.design, scope.scale)
-        others = divisions(scores.bad, scope.seed)
+        others = divisions(scores.dealt, scope.seed)
         observed, permuted = scores.studentised(others)
         tested = np.flatnonzero(~np.isnan(observed))
         p = p_of(np.abs(observed[tested]), np.abs(permuted[:, tested]), others, relative=True)
         tests = {} if p is None else dict(zip(tested.tolist(), p.tolist(), strict=True))
         smallest = min([smallest_p(others), *tests.values()])  # of sentences that tie one can be smaller
-        note, kernels = _tests_note(others, scores.bad, smallest, len(tests)), scores.rows(scope.design)
+        kernels, together = scores.rows(scope.design), scores.word_note(scope.seed)
+        note = joined(_tests_note(others, scores.dealt, smallest, len(tests)), together)
         figures = [
             replace(self._group_figure(kernel, group, scores, scope, note), p=tests.get(index))
             for index, (group, kernel) in enumerate(kernels.items())
@@ -288,7 +320,7 @@ class Relative(Estimand):
                 tested = np.flatnonzero(~np.isnan(observed))
             squares = np.square(observed[tested]).sum(), np.square(permuted[:, tested]).sum(axis=1)
             p, tally = p_of(*squares, others, relative=True), reduce(add, (rows.tally for rows in kernels.values()))
-            note = _tests_note(others, scores.bad, others.smallest, 1)
+            note = joined(_tests_note(others, scores.dealt, others.smallest, 1), together)
             figures.append(self.spread.of_groups(figures[0], tally, values, p, note))
         return figures
 

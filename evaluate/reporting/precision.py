@@ -60,6 +60,7 @@ def name_levels(factor: str, count: int, design: Design | None = None) -> str:
     """Return a number of levels of a factor, or of a stratum of one: ``5 occupations``, ``29 frames (verb)``."""
     name, bracket, stratum = factor.partition(" (")
     slots = {slot: WORDS[role] for role, slot in (design.words.items() if design else ()) if role in WORDS}
-    noun = slots.get(name, name)
+    slot, dot, column = name.partition(".")
+    noun = f"{slots.get(slot, slot)} {column}" if dot else slots.get(name, name)
     plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
     return f"{counted(count, noun, plural)}{bracket}{stratum}"

@@ -14,7 +14,8 @@ from senseprobe.generator.checks.base import (
     pick_rows,
     yaml_position,
 )
-from senseprobe.generator.config import Config, ResolvedBlock
+from senseprobe.generator.checks.orthography import WORDNET, load_vocabulary
+from senseprobe.generator.config import Config, ResolvedBlock, reference
 from senseprobe.generator.dataset import derive_design
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import RowSelection
@@ -22,6 +23,7 @@ from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import OF_GROUPS
 from senseprobe.generator.senses import find_senses, open_glosses, sense_keys, sense_texts
 from senseprobe.generator.yaml_source import format_path
+from senseprobe.lexicon.wordnet import POS, Vocabulary
 from senseprobe.messages import listed
 from senseprobe.records import Finding
 
@@ -100,6 +102,51 @@ def check_contrasted_groups(subject: DatasetSubject) -> Iterator[Finding]:
             position = yaml_position(path, "contrasts", number)
             hint = "add an unmarked block to both, or contrast another figure"
             yield finding_at(format_path(path), position, "E127", f"contrast {contrast.name}: {why}", hint)
+
+
+@check("W521", lexicon=WORDNET)
+def check_synonyms(subject: ConfigSubject) -> Iterator[Finding]:
+    """Two words of a slot that `generalise` names are of one synset in WordNet.
+
+    Results generalise over words as if each was drawn by itself, and synonyms are not: with clusters of three that go
+    together a test of one group rejects a true null in over 20 %, not in 5 (docs/coverage.md). Give the list a column
+    that says which words go together, the word itself where it stands alone, and name it instead of the slot:
+    `generalise: [nation, good.cluster, bad.cluster]`. Where a word's sense key is declared that sense counts, else the
+    first that WordNet has of either word.
+    """
+    vocabulary, template = load_vocabulary(), subject.config.template.blocks[0]
+    for number, slot in enumerate(template.front.generalise):
+        words_of: dict[tuple[str, ...], dict[str, None]] = {}
+        for block in subject.config.blocks:
+            for word, key in _words_with_keys(block, slot) if slot in block.slots else ():
+                for synset in _synsets(word, key, vocabulary):
+                    words_of.setdefault(synset, {})[word] = None
+        shared = dict.fromkeys(" and ".join(words) for words in words_of.values() if len(words) > 1)
+        if shared:
+            message = f"synonyms, each counted as a word of its own: {listed([*shared][:3], len(shared))}"
+            hint = f"name a column of clusters: {slot}.cluster"
+            yield subject.finding(template.locate("generalise", number), "W521", message, hint)
+
+
+def _words_with_keys(block: ResolvedBlock, slot: str) -> list[tuple[str, str]]:
+    """Return the words of a slot, each with the key of the sense that is meant, empty where none is declared."""
+    texts = [*block.block.front.own_columns.values(), sense_texts(block).get("key") or ""]
+    for text in texts:
+        if (reference(text, block.slots) or ("",))[0] == slot:
+            keys = sense_keys(block, text)
+            if any("%" in key for _, key in keys):
+                return keys
+    return [(str(word), "") for word in block.slots[slot]]
+
+
+def _synsets(word: str, key: str, vocabulary: Vocabulary) -> Iterator[tuple[str, ...]]:
+    """Yield the synset of a key, or those of the first senses of a word: part of speech, gloss, and words."""
+    lemma = key.partition("%")[0].replace("_", " ") or word
+    for pos in POS:
+        for entry in vocabulary.entries(lemma.lower().replace(" ", "_"), pos):
+            if not key or entry.key == key:
+                yield pos, entry.gloss, *entry.lemmas
+                break
 
 
 @check("W303")

@@ -31,8 +31,8 @@ class AssociationFront(Front):
 
     @property
     def own_columns(self) -> Mapping[str, str]:
-        """`columns`, and `identity` where a test is about people of one."""
-        return {**self.columns, **({"identity": self.identity} if self.identity else {})}
+        """`columns`, clusters, and `identity` where a test is about people of one."""
+        return {**self.columns, **({"identity": self.identity} if self.identity else {}), **self.clusters}
 
 
 class AssociationKind(RowKind[AssociationFront]):

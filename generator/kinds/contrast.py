@@ -46,8 +46,8 @@ class ContrastFront(Front):
 
     @property
     def own_columns(self) -> Mapping[str, str]:
-        """`columns`, and the sense keys of the words that the sentences of a pair do not share, where declared."""
-        return {**self.columns, **self.value_keys}
+        """`columns`, clusters, and the sense keys of the words that the sentences of a pair do not share."""
+        return {**self.columns, **self.value_keys, **self.clusters}
 
     @property
     def has_labels(self) -> bool:

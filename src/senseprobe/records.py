@@ -33,11 +33,22 @@ class Factor:
     """A set of levels that were sampled from a larger set: what a result generalises over.
 
     `columns`: the row columns of its levels, two where both members of a pair draw from the same factor (the nouns of
-    sssb's colour), else one.
+    sssb's colour), else one. A factor ``good.cluster`` has clusters of the words of a slot as its levels, in a column
+    ``good_cluster``: words that go together are no samples of their own.
     """
 
     name: str
     columns: tuple[str, ...]
+
+    @property
+    def slot(self) -> str:
+        """The slot whose words, or clusters of words, are its levels."""
+        return self.name.partition(".")[0]
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether its levels are clusters of words."""
+        return "." in self.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -197,6 +197,22 @@ def test_a_contrast_of_relative_without_groups_is_a_finding(project: Path, edit:
     assert _codes(author.lint().findings) == [("E127", DECLARED, 16)]
 
 
+def test_two_words_of_one_synset_are_a_finding(project: Path, edit: Edit) -> None:
+    """A bull in the sense of a trader is an optimist; with a column of clusters, or another sense, nothing is found."""
+    template = "templates/market/investor.j2"
+    edit("wordlists/beasts.csv", f"bear,{ANIMAL},{INVESTOR}", f"optimist,{ANIMAL},optimist%1:18:03::")
+    found = tuple(finding for finding in author.lint().findings if finding.code == "W521")
+    assert _codes(found) == [("W521", template, 15)]
+    assert "optimist and bull" in found[0].message
+
+    edit("wordlists/beasts.csv", BEASTS.partition("\n")[0], f"{BEASTS.partition(chr(10))[0]},kind")
+    edit("wordlists/beasts.csv", "optimist%1:18:03::", "optimist%1:18:03::,trader")
+    edit("wordlists/beasts.csv", f"bull,{OX},{TRADER}", f"bull,{OX},{TRADER},trader")
+    edit("wordlists/datapackage.yaml", "- {name: word}\n", "- {name: word}\n        - {name: kind, type: string}\n")
+    edit(template, "generalise: [beast, frame]", "generalise: [beast.kind, frame]")
+    assert "W521" not in {finding.code for finding in author.lint().findings}
+
+
 def test_one_sentence_of_two_senses_is_a_finding(project: Path, edit: Edit) -> None:
     """Of either role, about the same word; about another word, or in another config of the sense, it is none."""
     edit("templates/market/investor.j2", "at the exchange", "in the wood")

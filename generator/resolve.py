@@ -40,6 +40,10 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
             add(("columns",), "E102", "every block has the columns of the first one")
         elif resolver.columns() != columns:
             add(("columns",), "E102", "every block has columns of the types that those of the first one have")
+    for name, text in () if findings else first.clusters.items():
+        if not all(_is_full(block, text) for block in blocks):
+            message, hint = f"{text} has empty cells", "write the word itself where it stands alone"
+            resolvers[0].checker.add(_column_location(first, name), "E102", message, hint)
     findings = findings or [*_repeated_ids(template, blocks)]
     mistakes = dict.fromkeys(finding for resolver in resolvers for finding in resolver.list_mistakes)
     if findings := [*(() if lists.lenient else mistakes), *findings]:
@@ -47,11 +51,6 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     if len(blocks) < len(resolvers):
         raise DeclarationError([])
     full = {name for name, text in first.own_columns.items() if all(_is_full(block, text) for block in blocks)}
-    if partial := [name for name in first.clusters if name not in full]:
-        text, location = first.clusters[partial[0]], _column_location(first, partial[0])
-        message, hint = f"{text} has empty cells", "write the word itself where it stands alone"
-        resolvers[0].checker.add(location, "E102", message, hint)
-        raise DeclarationError(findings)
     return Config(template.config, template, blocks, columns, FULL[first.kind] | {"id", "frame", *first.slots} | full)
 
 

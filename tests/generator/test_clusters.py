@@ -1,4 +1,4 @@
-"""`generalise` names a column of clusters: the design has it, rows have a column of it, and levels are counted by it."""
+"""`generalise` names a column of clusters: the design and the rows have it, and levels are counted by it."""
 
 from pathlib import Path
 
@@ -47,5 +47,5 @@ def test_a_word_without_a_cluster_is_a_mistake(tmp_path: Path, monkeypatch: pyte
     required = 'as handsome does with beautiful.", constraints: {required: true}'
     package.write_text(text.replace(required, required.partition(", constraints")[0]))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DeclarationError, match="bad.cluster has empty cells"):
+    with pytest.raises(DeclarationError, match=r"bad\.cluster has empty cells"):
         senseprobe.build("sssb-clusters", "1.0.0", tmp_path / "out")

@@ -212,7 +212,7 @@ class SentenceScorer:
         axis, identity = self.axis, self.file.identity
         parts = {
             "measure": self.importance.measure,
-            "version": "1",
+            "version": "2",
             "unit": "word" if self.whole else "sentence",
             "vectors": identity["weights"][:12],
             "lookup": self.file.encoding("word").text.replace(";", ","),

@@ -368,7 +368,7 @@ WEAT = Weat(
 EXACT_P = replace(
     WEAT,
     id="weat-exact",
-    title="effect size, with p counted exactly",
+    title="effect size, with p counted exactly up to 52 targets",
     says="As weat, with p counted exactly up to 52 targets, where weat encloses it above 40.",
     variant_of="weat",
     exact=True,

@@ -256,6 +256,8 @@ class Estimand:
         if shift:
             points = {name: round(point + shift, 10) for name, point in points.items()}
         of_ends = {"note": why_no_interval(rule)} if ends is None else {"method": ends.method}
+        if share in (0.0, 1.0) and p.get("p", 0.0) >= 1 - CONFIDENCE:
+            of_ends["note"] = few_agree(rule)
         return {**points, **p, **of_ends, "levels": rule.levels}
 
     def figure(self, rows: KernelRows, scope: Scope, notes: Iterable[str] | None = None) -> Figure:
@@ -329,6 +331,13 @@ class Estimand:
             return None
         factors = (factor.name for factor in self.rule_design(design).factors)
         return planned_half_width([[*strata_sizes(name, levels).values()] for name in factors], rows)
+
+
+def few_agree(rule: Projection) -> str:
+    """Return why a figure at its end shows nothing: every row is alike, but so few levels agree by chance at times."""
+    (factor, stratum), fewest = min(rule.strata.items(), key=lambda entry: entry[1])
+    name = f"{factor} ({stratum})" if stratum else factor
+    return f"every row says the same, but over {fewest} of {name}, and so few can all agree by chance"
 
 
 def why_no_interval(rule: Projection) -> str:

@@ -384,8 +384,9 @@ SPREAD = Spread(
     high=5_000**0.5,  # of two groups, one at either end of ±50; of more, no standard deviation is larger
     direction="above 0: groups differ in the words they are drawn to; p says whether more than chance would have it",
     source="senseprobe",
-    says="The standard deviation of the relative figures over groups; its p is of the sum of their squared test "
-    "statistics, against shuffled polarity of the words.",
+    says="The standard deviation of the relative figures over groups; its p is of the sum of squared test statistics, "
+    "each group held against the others (also where the figures are against the sentence that names no group), against "
+    "shuffled polarity of the words.",
     cannot_say="Chance alone makes it positive, so read it with its p; it does not say which group, or which way.",
     definition=2,
     presentation=Presentation(

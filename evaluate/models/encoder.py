@@ -28,6 +28,7 @@ from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.masked import Encoding as TokenizedText
 from senseprobe.evaluate.models.masked import read_texts
 from senseprobe.evaluate.models.poolings import (
+    OF_MODEL,
     POOLINGS,
     Pooling,
     Positions,
@@ -133,6 +134,8 @@ class Encoder(PretrainedModel):
         _refuse_translation(model.config)
         if options.unit is not None:
             raise Unloadable("lengths are set to 1 of vectors of senses, in a file of them: leave --unit out")
+        if options.exact_lemma is not None:
+            raise Unloadable("WordNet's senses are looked up for files of senses alone: leave --exact-lemma out")
         if options.lower is not None:
             raise Unloadable("lower case is looked up in files of vectors; a model's tokenizer decides it here")
         if convention and convention.lower:
@@ -165,10 +168,12 @@ class Encoder(PretrainedModel):
         name = self._options.pooling or self._own_pooling(level)
         if name not in POOLINGS[level]:
             raise ModelError(f"level {level} has no pooling {name}: take one of {', '.join(POOLINGS[level])}")
+        whole = name == OF_MODEL
+        name = self._own_pooling("sent") if whole else name
         if name == "cls" and self._cls is None:
             raise ModelError(f"the tokenizer of {self.name} puts no CLS token beside a text: take another pooling")
         check = ("last" if name == "mean" else "mean",) if level == "cword" else ()
-        of_files = self._convention if level == "sent" else None
+        of_files = self._convention if whole or level == "sent" else None
         return Pooling(
             level=level,
             names=(name, *check),
@@ -176,6 +181,7 @@ class Encoder(PretrainedModel):
             blanks=self._blanks,
             special=of_files is not None,
             normalised=of_files is not None and of_files.normalised,
+            whole=whole,
             cls=self._cls or 0,
         )
 

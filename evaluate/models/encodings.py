@@ -24,11 +24,13 @@ class EncodingOptions:
     """What a user asks of vectors; None is the model's own way.
 
     - `pooling`: of tokens, ``cls``, ``mean``, ``max`` or ``last`` of a sentence; ``mean``, ``first``, ``last`` or
-      ``head`` (the first token of its last word, as in Tan and Celis' code) of a word in its sentence.
+      ``head`` (the first token of its last word, as in Tan and Celis' code) of a word in its sentence; ``model`` of a
+      word alone, as the model makes the vector of a sentence, special tokens and all.
     - `layer`: of hidden states; 0 is the table of tokens, and negative numbers count from the last.
     - `start`: ``off`` puts no token before a text where the tokenizer of a decoder puts none itself.
     - `lower`: whether words are looked up in lower case in a file of vectors.
     - `unit`: whether each vector of a sense is made one of length 1 when it is read.
+    - `exact_lemma`: whether a word has its own senses alone, and not those of words of which it may be a form.
     """
 
     pooling: str | None = None
@@ -36,6 +38,7 @@ class EncodingOptions:
     start: str | None = None
     lower: bool | None = None
     unit: bool | None = None
+    exact_lemma: bool | None = None
 
     @classmethod
     def of_text(cls, text: str) -> Self:
@@ -50,6 +53,7 @@ class EncodingOptions:
                 start="off" if start == "off" else None,
                 lower=None if lower is None else lower == "yes",
                 unit=None if unit is None else unit == "yes",
+                exact_lemma=True if parts.get("lemma") == "exact" else None,
             )
         except ValueError:
             raise ModelError(f"{text!r} is no encoding of words") from None

@@ -26,8 +26,11 @@ from senseprobe.evaluate.units import Unit
 Positions: TypeAlias = tuple[Ids, ...]
 """For each pooling of a unit, where in the input the tokens stand that are pooled."""
 
+OF_MODEL = "model"
+"""Of a word alone: as the model makes the vector of a sentence, and not of the word's own tokens alone."""
+
 POOLINGS = {
-    "word": ("mean", "first", "last"),
+    "word": ("mean", "first", "last", OF_MODEL),
     "sent": ("cls", "mean", "max", "last"),
     "cword": ("mean", "first", "last", "head"),
 }
@@ -42,6 +45,7 @@ class Pooling:
     - `names`: of poolings, the second a check; their vectors stand one after the other.
     - `special`: whether the mean, the largest and the last of a sentence are taken of special tokens, too.
     - `normalised`: whether the vector has length 1.
+    - `whole`: whether a word alone is pooled as a sentence is.
     - `cls`: where the CLS token stands in an input, from the end if it is after the text.
     - `blanks`: the ids of tokens that spell nothing but blanks.
     """
@@ -52,12 +56,14 @@ class Pooling:
     blanks: frozenset[int]
     special: bool = False
     normalised: bool = False
+    whole: bool = False
     cls: int = 0
 
     def encoding(self, start: str, *, comparable: bool) -> Encoding:
         """Return all of it as results state it; `start` is what stands before a text."""
-        parts = [("pooling", self.names[0]), *(("check", check) for check in self.names[1:])]
-        if self.level == "sent" and self.names[0] != "cls":
+        own = [("pooling", OF_MODEL), ("by", self.names[0])] if self.whole else [("pooling", self.names[0])]
+        parts = [*own, *(("check", check) for check in self.names[1:])]
+        if (self.whole or self.level == "sent") and self.names[0] != "cls":
             parts.append(("special", "in" if self.special else "out"))
         parts += [("norm", "l2")] * self.normalised
         parts += [("layer", str(self.layer)), ("start", start)]
@@ -66,7 +72,7 @@ class Pooling:
 
     def positions(self, text: TokenizedText, unit: Unit) -> Positions:
         """Return the positions that each of the poolings takes of a unit; none where the word has no token."""
-        if self.level == "sent":
+        if self.whole or self.level == "sent":
             own = tuple(range(len(text.ids))) if self.special else text.positions
         else:
             own = word_positions(text, *_span(self.level, unit), self.blanks)

@@ -60,7 +60,7 @@ class SenseFile:
         if any(option is not None for option in other) or options.pooling not in (None, "mean"):
             raise ModelError(f"{name} has vectors of senses: a word's is their mean, and there is no other way")
         self.name, self.table, self.dimensions, self.unknown = name, table, table.dimensions, tuple(unknown)
-        self.unit = bool(options.unit)
+        self.unit, self.exact_lemma = bool(options.unit), bool(options.exact_lemma)
         self._wordnet = wordnet
         self._senses: dict[str, tuple[str, ...]] = {}
         self._vectors: dict[str, FloatArray] = {}  # those that were read
@@ -90,7 +90,8 @@ class SenseFile:
     @cached_property
     def identity(self) -> dict[str, str]:
         """As of a `VectorFile`; ``config`` has the form, and whether vectors are made one long."""
-        return identify_table(self.table, [self.table.format, self.dimensions, self.unit, *LEXICONS])
+        exact = ["exact lemma"] if self.exact_lemma else []
+        return identify_table(self.table, [self.table.format, self.dimensions, self.unit, *LEXICONS, *exact])
 
     def encoding(self, level: str) -> Encoding:
         """Return how senses are looked up at a level. Raises ModelError where there is no such level."""
@@ -98,16 +99,21 @@ class SenseFile:
             raise ModelError(f"{self.name} has no vectors at the level {level}: take {' or '.join(self.levels)}")
         pooling = (("pooling", "mean"),) if level == "word" else ()
         unit, size = ("unit", "yes" if self.unit else "no"), ("dimensions", str(self.dimensions))
-        return Encoding(level, (("senses", "all"), *pooling, unit, size, ("lexicon", LEXICONS[0])))
+        lemma = (("lemma", "exact"),) if self.exact_lemma else ()
+        return Encoding(level, (("senses", "all"), *lemma, *pooling, unit, size, ("lexicon", LEXICONS[0])))
 
     def width(self, level: str) -> int:
         """Return the numbers of a unit: those of a vector, and at the level ``sense`` how many senses there are."""
         return self.dimensions if level == "word" else 1
 
     def senses(self, word: str) -> tuple[str, ...]:
-        """Return the keys of a word, and of words of which it is a form, that the file has, in WordNet's order."""
+        """Return the keys of a word that the file has, in WordNet's order.
+
+        Those of words of which it is a form, too, by WordNet's morphology, unless `exact_lemma`: *depressed* has those
+        of *depress*.
+        """
         if word not in self._senses:
-            keys = dict.fromkeys(entry.key for entry in senses_of(self._wordnet, word))
+            keys = dict.fromkeys(entry.key for entry in senses_of(self._wordnet, word, exact=self.exact_lemma))
             self._senses[word] = tuple(key for key in keys if key in self.table.vocabulary.rows)
         return self._senses[word]
 
@@ -145,7 +151,8 @@ class SenseFile:
             if self.senses(unit.text):
                 yield "a vector of zeros"
             else:
-                yield "no sense in the file" if senses_of(self._wordnet, unit.text) else "no word of WordNet"
+                known = senses_of(self._wordnet, unit.text, exact=self.exact_lemma)
+                yield "no sense in the file" if known else "no word of WordNet"
 
     def lacks(self, word: str) -> bool:
         """Return whether the file has no sense of a word."""

@@ -33,10 +33,12 @@ _WINDOW = 4_096
 _ANY = EncodingOptions()
 # Of a file whose words are all in lower case, at most so many are not: signs, or what was overlooked.
 _MOST_CAPITALS = 0.001
-# A word of a sentence may have hyphens and apostrophes inside; where it has no vector, its parts: "Adam" and "'s".
+# A word of a sentence may have hyphens and apostrophes inside; where it has no vector, its parts: "Adam" and "'s", and
+# as the corpora of published vectors were split, "do" and "n't".
 _WORDS = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 _TOKENS = re.compile(rf"{_WORDS.pattern}|[^\w\s]")
-_PARTS = re.compile(r"['\u2019]?\w+")
+_NOT = r"(?i:n)['\u2019](?i:t)\b"
+_PARTS = re.compile(rf"\w+(?={_NOT})|{_NOT}|['\u2019]?\w+")
 _SENTENCE = re.compile(r"\S+\s.*[.!?]", re.DOTALL)
 
 
@@ -66,8 +68,10 @@ class VectorFile:
     def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:
         if options.layer is not None or options.start is not None or options.pooling not in (None, "mean"):
             raise ModelError(f"{name} has vectors of words: it has no layers, no tokens before a text, and only means")
-        if options.unit is not None:
-            raise ModelError(f"{name} has vectors of words: --unit is of a file of senses, senses:FILE")
+        if options.unit is not None or options.exact_lemma is not None:
+            raise ModelError(
+                f"{name} has vectors of words: --unit and --exact-lemma are of a file of senses, senses:FILE"
+            )
         if table.tokens and options.lower is not None:
             raise ModelError(f"{name} has a tokenizer of its own, which decides about lower case")
         self.name, self.table, self.dimensions = name, table, table.dimensions
@@ -110,7 +114,7 @@ class VectorFile:
         lower = ("lower", "yes" if self.lower else "no")
         if level == "cword":
             return Encoding(level, (("key", "sentence"), ("check", "none")))
-        several = (("multiword", "_,mean"),) if level == "word" else (("tokens", "words"), ("pooling", "mean"))
+        several = (("multiword", "_,mean"),) if level == "word" else (("tokens", "words,n't"), ("pooling", "mean"))
         key = (("key", "sentence"),) if self._has_sentences and level == "sent" else ()
         return Encoding(level, (*key, lower, *several))
 
@@ -185,7 +189,8 @@ class VectorFile:
         return [] if missing else [row for _, row in parts if row is not None], missing
 
     def _row(self, word: str) -> int | None:
-        return self.table.vocabulary.rows.get(word.lower() if self.lower else word)
+        rows, word = self.table.vocabulary.rows, word.lower() if self.lower else word
+        return rows.get(word, rows.get(word.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")))
 
     def _look_up(self, level: str, text: str) -> tuple[list[int], list[str]]:
         """Return the rows of a text at a level, and the words of it that have none."""
@@ -206,7 +211,7 @@ class VectorFile:
     def split(self, sentence: str, *, signs: bool = False) -> Iterator[tuple[int, str]]:
         """Yield the words of a sentence, each with its first character's place; with `signs` punctuation marks, too.
 
-        A word with ``'`` or ``-`` that has no vector is its parts.
+        A word with ``'`` or ``-`` that has no vector is its parts; *don't* is *do* and *n't*.
         """
         for match in (_TOKENS if signs else _WORDS).finditer(sentence):
             word, start = match.group(), match.start()

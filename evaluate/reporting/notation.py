@@ -16,19 +16,32 @@ OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 """Tests of comparisons other than the interval's, by name."""
 
 
-def format_points(value: float, estimand: str = "") -> str:
+MOST_DECIMALS = 6
+"""Of an end that lies near the neutral value: nearer ones are printed as they are."""
+
+
+def format_points(value: float, estimand: str = "", decimals: int | None = None) -> str:
     """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``.
 
     Figures of an estimand that is not in points have its number of decimals: ``+1.71``.
     """
     declared = lookup(estimand)
-    rounded = round(value, declared.decimals) + 0.0  # 0.0 is added so that nothing prints as -0.0
-    return f"{rounded:{'' if declared.from_zero else '+'}.{declared.decimals}f}"
+    decimals = declared.decimals if decimals is None else decimals
+    rounded = round(value, decimals) + 0.0  # 0.0 is added so that nothing prints as -0.0
+    return f"{rounded:{'' if declared.from_zero else '+'}.{decimals}f}"
 
 
-def format_ends(low: float | None, high: float | None, estimand: str = "") -> str:
-    """Return the ends of an interval in points, ``[-4.0, +28.1]``; empty where there is none."""
-    return "" if low is None or high is None else f"[{format_points(low, estimand)}, {format_points(high, estimand)}]"
+def format_ends(low: float | None, high: float | None, estimand: str = "", neutral: float | None = 0.0) -> str:
+    """Return the ends of an interval in points, ``[-4.0, +28.1]``; empty where there is none.
+
+    They have so many decimals that an end beside the `neutral` value is not printed as that value: -0.0002 is no 0.
+    """
+    if low is None or high is None:
+        return ""
+    usual, beside = lookup(estimand).decimals, [end for end in (low, high) if end != (neutral or 0.0)]
+    enough = (n for n in range(usual, MOST_DECIMALS + 1) if all(round(end, n) != (neutral or 0.0) for end in beside))
+    decimals = next(enough, usual)
+    return f"[{format_points(low, estimand, decimals)}, {format_points(high, estimand, decimals)}]"
 
 
 def format_interval(figure: Figure) -> str:
@@ -41,7 +54,8 @@ def format_interval(figure: Figure) -> str:
             return "withheld"
         reason = _format_left_out(figure)
         return f"none ({reason})" if reason and not figure.rows else "none"
-    value, ends = format_points(figure.value, figure.estimand), format_ends(figure.low, figure.high, figure.estimand)
+    value = format_points(figure.value, figure.estimand)
+    ends = format_ends(figure.low, figure.high, figure.estimand, figure.neutral)
     missing = f"({NOT_ESTIMABLE})" if lookup(figure.estimand).promises_interval else ""
     return f"{value} {ends or missing}".rstrip()
 

@@ -123,6 +123,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E123-nothing-there.j2": (19, 10, "there is no W505 here"),
     "E123-second-front-matter.j2": (22, 1, "not in the first front matter"),
     "E124-frame-under-two-names.j2": (21, 1, "line 20 says the same"),
+    "E127-no-groups.dataset.yaml": (17, 5, "contrast tamer: `relative` is of a group and of words of praise and blame"),
     "E125-nothing-left.verdicts.csv": (0, 0, "leaves no row of x (take x out of `configs`, or keep some of its rows"),
     "E126-config-named-recipe.dataset.yaml": (13, 14, "'recipe' is the name of another file of a release (rename rec"),
     "E201-name-with-a-slash.datapackage.yaml": (3, 5, "resources.0.name"),

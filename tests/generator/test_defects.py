@@ -17,7 +17,7 @@ ROW = re.compile(
 ROWS = [row for line in TABLE.splitlines() if (row := ROW.match(line))]
 
 # Sense keys and words can be looked up only where WordNet is.
-NEED_WORDNET = {"E301", "E302", "E303", "E304", "W401", "W402", "W512", "W513"}
+NEED_WORDNET = {"E301", "E302", "E303", "E304", "W401", "W402", "W512", "W513", "W521"}
 
 Places = set[tuple[str, str, int]]
 

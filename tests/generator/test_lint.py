@@ -202,7 +202,7 @@ def test_a_dataset_that_is_not_there_is_misuse(project: Path, lint: Callable[...
     ran = lint(name)
     assert (ran.code, ran.out) == (2, "")
     assert "no such file or folder, and no dataset" in ran.err
-    assert ran.err.rstrip().endswith("sssb, x")
+    assert ran.err.rstrip().endswith("sssb-clusters, x")
     assert len(ran.err.splitlines()) == 1
 
 

@@ -48,6 +48,7 @@ def _notes(imported: ImportedDataset) -> list[str]:
         ("He is a good good man.", "He is a good man.", "He is a good _ man .", ("good", ""), 1),
         ("Same here.", "Same  here.", "Same here .", ("", ""), 0),
         ("Left.", "Right!", "_", ("Left .", "Right !"), 1),
+        ("They do care.", "They don't care.", "They do _ care .", ("", "n't"), 1),
         # A hundred words, none of which is shared, are one run as ten are.
         ("a " * 100 + "end", "b " * 100 + "end", "_ end", 0, 1),
     ],

@@ -181,6 +181,19 @@ def test_poolings_of_a_sentence(folders: dict[str, Path]) -> None:
         np.testing.assert_allclose(vectors(model, "sent", [Unit(text)])[0], value, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_word_alone_can_be_pooled_as_a_sentence(folders: dict[str, Path], name: str) -> None:
+    """The model's own vector of the word: [CLS], or what a decoder has read last; the default is of its own tokens."""
+    own, word = loaded(folders[name]), loaded(folders[name], pooling="model")
+    as_sentence, alone = (vectors(own, level, [Unit("Japanese")])[0] for level in ("sent", "word"))
+
+    np.testing.assert_array_equal(vectors(word, "word", [Unit("Japanese")])[0], as_sentence)
+    assert name == "gpt2" or not np.allclose(as_sentence, alone)
+    stated = word.encoding("word").text
+    assert stated.startswith("level=word;pooling=model;by=")
+    assert EncodingOptions.of_text(stated).pooling == "model"
+
+
 @pytest.mark.parametrize("layer", [0, 1, -1, -2])
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_layers_are_those_of_transformers(folders: dict[str, Path], name: str, layer: int) -> None:

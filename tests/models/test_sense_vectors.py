@@ -64,6 +64,22 @@ def test_a_file_is_described(tmp_path: Path, typed: Typed) -> None:
 
 @pytest.mark.system
 @pytest.mark.usefixtures("prepared_wordnet")
+def test_a_word_can_have_its_own_senses_alone() -> None:
+    """In WordNet `depressed` is an adjective, and a form of the verb `depress`."""
+    key = "depressed%5:00:00:low:02"
+    senses = {key: np.array([1.0, 0.0]), "depress%2:37:00::": np.array([0.0, 1.0])}
+    forms = SenseFile.wrap("senses:mine", senses)
+    alone = SenseFile.wrap("senses:mine", senses, EncodingOptions(exact_lemma=True))
+
+    assert (set(forms.senses("depressed")), alone.senses("depressed")) == ({*senses}, (key,))
+    assert "lemma=exact" in alone.encoding("sense").text
+    assert "lemma" not in forms.encoding("sense").text
+    assert forms.identity["config"] != alone.identity["config"]
+    assert EncodingOptions.of_text(alone.encoding("word").text).exact_lemma
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_vectors_from_python() -> None:
     """By hand: the mean of (3, 4) and (0, 2); and of (.6, .8) and (0, 1) with lengths of one."""
     plain = SenseFile.wrap("senses:mine", JUDGE)

@@ -194,12 +194,19 @@ def test_words_are_looked_up_by_a_stated_rule(tmp_path: Path) -> None:
 def test_sentences_are_means_of_their_words(tmp_path: Path) -> None:
     """A word with a hyphen or an apostrophe is one where the file has it, else its parts; unknown words are skipped."""
     file = _open(
-        _glove(tmp_path, "adam 1 0", "'s 3 0", "short-term 5 0", "short 7 0", "is 0 0", "well 2 2", "known 0 4")
+        _glove(
+            tmp_path,
+            *("adam 1 0", "'s 3 0", "short-term 5 0", "short 7 0", "is 0 0", "well 2 2", "known 0 4"),
+            *("do 4 0", "don 9 9", "t 9 9", "n't 0 2", "ca 2 0"),
+        )
     )
     means = {
         "Adam's gladiola.": [2, 0],  # adam, 's
         "Short-term, short.": [6, 0],  # short-term, short
         "Well-known!": [1, 3],  # well, known
+        "Don't!": [2, 1],  # do, n't, as the corpora of GloVe are split
+        "DON\N{RIGHT SINGLE QUOTATION MARK}T": [2, 1],
+        "can't": [1, 1],  # ca, n't
     }
     assert _vectors(file, "sent", *means, "A gladiola.", "Is") == means
     assert [*file.reasons("sent", [Unit("A gladiola."), Unit("Is")])] == [
@@ -207,7 +214,7 @@ def test_sentences_are_means_of_their_words(tmp_path: Path) -> None:
         "a vector of zeros",
     ]
     assert [file.lacks(word) for word in ("gladiola", "Adam")] == [True, False]
-    assert file.encoding("sent").text == "level=sent;lower=yes;tokens=words;pooling=mean"
+    assert file.encoding("sent").text == "level=sent;lower=yes;tokens=words,n't;pooling=mean"
 
 
 def test_what_stands_twice_or_is_no_utf8(tmp_path: Path) -> None:

@@ -404,7 +404,11 @@ def test_what_github_makes_more_of_is_text(name: str, text: str) -> None:
     [
         (figure("c", "nn", 100.0, low=98.25, high=100.0), "100.0 [98.2, 100.0]"),
         (figure("c", "gap", 3.0, low=-1.0, high=7.0), "+3.0 [-1.0, +7.0]"),
-        (figure("c", "preference-half", -0.04, low=-3.0, high=0.04), "+0.0 [-3.0, +0.0]"),
+        (figure("c", "preference-half", -0.04, low=-3.0, high=0.04), "+0.0 [-3.00, +0.04]"),
+        # An end beside the neutral value is not printed as that value, whatever the figure is counted in.
+        (figure("c", "content-mean", -0.002, low=-0.0034, high=-0.0002), "-0.002 [-0.0034, -0.0002]"),
+        (figure("c", "preference-half", 1.0, low=0.0, high=2.0), "+1.0 [+0.0, +2.0]"),
+        (figure("c", "preference-half", 1.0, low=1e-9, high=2.0), "+1.0 [+0.0, +2.0]"),
         (without_interval("c", "preference", 12.34), "+12.3"),
         (without_interval("c", "spread", 3.0), "3.0"),
         (without_interval("c", "preference-half", 0.0), "+0.0 (interval not estimable)"),

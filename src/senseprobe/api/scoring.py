@@ -118,6 +118,7 @@ def score(
     start: bool = True,
     lower: bool | None = None,
     unit: bool | None = None,
+    exact_lemma: bool | None = None,
     exact: bool = False,
     config: str | None = None,
     factors: Factors = (),
@@ -153,11 +154,11 @@ def score(
     Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
     contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (``word``, ``sent``,
     ``cword``, ``sense``; default: all that the model has). `model` may also be ``vectors:PATH`` or ``senses:PATH``,
-    a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array of
-    shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden states
-    of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing; `lower` looks
-    words up in lower case; `unit` makes each vector of a sense one long. `exact` counts every p exactly up to 52
-    targets, which may take gigabytes.
+    a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array
+    of shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden
+    states of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing;
+    `lower` looks words up in lower case; `unit` makes each vector of a sense one long; with `exact_lemma` a word
+    has its own senses alone. `exact` counts every p exactly up to 52 targets, which may take gigabytes.
 
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
     ``anti``, or ``premise`` and ``hypothesis``, or ``test``, ``role`` (X, Y, A, B) and ``word`` or ``sentence``. Its
@@ -184,7 +185,7 @@ def score(
 
     levels = (level,) if isinstance(level, str) else tuple(level)
     loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
-    way = {"pooling": pooling, "layer": layer, "start": start, "lower": lower, "unit": unit}
+    way = {"pooling": pooling, "layer": layer, "start": start, "lower": lower, "unit": unit, "exact_lemma": exact_lemma}
     stated = {**loading, **way, "batch_tokens": batch_tokens, "labels": labels, "level": levels, "exact": exact}
     source = _source(model, {**stated, "tokenizer": tokenizer, "name": name}, serving, say, stored=stored)
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
@@ -254,7 +255,7 @@ def _source(
     serving = served.fitting_serving(str(model) if is_named else "a model in memory", stated, serving, stored=stored)
     if is_named and is_served(str(model)):
         return ModelSource(parse(str(model)).text, serving=serving, say=say)
-    way = {option: stated[option] for option in ("pooling", "layer", "lower", "unit")}
+    way = {option: stated[option] for option in ("pooling", "layer", "lower", "unit", "exact_lemma")}
     encoding = EncodingOptions(start=None if stated["start"] else "off", **way)
     options: dict[str, Any] = {"batch_tokens": stated["batch_tokens"], "labels": stated["labels"], "encoding": encoding}
     loading = {option: stated[option] for option in _LOADED}

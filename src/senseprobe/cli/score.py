@@ -163,7 +163,7 @@ def score(
         typer.Option(
             metavar="NAME",
             help="One vector of several tokens: cls, mean, max or last of a sentence; mean, first, last or head of a "
-            "word in it. Default: the model's own.",
+            "word in it; model of a word alone, as of a sentence. Default: the model's own.",
         ),
     ] = None,
     layer: Annotated[
@@ -177,6 +177,10 @@ def score(
         bool | None, typer.Option(help="Look words up in lower case in a file of vectors. Default: as the file is.")
     ] = None,
     unit: Annotated[bool | None, typer.Option(help="Make each sense vector length 1 on reading.")] = None,
+    exact_lemma: Annotated[
+        bool,
+        typer.Option("--exact-lemma", help="Give a word its own senses alone, not those of words it is a form of."),
+    ] = False,
     exact: Annotated[
         bool, typer.Option(help="Count every p of association tests exactly, up to 52 targets: weat-exact.")
     ] = False,
@@ -256,6 +260,7 @@ def score(
             start=bos,
             lower=lower,
             unit=unit,
+            exact_lemma=exact_lemma or None,
             exact=exact,
             out=out,
             seed=seed,

@@ -136,6 +136,7 @@ def _wat_lines(result: "WatResult") -> "Iterator[tuple[dict[str, str], Sequence[
     male, female = result.rank()
     rows = [(*one, *other) for one, other in zip(_with_signs(male), _with_signs(female), strict=True)]
     yield {f"most {first}": "left", "score": "right", f"most {second}": "left", " score": "right"}, rows, ""
+    yield "0 is not neutral: the seeds of one end can have more links, and all scores move with alpha; read their order"
     if result.correlations:
         yield "correlations over words with the scores of vectors (their interval takes words as independent):"
     for r in result.correlations:

@@ -98,7 +98,9 @@ _MARKS = "\u200c\u200d" + "".join(
 """Joiners, and marks as the vowels of Hindi: parts of words, though no letters, which `\\w` is of `re`."""
 WORD_SIGN = rf"[\w{_MARKS}]"
 _WORD = rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*"
-_TOKEN = re.compile(rf"{_WORD}(?:['\u2019-]{_WORD})*|[^\w\s]|_")
+_NOT = r"(?i:n)['\u2019](?i:t)\b"
+# "do" and "don't" differ by "n't", which is a word of its own, as in the treebanks.
+_TOKEN = re.compile(rf"[^\W_]+(?={_NOT})|{_NOT}|{_WORD}(?:['\u2019-]{_WORD})*|[^\w\s]|_")
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})

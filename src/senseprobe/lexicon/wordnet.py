@@ -371,10 +371,13 @@ def look_up(word: str, folder: Path | None = None) -> list[SenseEntry]:
     return [entry._replace(gloss=_without_source(entry.gloss)) for entry in entries]
 
 
-def senses_of(vocabulary: Vocabulary, word: str) -> tuple[SenseEntry, ...]:
-    """Return the senses of each word of which this may be a form, as `look_up`; empty where there are none."""
+def senses_of(vocabulary: Vocabulary, word: str, *, exact: bool = False) -> tuple[SenseEntry, ...]:
+    """Return the senses of each word of which this may be a form, as `look_up`; empty where there are none.
+
+    `exact`: of the word itself alone, so that *depressed* has none of *depress*.
+    """
     lemma = _as_lemma(word)
-    bases = ((base, pos) for pos in POS for base in vocabulary.bases(lemma, pos))
+    bases = ((base, pos) for pos in POS for base in ((lemma,) if exact else vocabulary.bases(lemma, pos)))
     return tuple(entry for base, pos in bases for entry in vocabulary.entries(base, pos))
 
 

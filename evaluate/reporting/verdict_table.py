@@ -37,6 +37,8 @@ LEVEL = 0.05
 FEW = 3
 """Groups that a verdict names."""
 
+PLANTED = "the truth that was planted: "
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Line:
@@ -201,15 +203,16 @@ class Judge:
                 for shown in (is_shown, True)
             )
         verdict = replace(verdict, p=line.p, p_holm=p_holm, family=family, alone=alone.kind)
-        if verdict.is_turned and line.p is not None and p_holm is not None:
-            correction = f"not after correction over {counted(family, 'figure')} ({format_p(p_holm)})"
-            text = f"by itself it {alone.text} ({format_p(line.p)}), {correction}; {verdict.text}"
-            return replace(verdict, text=text.replace("by itself it groups", "by themselves groups"))
-        return verdict
+        if not verdict.is_turned or line.p is None or p_holm is None:
+            return verdict
+        p = f"{format_p(line.p)}, corrected {format_p(p_holm).removeprefix('p ').removeprefix('= ')}"
+        text = f"by itself: {alone.text}; not after correction over {counted(family, 'figure')} ({p})"
+        rest = "" if verdict.kind == "cannot be read" else verdict.text.removeprefix(PLANTED)
+        return replace(verdict, kind="not shown", text="; ".join(filter(None, (text, rest))))
 
     def _of(self, figure: Figure, kind: Kind, text: str, hidden: float | None = None, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
-            text = f"the truth that was planted: {text}"
+            text = f"{PLANTED}{text}"
         return Verdict(
             config=figure.config,
             bias_type=bias_type,

@@ -167,6 +167,10 @@ def test_lines_are_corrected_together() -> None:
     assert [line.is_turned for line in lines] == [False, True, True]
     assert all(number in found["a"].text for number in ("3 figures", "0.0300", "0.0600"))
     assert found["a"].hidden == 31.0
+    by_word = figure("b", 25.0, 4.0, 35.0, neutral=None, readings={"he": 3.0, "she": -3.0}, p=0.04)
+    others = [figure(name, 5.0, -4.0, 9.0, p=0.9) for name in ("he", "she")]
+    turned = next(line for line in build_verdicts(source(by_word, *others)) if line.config == "b")
+    assert (turned.kind, turned.alone) == ("not shown", "shown")
     alone = only(figure("a", 20.0, 6.0, 31.0, p=0.03))
     assert (alone.kind, alone.p, alone.p_holm, alone.family) == ("shown", 0.03, 0.03, 1)
 

@@ -411,7 +411,8 @@ RELATIVE = Relative(
     cannot_say="What holds for all groups alike cannot show. The median is there because against their mean one "
     "outlying group drags all others the opposite way; with under five groups it resists no outlier well. Where half "
     "of the groups shift, the figures are symmetric about 0: they say who differs from whom, not who moved. Their mean "
-    "over groups means nothing. The interval is over words, p is over which words are unpleasant: they can disagree.",
+    "over groups means nothing. The interval is over words, p is over which words are unpleasant: they can disagree. "
+    "Both take words as independent: of synonyms they are too sure, and a note says so where words go together.",
     definition=2,
     reference=others_median,
     spread=SPREAD,

@@ -84,7 +84,7 @@ def test_a_file_of_vectors(typed: Typed) -> None:
     assert (done.code, done.err) == (0, "mine has no version: mine@1.0.0, the newest on this machine, is scored\n")
     assert "weat-word of vectors:v.txt on mine@1.0.0:tests" in done.out
     assert "|encoding=level=word;lower=yes;multiword=_,mean|" in done.out
-    assert "|encoding=level=sent;lower=yes;tokens=words;pooling=mean|" in done.out
+    assert "|encoding=level=sent;lower=yes;tokens=words,n't;pooling=mean|" in done.out
     assert [line.split()[0] for line in done.out.splitlines() if "cannot reach" in line] == ["weat1", "sent-weat1"]
     names = sorted(path.name for path in Path("results").glob("*/*/*"))
     assert names == [

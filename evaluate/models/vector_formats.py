@@ -109,9 +109,16 @@ def fields_of(line: bytes) -> list[bytes]:
 def are_numbers(fields: Sequence[bytes]) -> bool:
     """Return whether all are numbers, and there are any."""
     try:
-        return bool([*map(float, fields)])
+        return bool([*map(_number, fields)])
     except ValueError:
         return False
+
+
+def _number(field: bytes) -> float:
+    """Return a number as files of vectors have it; ValueError where it is none, as 1_000, which Python reads."""
+    if b"_" in field:
+        raise ValueError("a number has no underscore")
+    return float(field)
 
 
 def read_text(path: Path, *, headed: bool = False) -> VectorTable:
@@ -183,7 +190,7 @@ def _numbers_at(lines: BinaryIO, offset: int, number: int, dimensions: int, sepa
     lines.seek(offset)
     fields = lines.readline(MOST_LINE).rstrip(b" \t\r\n").rsplit(separator, dimensions)[1:]
     try:
-        return [*map(float, fields)]
+        return [*map(_number, fields)]
     except ValueError:
         raise Unusable(f"line {number} has what is no number") from None
 

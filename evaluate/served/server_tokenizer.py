@@ -121,4 +121,4 @@ def find_tokenizer(client: Client, facts: ServerFacts) -> ServerTokenizer | None
         first, second = tokenizer.proof
     except (UnreadError, UnscoredError):
         return None
-    return tokenizer if first[0] == second[0] and first != second and len(first) > 2 else None
+    return tokenizer if len(first) > 2 and first[:1] == second[:1] and first != second else None

@@ -320,6 +320,7 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "an empty line": (b"a 1 2\n\nb 3 4\n", "line 2 has 0 numbers"),
     "no word": (b"a 1 2\n 3 4\n", "line 2 has no word"),
     "no number": (b"a 1 2\nb 3 x\n", "line 2 has what is no number"),
+    "an underscore": (b"a 1 2\nb 3 1_000\n", "line 2 has what is no number"),
     "NaN": (b"a 1 2\nb 3 nan\n", "line 2 has a number that is not finite"),
     "too large": (b"2 2\na 1 2\nb 3 1e39\n", "line 3 has a number that is not finite"),
     "a header with more": (b"3 2\na 1 2\nb 3 4\n", "line 1 says 3 words, and there are 2"),

@@ -335,6 +335,20 @@ def test_9_likelihoods_with_the_start_token_that_a_server_has() -> None:
         assert "has no /tokenize" in report.lacking("answer-likely")
 
 
+def test_a_tokenizer_that_tells_no_tokens_is_none() -> None:
+    """An answer of no tokens for any text: what needs the server's tokens is left out, and the probe goes on."""
+
+    def twist(request: Request, reply: Reply) -> Reply:
+        if request.path == "/tokenize" and reply.status == 200:
+            reply.body["tokens"] = []
+        return reply
+
+    with PlantedServer(kind="vllm", twist=twist) as server:
+        report = _probed(server)
+    assert report.lacking("answer-likely")
+    assert report.check("echo").state == "passed"
+
+
 def test_12_decisions_stand_in_for_log_probabilities() -> None:
     """Two options exchanged have two answers; the noise is measured there, too."""
     with PlantedServer(PlantedModel(noise=0.05), kind="transformers") as server:

@@ -177,7 +177,7 @@ def _build_test_part(inputs: Sequence[ReportInput], comparisons: Sequence[signif
 
 # --- Verdicts -------------------------------------------------------------------------------------------------------
 
-KEY = f"{POINTS} Not shown: it includes it. A hollow mark: 0 is not known to be neutral."
+KEY = f"{POINTS} Not shown: one of the two is not so. A hollow mark: 0 is not known to be neutral."
 
 TONES = {"shown": "strong", "not shown": "open", "shown to be small": "calm", "cannot be read": "mute"}
 """The colour of a verdict, by its kind."""

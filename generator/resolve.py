@@ -184,6 +184,10 @@ class _Resolver:
                     self.add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
                 elif not _is_name(name, {"frame", *_JINJA}):
                     self.add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
+        for name, text in front.clusters.items():
+            if front.columns.get(name, text) != text:
+                hint = f"`generalise` makes {name} of {text}: call this column otherwise"
+                self.add(("columns", name), "E102", f"{name!r} is there twice", hint)
         for name in front.own_columns:
             if not _is_name(name, {*reserved, *front.slots}):
                 hint = "letters of ASCII, digits and _, and no column that rows have already"

@@ -775,8 +775,9 @@ def test_replay_of_other_figures(scored: Typed, tmp_path: Path) -> None:
     """A figure or a score that is not what the model gives is named, before and after, and the exit code is 1."""
     path = tmp_path / RESULT
     data = json.loads(path.read_bytes())
+    ties = data["figures"][1]["ties"]  # None or one: processors round differently
     data["figures"][0]["value"] += 0.5
-    data["figures"][1]["ties"] = 3
+    data["figures"][1]["ties"] = ties + 3
     data["libraries"]["torch"] = "1.0"
     path.write_text(json.dumps(data))
     table = pq.read_table(path.with_suffix(".parquet")).to_pandas()
@@ -789,7 +790,7 @@ def test_replay_of_other_figures(scored: Typed, tmp_path: Path) -> None:
     lines = done.out.splitlines()
     assert done.code == 1
     assert lines[0].startswith("race preference, value: ")
-    assert lines[1] == "race preference-half, ties: 3 -> 0"
+    assert lines[1] == f"race preference-half, ties: {ties + 3} -> {ties}"
     assert lines[2].startswith(f"row {table['id'][4]}, anti_score: ")
     assert lines[3].startswith(f"row {table['id'][5]}, stereo_score: nan -> ")
     assert lines[4].startswith("not the same: ")

@@ -80,24 +80,23 @@ def find_dataset(name: str) -> Layer:
 
 
 def find_release(spec: str) -> tuple[Path, str | None]:
-    """Resolve ``NAME@VERSION[:CONFIG]`` or a path, with ``:CONFIG`` or without, to a folder and a config.
+    """Resolve ``NAME[@VERSION][:CONFIG]`` or a path, with ``:CONFIG`` or without, to a folder and a config.
 
-    A folder with a release has precedence over a release of that name, and this over a folder without one, which may
-    have results. Raise ReleaseError if there is no such release.
+    A name without a version is that of its newest release. A folder with a release has precedence over a release of
+    that name, and this over a folder without one, which may have results. Raise ReleaseError if there is no such
+    release.
     """
     if has_release(spec):
         return Path(spec), None
     path, _, config = spec.partition(":")
     if has_release(path):
         return Path(path), config or None
-    name, at, version = path.partition("@")
+    name, at, version = (newest_release(path) or path).partition("@")
     if at and "/" not in path:
         return _named_release(name, version), config or None
     for folder, requested_config in ((spec, ""), (path, config)):
         if _path_is(folder, Path.is_dir):  # reading it will report what it lacks
             return Path(folder), requested_config or None
-    if newest := newest_release(path):
-        raise ReleaseError(f"{path!r} has no version: name a release as NAME@VERSION[:CONFIG], as {newest}")
     if path in list_datasets():
         raise ReleaseError(f"the dataset {path} has no release yet: `senseprobe build {path} 0.1.0` makes one")
     raise ReleaseError(f"no release folder {path!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
@@ -121,12 +120,21 @@ def newest_release(spec: str) -> str | None:
 
     None where there is none, or where `spec` is the path of a release.
     """
+    return next(reversed(list_versions(spec)), None)
+
+
+def list_versions(spec: str) -> list[str]:
+    """Return ``NAME@VERSION[:CONFIG]`` of each release that ``NAME[:CONFIG]`` names, the newest last.
+
+    None are returned where `spec` is the path of a release.
+    """
     name, colon, config = spec.partition(":")
     releases = (release.rsplit("@", 1) for release in list_releases())
     versions = [version for dataset, version in releases if dataset == name and _VERSION.fullmatch(version)]
-    if "/" in spec or not versions or has_release(spec):
-        return None
-    return f"{name}@{max(versions, key=lambda version: [*map(int, version.split('.'))])}{colon}{config}"
+    if "/" in spec or has_release(spec) or has_release(name):
+        return []
+    versions.sort(key=lambda version: [*map(int, version.split("."))])
+    return [f"{name}@{version}{colon}{config}" for version in versions]
 
 
 def _named_release(name: str, version: str) -> Path:

@@ -24,9 +24,7 @@ def test_names_that_are_no_repository_are_refused(hub: Hub, project: Path, repo:
     assert hub.log == []
 
 
-@pytest.mark.parametrize(
-    "spec", ["x@1.0.0", "jane/x", "jane/x@", "jane/x@1.0", "jane/x@v1.0.0", "jane/x@1.0.01", "@1.0.0"]
-)
+@pytest.mark.parametrize("spec", ["x@1.0.0", "x", "jane/x@", "jane/x@1.0", "jane/x@v1.0.0", "jane/x@1.0.01", "@1.0.0"])
 def test_names_that_are_no_release_on_the_hub_are_refused(spec: str) -> None:
     """With and without hf:// before them."""
     for full in (spec, f"hf://{spec}"):

@@ -1,5 +1,6 @@
 """What `publish` does on a Hub: one commit, a tag, a copy fetched and verified, a line in published.csv."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.commands import typing
 from tests.hub.client import REPO, WRITES, assert_published, environment, refusal, repo_of
 from tests.hub.server import Hub
 from tests.hub.state import Blob
@@ -53,6 +55,22 @@ def test_publishing_again_changes_nothing(hub: Hub, project: Path) -> None:
     assert second.sent == 0
     assert (hub.seen("commit"), hub.seen("tag")) == (1, 1)
     assert_published(hub, project)
+
+
+def test_a_name_without_a_version_is_published_when_somebody_says_yes(
+    hub: Hub, project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is said which release it is; where nobody can be asked, --yes is needed. A dry run asks nothing."""
+    typed = typing(monkeypatch, capfd)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    refused = typed("publish", "example", REPO)
+    assert (refused.code, hub.log) == (2, [])
+    assert "example@0.2.0" in refused.err
+    assert "--yes" in refused.err
+    assert "example@0.2.0" in typed("publish", "example", REPO, "--dry-run").err
+    assert hub.repos == {}
+    assert typed("publish", "example", REPO, "--yes").code == 0
+    assert [*repo_of(hub).tags] == ["v0.2.0"]
 
 
 LOAD = """

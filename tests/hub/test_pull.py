@@ -39,6 +39,18 @@ def test_a_release_is_pulled_whole(hub: Hub, project: Path, tmp_path: Path) -> N
     assert sorted(path.name for path in (tmp_path / "out" / "example").iterdir()) == ["0.1.0"]
 
 
+def test_a_name_without_a_version_is_the_newest_on_the_hub(hub: Hub, project: Path, tmp_path: Path) -> None:
+    """By number, of those that are tagged there; other tags, and the project's newer releases, are none of them."""
+    api.publish("example@0.1.0", REPO)
+    repo_of(hub).tags.update({"v0.10": repo_of(hub).tags["v0.1.0"], "final": repo_of(hub).tags["v0.1.0"]})
+    assert api.pull(REPO, tmp_path / "out")[0].manifest.name == "example@0.1.0"
+    assert api.load(f"hf://{REPO}").manifest.name == "example@0.1.0"
+    api.publish("example@0.2.0", REPO)
+    assert api.load(f"hf://{REPO}").manifest.name == "example@0.2.0"
+    repo_of(hub).tags.clear()
+    assert f"{REPO} has no version" in refusal(lambda: api.pull(REPO))
+
+
 def test_pull_never_overwrites(hub: Hub, project: Path) -> None:
     """Another release of that version, one whose manifest alone differs, and a damaged one, stay as they are."""
     api.publish("example@0.1.0", REPO)

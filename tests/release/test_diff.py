@@ -398,6 +398,25 @@ def test_a_name_without_a_version_is_the_newest_release(tiny: Project) -> None:
             api.load(name)
 
 
+def test_every_command_takes_a_name_without_a_version(
+    tiny: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """verify, restore and export take the newest, diff the two newest; a version alone is compared with nothing."""
+    api.build("tiny", "1.10.0")
+    monkeypatch.chdir(tiny.root)
+    typed = typing(monkeypatch, capfd)
+    assert typed("verify", "tiny").out.startswith("tiny@1.10.0: as it was frozen")
+    assert typed("verify", "tiny", "--json").told["release"] == "tiny@1.10.0"
+    assert typed("restore", "tiny", "--out", "copies").code == 0
+    assert (tiny.root / "copies/tiny/1.10.0/release.json").is_file()
+    assert typed("diff", "tiny", "--json").told == typed("diff", "tiny@1.0.0", "tiny@1.10.0", "--json").told
+    assert typed("diff", "tiny:job", "--json").told == typed("diff", "tiny@1.0.0:job", "tiny@1.10.0:job", "--json").told
+    for name, reason in (("tiny@1.0.0", "only a NAME without a version"), ("nothing", "only a NAME")):
+        assert reason in typed("diff", name).message
+    shutil.rmtree(tiny.root / "releases/tiny/1.0.0")
+    assert "tiny@1.10.0 is the only release of it" in typed("diff", "tiny").message
+
+
 def test_an_older_release_without_rows_is_made_again(tiny: Project) -> None:
     """What keeps only manifest and recipe is compared row by row all the same, and stays as it is."""
     folder = tiny.root / "releases" / "tiny" / "1.0.0"

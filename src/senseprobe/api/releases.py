@@ -1,6 +1,7 @@
 """Find, build, verify, compare, restore, import and share releases.
 
-A release is given by its name (``NAME@VERSION``, ``hf://USER/NAME@VERSION``), its path, or as a `Release`.
+A release is given by its name (``NAME@VERSION``, ``hf://USER/NAME@VERSION``; without a version its newest release, on
+this machine or on the Hub), its path, or as a `Release`.
 """
 
 from __future__ import annotations
@@ -42,19 +43,23 @@ IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
 def load(release: ReleaseSpec) -> Release:
     """Open a release; its `to_pandas(config)` returns the rows of a config.
 
-    A name without a version is that of its newest release on this machine. Card, citation, Croissant, recipe and the
-    set of files are compared with the manifest, rows are not: see `verify`.
+    Card, citation, Croissant, recipe and the set of files are compared with the manifest, rows are not: see `verify`.
     Raises ReleaseError where there is no such release, and DamagedRelease where one of these is not as it was frozen.
     """
     from senseprobe.recipes import open_verified
 
-    newest = project.newest_release(release) if isinstance(release, str) else None
-    folder, _ = _find(newest or release)
+    folder, _ = _find(release)
     return open_verified(folder)
 
 
+def full_name(release: ReleaseSpec) -> str:
+    """Return how a release is named, with the version of the newest where a name on this machine has none."""
+    newest = project.newest_release(release) if isinstance(release, str) else None
+    return newest or str(release)
+
+
 def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
-    """Return the folder and config that ``[hf://USER/]NAME@VERSION[:CONFIG]`` or a path names.
+    """Return the folder and config that ``[hf://USER/]NAME[@VERSION][:CONFIG]`` or a path names.
 
     A release on the Hub is fetched once.
     """
@@ -331,21 +336,29 @@ def _own_releases() -> Path:
 
 
 @with_progress("comparing {a} and {b}")
-def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
+def diff(a: ReleaseSpec, b: ReleaseSpec | None = None) -> ReleaseDiff:
     """Compare release `a` with `b`: what changed, and the version that this calls for.
 
-    Either may name a config. The releases are not verified, but rows that are read are compared with their content
-    hash. Raises ReleaseError where there is no such release or config, and DamagedRelease where rows are not those of
-    the manifest.
+    A name alone stands for its two newest releases on this machine. Either may name a config. The releases are not
+    verified, but rows that are read are compared with their content hash. Raises ReleaseError where there is no such
+    release or config, and DamagedRelease where rows are not those of the manifest.
     """
     from senseprobe.generator.version_check import diff_versions
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
-    (old, first), (new, second) = _find(a), _find(b)
+    (old, first), (new, second) = map(_find, _two_newest(a) if b is None else (a, b))
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
     return diff_versions(open_release(old), open_release(new), rows_of, first or second)
+
+
+def _two_newest(name: ReleaseSpec) -> list[str]:
+    versions = project.list_versions(name) if isinstance(name, str) else []
+    if len(versions) > 1:
+        return versions[-2:]
+    reason = f"{versions[0]} is the only release of it" if versions else "only a NAME without a version goes alone"
+    raise ReleaseError(f"say what {name} is compared with, as in `diff A B`: {reason}")
 
 
 @with_progress("verifying {release}")
@@ -434,7 +447,7 @@ def pull(
     timeout: float = 30.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Release, str]:
-    """Fetch ``USER/NAME@VERSION`` from the Hub by its tag, verified, into `out` (default: the project's `releases/`).
+    """Fetch ``USER/NAME[@VERSION]`` from the Hub by its tag, verified, into `out` (default: the project's `releases/`).
 
     The release and its commit there. `timeout` are the seconds without an answer, or with less than 1,000 bytes in each
     of them, after which the Hub is given up; what came until then is kept, and the next call goes on from there.

@@ -75,9 +75,9 @@ def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
 def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> FileSummary:
     """Read a file of vectors, or of those that were fetched by this name, and return what it is.
 
-    That is its form, words, numbers, and which words of the tests of `release` it has (None: of none; a name without a
-    version is that of its newest release on this machine). Of ``senses:FILE`` it is also the parts of speech, how many
-    of WordNet's senses there are, and which of the sense keys of `release`. Raises ModelError where the file cannot be
+    That is its form, words, numbers, and which words of the tests of `release` it has (None: of none). Of
+    ``senses:FILE`` it is also the parts of speech, how many of WordNet's senses there are, and which of the sense keys
+    of `release`. Raises ModelError where the file cannot be
     used, ReleaseError, and LexiconError where senses need WordNet and there is no copy.
     """
     from senseprobe.evaluate.models import ModelSource
@@ -143,7 +143,7 @@ def score(
 ) -> list[Result]:
     """Score a model on a release or one `config` of it; it is verified first.
 
-    A name without a version is that of its newest release on this machine; `say` hears which.
+    `say` hears which release a name without a version is.
 
     `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays

@@ -9,7 +9,7 @@ import typer
 
 from senseprobe.cli import adjudicate
 from senseprobe.cli.adjudicate import Folder, Project
-from senseprobe.cli.console import AsJson, print_json, print_line, print_table
+from senseprobe.cli.console import AsJson, Release, print_json, print_line, print_table
 from senseprobe.messages import counted, listed, printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ annotate = typer.Typer(
     no_args_is_help=True,
 )
 
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, or the path of a release.")]
 Named = Annotated[str, typer.Option("--project", help="What the annotation project is called.", show_default=False)]
 Count = Annotated[
     int | None, typer.Option("--n", "-n", min=1, help="How many rows.", show_default="500; all that --where finds")

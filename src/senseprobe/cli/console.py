@@ -10,7 +10,27 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a dataset's name."""
+    from senseprobe.api.author import names_beginning
+
+    return names_beginning(incomplete)
+
+
+def complete_release(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a release's name."""
+    from senseprobe.api.author import names_beginning
+
+    return names_beginning(incomplete, releases=True)
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
+RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION it is the newest release."
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, autocompletion=complete_release)]
+ReleaseOrConfig = Annotated[
+    str, typer.Argument(metavar="RELEASE[:CONFIG]", help=RELEASE_HELP, autocompletion=complete_release)
+]
 ReleasesFolder = Annotated[
     Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
 ]
@@ -75,17 +95,3 @@ def _safe(text: str) -> str:
     Names in releases and models are not ours.
     """
     return escape("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))
-
-
-def complete_dataset(incomplete: str) -> list[str]:
-    """Return what a shell offers for the beginning of a dataset's name."""
-    from senseprobe.api.author import names_beginning
-
-    return names_beginning(incomplete)
-
-
-def complete_release(incomplete: str) -> list[str]:
-    """Return what a shell offers for the beginning of a release's name."""
-    from senseprobe.api.author import names_beginning
-
-    return names_beginning(incomplete, releases=True)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_note
-from senseprobe.cli.score import Release
+from senseprobe.cli.console import AsJson, Release, complain, print_json, print_line, print_note
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.lm_eval_tasks import Exported

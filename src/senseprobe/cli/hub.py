@@ -1,17 +1,19 @@
 """Commands that share releases on the Hugging Face Hub: publish, pull."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, ReleasesFolder, print_json, print_line
+from senseprobe.cli.console import AsJson, Release, ReleasesFolder, print_json, print_line, print_note
+from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
     from senseprobe.hub.publish import PublishResult
 
 
 def publish(
-    release: Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, a path, or hf://USER/NAME@VERSION.")],
+    release: Release,
     repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="The dataset repository on the Hub.")],
     private: Annotated[
         bool, typer.Option("--private", help="Make it visible only to you and your organisation.")
@@ -24,16 +26,31 @@ def publish(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask which release a NAME without a version is.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish a release on the Hugging Face Hub, and check the copy there."""
     from senseprobe import api
 
-    result = api.publish(release, repo, private=private, gated=gated, dry_run=dry_run)
+    if (named := api.full_name(release)) != release:
+        print_note(f"{release} has no version: {named} is the newest on this machine")
+        if not (yes or dry_run):
+            _ask_for(named, repo)
+    result = api.publish(named, repo, private=private, gated=gated, dry_run=dry_run)
     if as_json:
         print_json(result.as_dict())
     else:
         _print_plan(result) if dry_run else _print_published(result)
+
+
+def _ask_for(release: str, repo: str) -> None:
+    """Ask whether a release is meant; SenseprobeError where it is not, or nobody is there to be asked."""
+    if not sys.stdin.isatty():
+        raise SenseprobeError(f"nothing is published: name the version, as {release}, or add --yes")
+    if not typer.confirm(f"Publish {release} as {repo}?", err=True):
+        raise SenseprobeError("nothing is published")
 
 
 def _print_published(result: "PublishResult") -> None:
@@ -68,7 +85,12 @@ def _print_notes(result: "PublishResult") -> None:
 
 
 def pull(
-    release: Annotated[str, typer.Argument(metavar="USER/NAME@VERSION", help="A release on the Hub.")],
+    release: Annotated[
+        str,
+        typer.Argument(
+            metavar="USER/NAME[@VERSION]", help="A release on the Hub; without @VERSION it is the newest there."
+        ),
+    ],
     out: ReleasesFolder = None,
     timeout: Annotated[
         float,

@@ -11,10 +11,11 @@ import typer
 from senseprobe.api.releases import IMPORT_FORMATS
 from senseprobe.cli.console import (
     MOST_ROWS,
+    RELEASE_HELP,
     AsJson,
+    Release,
     ReleasesFolder,
     complete_dataset,
-    complete_release,
     print_findings,
     print_json,
     print_line,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 Force = Annotated[
     bool, typer.Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")
 ]
-_RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or the path of a release."
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help=_RELEASE_HELP, autocompletion=complete_release)]
 
 
 def build(
@@ -110,6 +109,7 @@ def verify(
     """Check a release: every file, its rows, its recipe."""
     from senseprobe import api
 
+    release = api.full_name(release)
     findings = api.verify(release, rebuild, content=content)
     if as_json:
         print_json({"release": release, "rebuilt": rebuild, "findings": [finding.as_dict() for finding in findings]})
@@ -206,8 +206,11 @@ def _print_import(description: dict[str, Any], notes: "Notes") -> None:
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"The older release: {_RELEASE_HELP}")],
-    b: Annotated[str, typer.Argument(metavar="B", help=f"The newer release: {_RELEASE_HELP}")],
+    a: Annotated[str, typer.Argument(metavar="A", help=f"The older release: {RELEASE_HELP}")],
+    b: Annotated[
+        str | None,
+        typer.Argument(metavar="[B]", help="The newer release. Default: of a NAME without a version, its two newest."),
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print an entry of a changelog.")] = False,
     as_json: AsJson = False,
 ) -> None:

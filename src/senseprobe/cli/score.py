@@ -10,6 +10,7 @@ import typer
 
 from senseprobe.cli.console import (
     AsJson,
+    ReleaseOrConfig,
     complain,
     complete_release,
     print_json,
@@ -47,10 +48,6 @@ def _parse_batch_size(text: str) -> int | None:
     raise typer.BadParameter(f"{text}: expected auto, or a number of tokens", param_hint="--batch-size")
 
 
-_RELEASE_HELP = "NAME@VERSION, or the path of a release."
-Release = Annotated[
-    str, typer.Argument(metavar="RELEASE[:CONFIG]", help=_RELEASE_HELP, autocompletion=complete_release)
-]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of results.")]
 Seed = Annotated[
     int, typer.Option(metavar="N", min=0, help="Seed of permutations, of the sample of --limit and of planting.")
@@ -134,14 +131,7 @@ def score(
             "openai:URL#MODEL behind a server.",
         ),
     ],
-    release: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASE[:CONFIG]",
-            help="NAME@VERSION, NAME for the newest on this machine, or the path of a release.",
-            autocompletion=complete_release,
-        ),
-    ],
+    release: ReleaseOrConfig,
     scorer: Annotated[
         list[str] | None,
         typer.Option(
@@ -350,7 +340,7 @@ def _replay_lines(replayed: "Replay") -> Iterator[str]:
 
 
 def plant(
-    release: Release,
+    release: ReleaseOrConfig,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the model to.")],
     share: Annotated[
         float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of stereotypes that the model should prefer.")

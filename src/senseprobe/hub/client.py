@@ -1,6 +1,7 @@
 """The Hub's client with the user's token, the Hub's errors as one line that says what to do, and addresses of releases.
 
-An address is ``USER/NAME@VERSION[:CONFIG]``, with ``hf://`` before it where a path may stand. No message has the token.
+An address is ``USER/NAME[@VERSION][:CONFIG]``, with ``hf://`` before it where a path may stand. No message has the
+token.
 """
 
 import logging
@@ -54,7 +55,7 @@ _NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseAddress:
-    """A version of a dataset repository on the Hub, and perhaps a config of it."""
+    """A version of a dataset repository on the Hub, and perhaps a config of it; an empty version is the newest."""
 
     repo: str
     version: str
@@ -66,7 +67,7 @@ class ReleaseAddress:
         return f"v{self.version}"
 
     def __str__(self) -> str:
-        return f"{self.repo}@{self.version}"
+        return f"{self.repo}@{self.version}" if self.version else self.repo
 
 
 def check_repo(repo: str) -> str:
@@ -78,10 +79,10 @@ def check_repo(repo: str) -> str:
 
 
 def parse_address(spec: str) -> ReleaseAddress:
-    """Parse ``[hf://]USER/NAME@VERSION[:CONFIG]``; raise ReleaseError where it is not of this form."""
+    """Parse ``[hf://]USER/NAME[@VERSION][:CONFIG]``; raise ReleaseError where it is not of this form."""
     address, _, config = spec.removeprefix(SCHEME).partition(":")
     repo, at, version = address.partition("@")
-    if not at or not VERSION.fullmatch(version):
+    if at and not VERSION.fullmatch(version):
         raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
     return ReleaseAddress(repo=check_repo(repo), version=version, config=config or None)
 

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -67,10 +68,27 @@ def _commit(api: "HfApi", address: ReleaseAddress) -> str:
     try:
         return check_commit(api.dataset_info(address.repo, revision=address.tag).sha)
     except RevisionNotFoundError:
-        refs = api.list_repo_refs(address.repo, repo_type="dataset")
-    tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
-    versions = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True))
+        versions = listed(_versions(api, address.repo))
     raise ReleaseError(f"{address.repo} has no version {address.version}: there is {versions or 'none'}")
+
+
+def _versions(api: "HfApi", repo: str) -> list[str]:
+    """Return the versions that a repository has tags of, the newest first."""
+    refs = api.list_repo_refs(repo, repo_type="dataset")
+    tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
+    return sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True)
+
+
+def _with_version(address: ReleaseAddress, timeout: float) -> ReleaseAddress:
+    """Return an address with its version: without one, the newest that the Hub has."""
+    if address.version:
+        return address
+    api = open_client()
+    with explain_errors(f"fetch {address}"), limit_waiting(timeout):
+        versions = _versions(api, address.repo)
+    if not versions:
+        raise ReleaseError(f"{address.repo} has no version: a release is tagged vMAJOR.MINOR.PATCH there")
+    return replace(address, version=versions[0])
 
 
 def _download(
@@ -168,8 +186,8 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 def cached(spec: str, verify: Verify = verify_release) -> tuple[Path, str | None]:
-    """Return folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``; a copy is verified, and fetched if damaged."""
-    address = parse_address(spec)
+    """Return folder and config of ``hf://USER/NAME[@VERSION][:CONFIG]``; a copy is verified, and fetched if damaged."""
+    address = _with_version(parse_address(spec), TIMEOUT)
     folder = cache_folder(address)
     damaged = os.path.lexists(folder) and not _is_undamaged(folder, verify)
     if damaged:
@@ -210,7 +228,7 @@ def pull(
     timeout: float = TIMEOUT,
     progress: Progress | None = None,
 ) -> tuple[Release, str]:
-    """Fetch ``USER/NAME@VERSION`` into `releases`/DATASET/VERSION; return the release and its commit on the Hub.
+    """Fetch ``USER/NAME[@VERSION]`` into `releases`/DATASET/VERSION; return the release and its commit on the Hub.
 
     `timeout`: seconds without an answer, or with next to nothing, after which the Hub is given up; `progress` gets the
     number of bytes that are there, and of all. A release that is there already is not changed: raise ReleaseError where
@@ -221,6 +239,7 @@ def pull(
         raise ReleaseError(f"{spec} names a config, and a release is fetched whole: leave out ':{address.config}'")
     if not timeout > 0:
         raise ReleaseError(f"timeout {timeout}: expected seconds, more than 0")
+    address = _with_version(address, timeout)
     commit, manifest, files = _find_release(address, timeout)
     folder = releases / str(manifest.data["dataset"]) / address.version
     try:

@@ -37,6 +37,8 @@ from senseprobe.evaluate.units import ScoredRows, UnitTable
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
+VECTORS = "vectors"
+"""The ability that every model of texts has, beside its own."""
 Progress = Callable[[int, int], None]
 """Called with how many units have an answer, of how many: first with those that were stored."""
 
@@ -85,8 +87,7 @@ def score(
     requested = [get(name) for name in dict.fromkeys(scorers)]
     job.check_estimands()
     check_out(job, source.name, options.out)
-    kinds = {*job.kinds.values()}
-    fitting = fitting_scorers(source, requested) if requested else default_scorers(ability_for(source, job), kinds)
+    fitting = fitting_scorers(source, requested) if requested else default_scorers(source, {*job.kinds.values()})
     scored = {name for scorer in fitting for name in job.configs(scorer)}
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
@@ -119,19 +120,20 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
     return [*others, *(scorer for scorer in requested if scorer.level)]
 
 
-def ability_for(source: ModelSource, job: ScoringJob) -> str:
-    """Return what a model is asked for without a scorer: for association tests alone vectors, which every one has."""
-    return "vectors" if {*job.kinds.values()} == {"association"} else models.abilities_of_source(source)[0]
+def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
+    """Return the first scorer that takes rows of `kinds` and asks for what a model has, of vectors all of them.
 
-
-def default_scorers(ability: str, kinds: Container[str] = ()) -> list[Scorer]:
-    """Return the first scorer of an ability, of vectors all for rows of `kinds`. ModelError where there is none."""
-    fitting = [scorer for scorer in SCORERS.values() if scorer.ability == ability]
-    if not fitting:
-        raise ModelError(f"no scorer asks for {models.title_of(ability)}")
-    if not fitting[0].level:
-        return fitting[:1]
-    return [scorer for scorer in fitting if scorer.kind in kinds] or fitting
+    Where none takes these rows it is the first that fits the model. ModelError where no scorer asks for what it has.
+    """
+    takers = [scorer for scorer in SCORERS.values() if scorer.kind in kinds]
+    are_of_vectors = {scorer.ability for scorer in takers} == {VECTORS}  # which every model of texts has
+    abilities = (VECTORS,) if are_of_vectors else (*models.abilities_of_source(source), VECTORS)
+    if not any(scorer.ability == abilities[0] for scorer in SCORERS.values()):
+        raise ModelError(f"no scorer asks for {models.title_of(abilities[0])}")
+    for ability in abilities:
+        if fitting := [scorer for scorer in takers if scorer.ability == ability]:
+            return fitting if fitting[0].level else fitting[:1]
+    return [next(scorer for scorer in SCORERS.values() if scorer.ability == abilities[0])]
 
 
 def open_model(source: ModelSource, ability: str) -> "Model":

@@ -14,6 +14,7 @@ from senseprobe import api
 from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline
+from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import default_scorers
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
@@ -53,19 +54,41 @@ def test_no_ability(config: dict[str, object], tmp_path: Path) -> None:
         models.ability_of(str(tmp_path))
 
 
-def test_default_scorers() -> None:
-    """The default scorers are those that the documentation names, and every ability has one."""
-    abilities = {family.ability for family in models.FAMILIES.values()}
-    tests = {"association"}
-    assert {ability: [scorer.id for scorer in default_scorers(ability, tests)] for ability in abilities} == {
-        "masked": ["aul"],
-        "causal": ["ll"],
-        "chat": ["choice-likely"],
-        "inference": ["nli"],
-        "vectors": ["weat-word", "weat-sent", "weat-cword", "weat-sense"],
-    }
-    assert [scorer.id for scorer in default_scorers("vectors", {"contrast"})] == ["sc-weat-word", "sc-weat-sense"]
-    assert {scorer.ability for scorer in SCORERS.values()} == abilities
+WEAT_SCORERS = ["weat-word", "weat-sent", "weat-cword", "weat-sense"]
+BY_TARGETS = ["sc-weat-word", "sc-weat-sense"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kinds", "expected"),
+    [
+        ("BertForMaskedLM", {"contrast"}, ["aul"]),
+        ("BertForMaskedLM", {"association"}, WEAT_SCORERS),
+        ("BertForMaskedLM", {"contrast", "association"}, ["aul"]),
+        ("BertForMaskedLM", {"inference"}, ["aul"]),  # none takes these rows: the first of the model is refused
+        ("GPT2LMHeadModel", {"contrast"}, ["ll"]),
+        ("GPT2LMHeadModel", {"inference"}, ["ll-nli"]),
+        ("GPT2LMHeadModel", {"inference", "contrast"}, ["ll"]),
+        ("BertForSequenceClassification", {"inference"}, ["nli"]),
+        ("BertForSequenceClassification", {"contrast"}, BY_TARGETS),
+        ("NothingKnown", {"association"}, WEAT_SCORERS),  # of which its vectors are asked alone
+        ("vectors:", {"contrast"}, BY_TARGETS),
+        ("vectors:", {"association"}, WEAT_SCORERS),
+    ],
+)
+def test_the_default_scorer_fits_rows_and_model(
+    architecture: str, kinds: set[str], expected: list[str], tmp_path: Path
+) -> None:
+    """It is found from config.json alone: there are no weights in this folder."""
+    types = {"B": "bert", "G": "gpt2", "N": "bert"}
+    config = {"model_type": types.get(architecture[0], ""), "architectures": [architecture]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    name = f"vectors:{tmp_path}" if architecture == "vectors:" else str(tmp_path)
+    assert [scorer.id for scorer in default_scorers(ModelSource(name), kinds)] == expected
+
+
+def test_every_ability_has_a_scorer() -> None:
+    """No family of models is one that nothing can be asked of."""
+    assert {scorer.ability for scorer in SCORERS.values()} == {family.ability for family in models.FAMILIES.values()}
 
 
 @pytest.fixture

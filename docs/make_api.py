@@ -12,9 +12,9 @@ import senseprobe
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function: of `init`, `new`, `lists` and `wordnet` in `senseprobe.api.author`, of `export`,
-`fetch`, `probe` and `score --dry-run` (`estimate`) in `senseprobe.api`, of `gate` and `report --brief` in
-`senseprobe.api.results` (`gate`, `brief`), of all others here. These are all public names of `senseprobe`; each is
+Whatever a command does is a function: of `lists` and `wordnet` in `senseprobe.api.author`, of `probe` and `score
+--dry-run` (`estimate`) in `senseprobe.api`, of `report --brief` in `senseprobe.api.results` (`brief`), of all others
+here. These are all public names of `senseprobe`; each is
 loaded when it is first used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from
 signatures and docstrings; the tests run its examples.
 
@@ -38,9 +38,9 @@ page = senseprobe.report(result, "report.html")
 """
 
 GROUPS = {
-    "Releases": "load build build_shard join verify diff restore publish pull import_release Release Diff",
-    "Authoring": "lint count preview Finding",
-    "Scores": "score plant replay load_result compare slice report metrics Result Comparison Figure Design",
+    "Releases": "load build build_shard join verify diff restore publish pull import_release export Release Diff",
+    "Authoring": "init new lint count preview Finding",
+    "Scores": "fetch score plant replay load_result compare gate slice report metrics Result Comparison Figure Design",
     "Annotation": "annotate Agreement Adjudication",
     "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError"
     " ResultError",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import senseprobe
-from senseprobe import ResultError, SenseprobeError
+from senseprobe import ReleaseError, ResultError, SenseprobeError
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -64,6 +64,21 @@ def test_a_release_is_given_by_path_text_or_object() -> None:
     assert release.to_datasets()["noun"].num_rows == len(release.to_pandas("noun")) == 186
 
 
+def test_a_release_of_one_config_needs_no_name(tmp_path: Path) -> None:
+    """An import has one config; of nine, one has to be named."""
+    (tmp_path / "pairs.csv").write_text("good,bad\nA nice cat.,A bad cat.\nA nice dog.,A bad dog.\n")
+    columns = {"stereo": "bad", "anti": "good"}
+    one, _ = senseprobe.import_release("csv", [tmp_path / "pairs.csv"], "mine", "1.0.0", out=tmp_path, columns=columns)
+    assert list(one.to_pandas()["anti"]) == ["A nice cat.", "A nice dog."]
+    with pytest.raises(ReleaseError, match="nationality, language, race"):
+        senseprobe.load(RELEASE).to_pandas()
+
+
+def test_lint_takes_a_name() -> None:
+    """One path or name needs no list."""
+    assert senseprobe.lint("sssb/race").as_dict() == senseprobe.lint(["sssb/race"]).as_dict()
+
+
 def test_a_config_is_named_once(home: Path) -> None:
     """In the name of the release or beside it; two that differ, and one that is not there, are refused."""
     model = str(home / "model")
@@ -109,10 +124,26 @@ def test_reports_of_results_in_memory_are_those_of_files(
     assert senseprobe.load_result(files[0]).rows_of("noun-bare").equals(results[0].rows_of("noun-bare"))
 
 
+def test_a_report_is_of_a_folder_or_of_a_release(
+    results: list[senseprobe.Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of results, one in it, the release's name and the release itself stand for the files below them."""
+    monkeypatch.chdir(tmp_path)
+    files = sorted(result.write(Path("results/sssb@1.0.1/model")) for result in results)
+    expected = senseprobe.report(files, "files.html", release=str(RELEASE)).read_bytes()
+    for what in ("results", files[0].parent, "sssb@1.0.1", senseprobe.load(RELEASE)):
+        assert senseprobe.report(what, "page.html", release=str(RELEASE)).read_bytes() == expected
+    with pytest.raises(ResultError, match=r"no results in results/sssb@1\.0\.2"):
+        senseprobe.report("sssb@1.0.2")
+    with pytest.raises(ResultError, match="nothing cannot be read"):
+        senseprobe.report("nothing")
+
+
 def test_models_are_compared(home: Path, results: list[senseprobe.Result], tmp_path: Path) -> None:
     """A model with itself differs nowhere: every difference is 0, from results in memory and in files."""
     (again,) = senseprobe.score(str(home / "model"), RELEASE, "aul", config="noun-bare", stored=False)
-    comparison = senseprobe.compare([results[0], again], release=str(RELEASE))
+    comparison = senseprobe.compare(results[0], again, release=str(RELEASE))
+    assert comparison.as_dict() == senseprobe.compare([results[0], again], release=str(RELEASE)).as_dict()
     frame = comparison.to_frame()
 
     assert {*frame["first"]} == {*frame["second"]}

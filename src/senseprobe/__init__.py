@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from senseprobe.annotation.adjudication import Adjudication
     from senseprobe.annotation.agreement import Agreement
     from senseprobe.api import annotation as annotate
-    from senseprobe.api.author import count, lint, preview
+    from senseprobe.api.author import count, init, lint, new, preview
+    from senseprobe.api.exports import export
     from senseprobe.api.releases import (
         build,
         build_shard,
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
         restore,
         verify,
     )
-    from senseprobe.api.results import Comparison, compare, load_result, metrics, report
+    from senseprobe.api.results import Comparison, compare, gate, load_result, metrics, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
-    from senseprobe.api.scoring import plant, replay, score
+    from senseprobe.api.scoring import fetch, plant, replay, score
     from senseprobe.errors import (
         AnnotationError,
         DamagedRelease,
@@ -69,12 +70,17 @@ __all__ = [
     "compare",
     "count",
     "diff",
+    "export",
+    "fetch",
+    "gate",
     "import_release",
+    "init",
     "join",
     "lint",
     "load",
     "load_result",
     "metrics",
+    "new",
     "plant",
     "preview",
     "publish",
@@ -90,12 +96,13 @@ __all__ = [
 _HOMES = {
     "annotation.adjudication": ("Adjudication",),
     "annotation.agreement": ("Agreement",),
-    "api.author": ("count", "lint", "preview"),
+    "api.author": ("count", "init", "lint", "new", "preview"),
+    "api.exports": ("export",),
     "api.releases": (
         *("build", "build_shard", "diff", "import_release", "join", "load", "publish", "pull", "restore", "verify"),
     ),
-    "api.results": ("Comparison", "compare", "load_result", "metrics", "report"),
-    "api.scoring": ("plant", "replay", "score"),
+    "api.results": ("Comparison", "compare", "gate", "load_result", "metrics", "report"),
+    "api.scoring": ("fetch", "plant", "replay", "score"),
     "evaluate.result": ("Result",),
     "records": ("Design", "Figure", "Finding"),
     "release.release": ("Release",),
@@ -121,4 +128,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -123,6 +123,15 @@ def newest_release(spec: str) -> str | None:
     return next(reversed(list_versions(spec)), None)
 
 
+def two_newest(name: str) -> list[str]:
+    """Return ``NAME@VERSION[:CONFIG]`` of the two newest releases of ``NAME[:CONFIG]``; ReleaseError without two."""
+    versions = list_versions(name)
+    if len(versions) < 2:
+        reason = f"{versions[0]} is the only release of it" if versions else "only a NAME without a version goes alone"
+        raise ReleaseError(f"say what {name} is compared with, as in `diff A B`: {reason}")
+    return versions[-2:]
+
+
 def list_versions(spec: str) -> list[str]:
     """Return ``NAME@VERSION[:CONFIG]`` of each release that ``NAME[:CONFIG]`` names, the newest last.
 

@@ -219,25 +219,27 @@ def test_causal(made: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "release", "message"),
+    ("model", "release", "scorer", "message"),
     [
         (
             "nli",
             "sssb@1.0.0",
+            "nli",
             r"such as \S+ \(masked\), ll \(causal\), choice-likely \(chat\) or sc-weat-word \(vectors\) take; nli",
         ),
         (
             "gpt",
             "nli-control@1.0.0",
+            "ll",
             r"scorers such as ll-nli \(causal\), nli-chat \(chat\) or nli \(inference\) take; ll takes contrast",
         ),
     ],
 )
-def test_rows_of_another_kind(model: str, release: str, message: str, made: Path) -> None:
-    """Rows that no scorer of the model takes are refused before its weights are read."""
+def test_rows_of_another_kind(model: str, release: str, scorer: str, message: str, made: Path) -> None:
+    """Rows that a scorer does not take are refused before the model's weights are read."""
     (made / model / "model.safetensors").unlink()
     with pytest.raises(SenseprobeError, match=message):
-        api.score(model, release)
+        api.score(model, release, scorer)
 
 
 # --- the control of inference ---------------------------------------------------------------------------------------

@@ -447,7 +447,7 @@ def test_read_from_files(tmp_path: Path) -> None:
     """Written and read, two results are compared, reported and loaded with their words; without them, that is said."""
     paths = [part.result.write(tmp_path / str(part.result.model["name"])) for part in pair()]
     assert api.load_result(paths[0]).words is not None
-    comparison = api.compare(paths, tmp_path / "page.html")
+    comparison = api.compare(paths, out=tmp_path / "page.html")
     assert [row["group"] for row in comparison.as_dict()["differences"][0]["comparisons"]] == ["weat3", "weat4"]
     assert api.report(paths, tmp_path / "report.md").read_text(encoding="utf-8").count("Shown in 2 of 2 tests") == 2
     for path in paths:

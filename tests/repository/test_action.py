@@ -74,7 +74,7 @@ def github() -> Iterator[GitHub]:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a release of its example."""
     folder = tmp_path / "checkout" / "mine"
-    author.new_project(folder)
+    author.init(folder)
     monkeypatch.chdir(folder)
     api.build("example", "1.0.0")
     return folder

@@ -46,7 +46,7 @@ def names_beginning(text: str, *, releases: bool = False) -> list[str]:
     return [name for name in names if name.startswith(text)]
 
 
-def lint(paths: Sequence[str | Path] = ()) -> Report:
+def lint(paths: str | Path | Sequence[str | Path] = ()) -> Report:
     """Check templates, datasets and word lists, or folders of them; without `paths` the whole nearest project.
 
     A path may also be the name of a dataset, ``DATASET[/CONFIG]``, with the lists that it uses. Return findings,
@@ -54,7 +54,8 @@ def lint(paths: Sequence[str | Path] = ()) -> Report:
     """
     from senseprobe.generator.checks import lint_paths
 
-    return lint_paths([Path(path) for path in paths])
+    several = [paths] if isinstance(paths, str | Path) else paths
+    return lint_paths([Path(path) for path in several])
 
 
 def checks_page() -> str:
@@ -225,7 +226,7 @@ def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     return prepare(None if folder is None else Path(folder))
 
 
-def new_project(folder: str | Path) -> list[Path]:
+def init(folder: str | Path) -> list[Path]:
     """Write a project with a small example into `folder`, and return its files."""
     from senseprobe.scaffold import start
 
@@ -239,7 +240,7 @@ def first_steps() -> str:
     return render_steps()
 
 
-def new_template(name: str, kind: str) -> list[Path]:
+def new(name: str, kind: str) -> list[Path]:
     """Write a template ``DATASET/CONFIG`` of a kind into the project, with what it needs; return the files.
 
     `kind` is ``contrast``, ``inference`` or ``association``. Raises SenseprobeError outside of a project.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from senseprobe.api.releases import verified, why_unpublishable
+from senseprobe.api.results import list_sources
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.progress import with_progress
 
@@ -96,8 +97,7 @@ def export_hub_results(
 def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) -> list[ExportSource]:
     from senseprobe.evaluate.result_exports import gather_sources
 
-    several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
-    sources = gather_sources([Path(r) if isinstance(r, str) else r for r in several])
+    sources = gather_sources(list_sources(results))
     if model and len({source.result.model["weights"] for source in sources}) > 1:
         raise ResultError(f"{model} names one model, and these are results of several: export them one by one")
     return sources

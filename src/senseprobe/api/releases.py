@@ -304,8 +304,10 @@ def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path,
     Raise DeclarationError where a field that describes it is still to be filled in.
     """
     from senseprobe.generator.checks.placeholders import find_unfilled_fields
+    from senseprobe.release.manifest import VERSION
 
-    _check_version(version)
+    if not VERSION.fullmatch(version):
+        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
     if any(category(letter) == "Cs" for letter in dataset):
@@ -314,13 +316,6 @@ def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path,
     if findings := sorted(find_unfilled_fields(catalogue), key=attrgetter("path", "line", "column")):
         raise DeclarationError(findings)
     return folder, catalogue
-
-
-def _check_version(version: str) -> None:
-    from senseprobe.release.manifest import VERSION
-
-    if not VERSION.fullmatch(version):
-        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
 
 
 def _releases(out: str | Path | None) -> Path:
@@ -347,18 +342,10 @@ def diff(a: ReleaseSpec, b: ReleaseSpec | None = None) -> ReleaseDiff:
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
-    (old, first), (new, second) = map(_find, _two_newest(a) if b is None else (a, b))
+    (old, first), (new, second) = map(_find, project.two_newest(str(a)) if b is None else (a, b))
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
     return diff_versions(open_release(old), open_release(new), rows_of, first or second)
-
-
-def _two_newest(name: ReleaseSpec) -> list[str]:
-    versions = project.list_versions(name) if isinstance(name, str) else []
-    if len(versions) > 1:
-        return versions[-2:]
-    reason = f"{versions[0]} is the only release of it" if versions else "only a NAME without a version goes alone"
-    raise ReleaseError(f"say what {name} is compared with, as in `diff A B`: {reason}")
 
 
 @with_progress("verifying {release}")

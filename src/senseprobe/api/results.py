@@ -1,6 +1,7 @@
 """Read results, report them, compare models, and look at parts of a result.
 
-A result is given as a file (``RESULT.json``) or as a `Result` that `score` returned.
+A result is given as a file (``RESULT.json``) or as a `Result` that `score` returned; where several may stand, also as a
+folder of results, or as a release (its name, or itself) whose results lie in the folder ``results``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from senseprobe import project
 from senseprobe.errors import ResultError
 from senseprobe.messages import listed
 from senseprobe.progress import with_progress
@@ -25,10 +27,13 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.significance import ModelComparison
     from senseprobe.evaluate.reporting.summary import Summary
     from senseprobe.evaluate.result import Result
+    from senseprobe.release.release import Release
 
-    ResultSource: TypeAlias = str | Path | Result
+    ResultSource: TypeAlias = str | Path | Result | Release
     ReleaseNames: TypeAlias = str | Sequence[str] | None
 
+RESULTS = Path("results")
+"""The folder that results are written below where nothing else is said."""
 _OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
 """Suffixes of which somebody expects another format; a page without any, or as /dev/stdout, is HTML."""
 
@@ -157,22 +162,22 @@ class Comparison:
 
 @with_progress("comparing")
 def compare(
-    results: Sequence[ResultSource],
+    *results: ResultSource | Sequence[ResultSource],
     out: str | Path | None = None,
-    *,
     release: ReleaseNames = None,
     markdown: bool = False,
 ) -> Comparison:
     """Compare 2 to 8 models by one scorer on the same rows of a release, each with each.
 
-    With `out` also a page is written, as `report` does. Raises ResultError where results are not of one scorer on the
-    same rows, or the release or the rows are not available.
+    The results stand one by one, ``compare(a, b)``, or in a list. With `out` also a page is written, as `report` does.
+    Raises ResultError where results are not of one scorer on the same rows, or the release or the rows are not
+    available.
     """
     from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
-    sources = list_sources(results)
+    sources = [source for each in results for source in list_sources(each)]
     if out is not None:
         refuse_results(Path(out), sources)
     inputs = without_controls(_gather(sources, release))
@@ -307,9 +312,35 @@ def summarize_results(results: Sequence[Result], out: str | Path) -> Summary:
 
 
 def list_sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:
-    """Return one result or several as a list."""
+    """Return one result or several as a list; folders, and releases, as the results that are there.
+
+    Raises ResultError where there are none.
+    """
     several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
-    return [Path(result) if isinstance(result, str) else result for result in several]
+    return [source for result in several for source in _sources_of(result)]
+
+
+def _sources_of(result: ResultSource) -> Sequence[Path | Result]:
+    from senseprobe.release.release import Release
+
+    if isinstance(result, Release):
+        return _results_below(RESULTS / result.manifest.name)
+    if not isinstance(result, str | Path):
+        return [result]
+    path, name = Path(result), str(result)
+    if path.is_dir():
+        return _results_below(path)
+    if path.suffix == ".json" or path.exists():
+        return [path]
+    named = name if name in project.list_releases() else project.newest_release(name)
+    return [path] if named is None else _results_below(RESULTS / named)
+
+
+def _results_below(folder: Path) -> list[Path]:
+    """Return the results in a folder and those below it, sorted. ResultError where there are none."""
+    if not (files := sorted(folder.rglob("*.json"))):
+        raise ResultError(f"no results in {folder}: `senseprobe score MODEL RELEASE` writes results there")
+    return files
 
 
 def gather_sources(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:

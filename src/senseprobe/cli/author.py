@@ -33,7 +33,7 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of t
     """Make a project of your own, with a small example that works."""
     from senseprobe.api import author
 
-    files = author.new_project(folder)
+    files = author.init(folder)
     print_line(f"made a project of {len(files)} files in {folder}; its README.md says what is where")
     print_line("Next, each as it stands:\n")
     print_line(f"    cd {quote(str(folder))}\n{author.first_steps()}")
@@ -46,7 +46,7 @@ def new(
     """Add a template with comments to your project, and the dataset and word lists that it needs."""
     from senseprobe.api import author
 
-    for path in author.new_template(name, kind):
+    for path in author.new(name, kind):
         print_line(f"wrote {author.display_path(path)}")
     dataset = name.partition("/")[0]
     print_line("The comments in the template say what each key changes in the figures. Next:\n")

@@ -22,7 +22,11 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as f
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT.json", help="Results; for inference also those on nli-control."),
+        typer.Argument(
+            metavar="RESULT.json",
+            help="Results, a folder of results, or a release whose results are in results/; for inference also those "
+            "on nli-control.",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page to write. Default: report.html.")
@@ -102,7 +106,7 @@ def compare(
 
     if markdown and out is None:
         raise SenseprobeError("--markdown is of a page: say where it goes with --out")
-    comparison = api.compare(results, out, release=release, markdown=markdown)
+    comparison = api.compare(results, out=out, release=release, markdown=markdown)
     if as_json:
         print_json(comparison.as_dict())
         return

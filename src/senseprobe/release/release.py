@@ -80,9 +80,14 @@ class Release:
         parts = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
         return _as_pandas(pa.table([part.column(0) for part in parts], schema)).set_axis(rows)
 
-    def to_pandas(self, config: str) -> "pd.DataFrame":
-        """Return the rows of a config as a pandas table, indexed by row number (from 0)."""
-        return self.table(config)
+    def to_pandas(self, config: str | None = None) -> "pd.DataFrame":
+        """Return the rows of a config as a pandas table, indexed by row number (from 0).
+
+        A release of one config needs no name. ReleaseError where there is no such config, or several and no name.
+        """
+        if config is None and len(self.configs) > 1:
+            raise ReleaseError(f"{self.manifest.name} has several configs, name one: {', '.join(self.configs)}")
+        return self.table(self.configs[0] if config is None else config)
 
     def to_datasets(self) -> "dict[str, Dataset]":
         """Return each config as a `datasets.Dataset`; raises as `batches` does."""

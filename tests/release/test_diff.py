@@ -246,6 +246,29 @@ def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
     assert lowest_version("1.9.9", Bump.MINOR) == "1.10.0"
 
 
+@pytest.mark.parametrize(
+    ("new", "lowest"),
+    [
+        ([], "0.3.0"),  # a row removed
+        ([_row("a", premise="Other."), _row("b")], "0.3.0"),  # a row edited
+        ([_row("a"), _row("b"), _row("c")], "0.2.5"),  # a row added
+    ],
+)
+def test_below_1_0_0_rows_removed_need_a_minor_number_and_rows_added_a_patch(new: list[Row], lowest: str) -> None:
+    """SemVer 2.0.0, item 4, as the issue states it: 0.(y+1).0 and 0.y.(z+1); 1.0.0 is above either."""
+    old = _side([_row("a"), _row("b")], "0.2.4")
+    assert diff_releases(old, _side(new, "1.0.0")).version == lowest
+    assert diff_releases(old, _side(new, lowest)).enough
+    assert diff_releases(old, _side(new, "1.0.0")).enough
+    assert diff_releases(old, _side(new, "0.2.5")).enough == (lowest == "0.2.5")
+
+
+def test_a_card_that_says_something_else_is_a_patch_below_1_0_0() -> None:
+    """Rewritten, not edited."""
+    diff = diff_releases(_side([_row("a")], "0.2.4", card={"title": "A"}), _side([_row("a")], "0.2.5"))
+    assert (diff.bump, diff.version) == (Bump.PATCH, "0.2.5")
+
+
 def test_an_older_release_has_no_say() -> None:
     """Held against an older one, or one of another name, a number is neither enough nor too low."""
     assert diff_releases(_side(OLD, "2.0.0"), _side([], "1.0.0")).enough is None

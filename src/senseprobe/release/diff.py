@@ -4,7 +4,7 @@ Changes are of rows by id, words and frames behind them, labels, columns, design
 shared dictionaries: no row is handled on its own. Rows may be in any order.
 
 Versions follow Croissant 1.1's rules. PATCH: the same rows; MINOR: rows added, and the old ones still there as they
-were; MAJOR: rows edited or removed. docs/versions.md says what this means for columns, designs and contrasts.
+were; MAJOR: rows edited or removed. Below 1.0.0 these are one part lower (SemVer). docs/versions.md says what this means for columns, designs and contrasts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,14 +60,18 @@ _BUMPS = {"removed": Bump.MAJOR, "changed": Bump.MAJOR, "added": Bump.MINOR}
 
 
 def lowest_version(version: str, bump: Bump) -> str:
-    """Return the lowest version after `version` that a change may have.
+    """Return the lowest version after `version` that a change may have; below 1.0.0 a part lower, as SemVer 4 has it.
 
     >>> [lowest_version("1.2.3", bump) for bump in Bump]
     ['1.2.3', '1.2.4', '1.3.0', '2.0.0']
+    >>> [lowest_version("0.2.3", bump) for bump in Bump]
+    ['0.2.3', '0.2.4', '0.2.4', '0.3.0']
     """
     major, minor, patch = parse_version(version)
     if bump is Bump.NONE:
         return version
+    if not major:
+        bump = Bump.MINOR if bump is Bump.MAJOR else Bump.PATCH
     after = {Bump.PATCH: (major, minor, patch + 1), Bump.MINOR: (major, minor + 1, 0), Bump.MAJOR: (major + 1, 0, 0)}
     return ".".join(map(str, after[bump]))
 

@@ -55,11 +55,15 @@ LIKELIHOODS: Mapping[str, bool] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its id in `CHECKS`, how it ended (`likelihood.PASSED`, `FAILED`, `NOT_ASKED`), and what was read."""
+    """One check: its id in `CHECKS`, how it ended (`likelihood.PASSED`, `FAILED`, `NOT_ASKED`), and what was read.
+
+    `told`: whether that is why in full, as the server's own words are: then title and advice say no more.
+    """
 
     id: str
     state: str
     read: str
+    told: bool = False
 
     @property
     def title(self) -> str:
@@ -137,8 +141,10 @@ class ProbeReport:
     def failed(self, *ids: str) -> str:
         """Return which of some checks failed, what was read, and what to do, in sentences; empty where none did."""
         failed = [check for check in self.checks if check.id in ids and check.state == FAILED]
-        found = "; ".join(f'the check "{check.title}" failed: {check.read}' for check in failed)
-        return ". ".join(filter(None, (found, *dict.fromkeys(ADVICE.get(check.id, "") for check in failed))))
+        failed.sort(key=lambda check: not check.told)
+        found = [check.read if check.told else f'the check "{check.title}" failed: {check.read}' for check in failed]
+        advice = dict.fromkeys(ADVICE.get(check.id, "") for check in failed if not check.told)
+        return ". ".join(filter(None, ("; ".join(found), *advice)))
 
     def lacking(self, scorer: str) -> str:
         """Return what the server does not do that a scorer needs; empty where it can be used."""
@@ -148,8 +154,19 @@ class ProbeReport:
             return self.route.lacks(start=LIKELIHOODS[scorer]) if scorer in LIKELIHOODS else self.route.replies
         labels = scorer in CHOICES and not self.tops and not self.decision
         needed = ("logprobs", "raw", "thinking", "decisions") if labels else ()
-        return self.failed("answers", "limits", "repeats", *needed)
+        fixed = self.dialect.complaint("temperature") if scorer == "text-likely" and not self.dialect.greedy else None
+        return fixed.because if fixed else self.failed("answers", "limits", "repeats", *needed)
 
     def scorers(self) -> dict[str, str]:
         """Return of each scorer what the server lacks for it; empty where it can be used."""
         return {scorer: self.lacking(scorer) for scorer in (*LIKELIHOODS, "answer-likely", *CHOICES, "text-likely")}
+
+    def why_none(self) -> str:
+        """Return why no scorer can be used: where the server chats, what even a text needs; else all that is lacking.
+
+        Empty where one can be used.
+        """
+        lacking = self.scorers()
+        if not all(lacking.values()):
+            return ""
+        return lacking["text-likely"] if self.chats else ". ".join(dict.fromkeys(reversed(lacking.values())))

@@ -28,6 +28,7 @@ LOADING = 600.0
 
 _POLL = 5.0  # seconds between two questions whether it is there
 _SAID = 5.0  # waits from so many seconds on are reported
+_LONGEST_ERROR = 5000
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may be answered."""
@@ -209,6 +210,14 @@ class Client:
         """Return what a server says of a failure, in one short line that is safe to print: ``HTTP 400: too long``."""
         return self._reason(response.status, response.body)
 
+    def complaint(self, response: Response) -> tuple[str, str]:
+        """Return a server's own words on a failure, as short and safe as `reason`; and all that it says, to search."""
+        body = response.body
+        error = _error_of(body) or body
+        # What it calls the field comes first: its words may name others.
+        field = error.get("param") if isinstance(error, dict) else None
+        return self._words(body) or f"HTTP {response.status}", f"{field or ''} {json.dumps(error)[:_LONGEST_ERROR]}"
+
     def _answer(self, request: "_Request", kept: Sequence[int], cancelled: threading.Event) -> Response:
         """Return the stored answer, or ask, and store the answer where its status is one of `kept`."""
         store = self.store if kept and request.content is not None else None
@@ -306,13 +315,16 @@ class Client:
             raise ModelError("another request has failed")
 
     def _reason(self, status: int, body: Any) -> str:  # noqa: ANN401 - JSON
+        words = self._words(body)
+        return f"HTTP {status}{f': {words}' if words else ''}"
+
+    def _words(self, body: Any) -> str:  # noqa: ANN401 - JSON
         error = _error_of(body)
         if error is None and isinstance(body, dict):
             error = body.get("detail") or body.get("message")
         message = error.get("message") if isinstance(error, dict) else error
         text = message if isinstance(message, str) else json.dumps(error) if error else ""
-        text = printable(hide_key(" ".join(text.split()), self._key)[:200].rstrip("."))
-        return f"HTTP {status}{f': {text}' if text else ''}"
+        return printable(hide_key(" ".join(text.split()), self._key)[:200].rstrip("."))
 
 
 class _Request(NamedTuple):
@@ -339,6 +351,8 @@ def _error_of(body: Any) -> Any | None:  # noqa: ANN401 - JSON
     """Return the error that a body has, at its top or in its first choice; None without one."""
     if not isinstance(body, dict):
         return None
+    if body.get("object") == "error":  # as older servers put it, at the top
+        return body
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     return body.get("error") or (first.get("error") if isinstance(first, dict) else None) or None

@@ -16,7 +16,8 @@ from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, 
 from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.model import ServedModel
-from senseprobe.evaluate.served.wire import CHAT, DIALECTS, Dialect, chat_body, decision_body, read_chat
+from senseprobe.evaluate.served.server_tokenizer import LLAMA
+from senseprobe.evaluate.served.wire import CHAT, Dialect, chat_body, decision_body, read_chat
 from senseprobe.evaluate.units import Unit
 
 SAMPLE = 50
@@ -265,7 +266,7 @@ class TokenCounter:
 
     def _tokenized(self, text: str) -> int | None:
         """Return how many tokens the server's tokenizer makes of a text; None where it has none."""
-        if self._dialect == DIALECTS["llama.cpp"]:
+        if self._dialect.kind == LLAMA:
             body: dict[str, Any] = {"content": text, "add_special": False}
         else:
             body = {"model": self._model, "prompt": text, "add_special_tokens": False}

@@ -30,6 +30,7 @@ Say = Callable[[str], None]
 
 REFUSED = "refused by the server"
 NO_ANSWER = "an empty answer"
+ELSEWHERE = "its answer begins with other blanks than in the probe"
 STOPPED = "not asked, since the model had changed"
 
 # Requests after which the fingerprint is taken again.
@@ -80,6 +81,9 @@ class ServedModel:
         try:
             report = probe(client)
             _require(report, ability)
+            for complaint in report.dialect.complaints:
+                if complaint.cost:
+                    say(complaint.text)
             _limit(client, report, say)
             return cls(client, report, ability=ability, store=store, say=say)
         except BaseException:
@@ -144,6 +148,10 @@ class ServedModel:
         """Return the weights of labels in an answer; ModelError where the server no longer does what it was seen to."""
         if wire.thinks(answer):
             raise ModelError(f"{self.name} thinks before it answers, as it did not in the probe: score text-likely")
+        place = self.report.dialect.place
+        if place and answer.before != place and not answer.refused:
+            self._reasons[question.prompt] = ELSEWHERE
+            return None
         if answer.tops and not answer.refused:
             return weights_of(answer.tops, question.labels)
         if not answer.refused and answer.text.strip():
@@ -175,7 +183,8 @@ class ServedModel:
         bodies = [chat_body(question.prompt, self.report.model, self.report.dialect) for question in questions]
         answers: list[ChatAnswer | None] = []
         for question, response in zip(questions, self._map(CHAT, bodies), strict=True):
-            read = read_chat(response.body) if response.status == 200 else self._declined(response)
+            place = self.report.dialect.place
+            read = read_chat(response.body, place) if response.status == 200 else self._declined(response)
             if isinstance(read, Unanswered):
                 self._reasons[question.prompt] = REFUSED if read.refused else read.reason
                 answers.append(None)
@@ -346,14 +355,16 @@ def _stated(report: ProbeReport) -> dict[str, str]:
     """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
     facts = report.facts
     asked, answered = wire.model_name(report.model), ", ".join(report.answered)
-    form = facts.quantisation or _NOT_TOLD
+    form, dialect = facts.quantisation or _NOT_TOLD, report.dialect
+    # Left out where it is as with most servers: the answers of these are kept under a name without it.
+    more = [dialect.temperature, dialect.place] if dialect.temperature or dialect.place else []
     return {
         "origin": report.origin,
         "asked": asked,
         "answered": answered,
         "server": " ".join(filter(None, (facts.kind, facts.build))),
         "weights": _hash([report.origin, asked, answered, form]),
-        "config": _hash([facts.kind, facts.build, PROMPTS, report.dialect.limit, report.dialect.without]),
+        "config": _hash([facts.kind, facts.build, PROMPTS, dialect.limit, dialect.without, *more]),
         "tokenizer": facts.template_hash or _NOT_TOLD,
         "dtype": form,
         "prompts": str(PROMPTS),
@@ -365,7 +376,8 @@ def _require(report: ProbeReport, ability: str) -> None:
     scorers = {"causal": LIKELIHOODS, "chat": ("choice-likely", "text-likely", "answer-likely")}[ability]
     lacking = [report.lacking(scorer) for scorer in scorers]
     if all(lacking):
-        raise ModelError(f"{report.origin} cannot be scored: {'. '.join(dict.fromkeys(lacking))}")
+        why = (report.why_none() if ability == "chat" else "") or ". ".join(dict.fromkeys(lacking))
+        raise ModelError(f"{report.origin} cannot be scored: {why}")
 
 
 def _limit(client: Client, report: ProbeReport, say: Say) -> None:

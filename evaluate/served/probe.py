@@ -5,17 +5,17 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import TOP, LabelWeights, weights_of
+from senseprobe.evaluate.scorers.conversation import LabelWeights, weights_of
 from senseprobe.evaluate.served import likelihood, wire
 from senseprobe.evaluate.served.address import key_of
 from senseprobe.evaluate.served.capabilities import CHECKS, SAME, Check, Noise, ProbeReport
 from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.complaints import is_fixed_at_one
 from senseprobe.evaluate.served.fingerprint import (
     Fingerprint,
     exchanged_question,
@@ -24,9 +24,11 @@ from senseprobe.evaluate.served.fingerprint import (
     root_mean_square,
 )
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
+from senseprobe.evaluate.served.label_places import fault_of_places, fault_of_tops, place_of
 from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
 from senseprobe.evaluate.served.server_facts import read_facts
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Decision, chat_body, read_chat
+from senseprobe.messages import counted
 
 # More than this much between repeats is no noise: something else answers.
 _ANOTHER = 1.0
@@ -34,7 +36,7 @@ _NEIGHBOURS = 4
 # Longer prompts than this are not sent to see that they are refused.
 _LONGEST_TRIED = 200_000
 _OTHER_PROMPTS = ("Name three colours.", "What is the capital of France?")
-_LEAST_MASS = 0.05
+_TRIED = 3
 # Tokens that a model may think and answer with, where thinking cannot be switched off.
 _THOUGHT = 2048
 
@@ -66,13 +68,16 @@ class _Probe:
         """Ask all that is to be asked, in this order."""
         opening = self._opening()
         alone: list[ChatAnswer | None] = [opening] if opening else []
-        noise, concurrent = Noise(), False
+        noise, concurrent, whole = Noise(), False, True
         decision = self._decision()
         if opening:
-            limit = 1 if opening.tops else None
+            whole = self._state("logprobs") != PASSED
             # Where decisions stand in for chat, few chat answers are enough to see that there are some.
-            asked = self.questions[1:] if opening.tops or not decision else self.questions[1:_NEIGHBOURS]
-            alone += [self._ask(question.prompt, limit) for question in asked]
+            asked = self.questions[1:_NEIGHBOURS] if whole and decision else self.questions[1:]
+            alone += [self._ask(question.prompt, whole=whole) for question in asked]
+            if not whole and (fault := fault_of_places(alone, self.dialect.place)):
+                self._note("logprobs", FAILED, fault)
+                whole, alone = True, [self._ask(question.prompt, whole=True) for question in self.questions]
             noise, concurrent = self._noise(alone, decision)
             self._check_raw(opening)
             self._check_others(opening)
@@ -96,9 +101,10 @@ class _Probe:
             tokens=self._tokens(opening),
             requests=0,
         )
+        # Whole answers, and those of one token, are two things.
         if report.has_numbers and all(alone):
             fingerprint = Fingerprint.of_tops([answer.tops for answer in alone if answer])
-        elif report.chats and not decision and all(alone):
+        elif report.chats and not decision and all(alone) and whole:
             fingerprint = Fingerprint.of_texts([answer.text for answer in alone if answer])
         else:
             fingerprint = take_fingerprint(self.client, report)
@@ -129,18 +135,19 @@ class _Probe:
             )
             if response.status == 200:
                 break
-            complaint = self.client.reason(response)
-            dialect = self.dialect.adapted(complaint) if response.status in (400, 422) else None
+            declined = response.status in (400, 403, 422)
+            dialect = self.dialect.adapted(*self.client.complaint(response)) if declined else None
             if dialect is None:
-                self.faults.append(f"no chat: {complaint}{self._other_models()}")
+                self.faults.append(f"no chat: {self.client.reason(response)}{self._other_models()}")
                 return None
             self.dialect = dialect
         try:
-            opening = read_chat(response.body)
-            order = wire.raw_tops(response.body)
+            place = place_of(response.body)
+            opening, order = read_chat(response.body, place), wire.raw_tops(response.body, place)
         except ModelError as error:
             self.faults.append(str(error))
             return None
+        self.dialect = replace(self.dialect, place=place)
         self.heard.append(opening)
         self._check_model(opening)
         self._check_tops(opening, order)
@@ -154,15 +161,15 @@ class _Probe:
         listed = self.facts.models
         return f" (the server lists {', '.join(listed[:10])})" if listed and self.model not in listed else ""
 
-    def _ask(self, prompt: str, limit: int | None = 1, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
-        """Return the answer to a prompt, None where there is none that can be used; `limit`: tokens written."""
-        more |= {self.dialect.limit: limit} if limit else {}
+    def _ask(self, prompt: str, *, whole: bool = False, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
+        """Return the answer to a prompt up to its label, or all; None where there is none that can be used."""
+        more |= {} if whole else self.dialect.to_label
         return self._hear(self.client.post(CHAT, chat_body(prompt, self.model, self.dialect, **more), store=False))
 
     def _hear(self, response: Response) -> ChatAnswer | None:
         """Return the answer in a response, None where there is none that can be used."""
         try:
-            answer = read_chat(response.body) if response.status == 200 else None
+            answer = read_chat(response.body, self.dialect.place) if response.status == 200 else None
             fault = "" if answer else self.client.reason(response)
         except ModelError as error:
             answer, fault = None, str(error)
@@ -183,21 +190,15 @@ class _Probe:
 
     def _check_tops(self, opening: ChatAnswer, order: Sequence[float]) -> None:
         """Check the form of log-probabilities: without them, or with impossible ones, only texts can be used."""
-        total = sum(np.exp(order))
-        if not order:
-            self._note("logprobs", FAILED, "the answer has none")
-        elif len(order) < TOP:
-            self._note("logprobs", FAILED, f"only {len(order)} came")
-        elif any(later > earlier for earlier, later in pairwise(order)):
-            self._note("logprobs", FAILED, "they are not in order")
-        elif total < _LEAST_MASS:
-            self._note("logprobs", FAILED, f"their probabilities sum to {total:.3g}")
-        elif opening.first is None or opening.first[0] not in opening.tops:
-            self._note("logprobs", FAILED, "the token that was written is not among them")
-        elif opening.tops[opening.first[0]] < max(opening.tops.values()) - _ANOTHER:
-            self._note("logprobs", FAILED, "the token that was written is not the likeliest, at temperature 0")
+        complaint = self.dialect.complaint("logprobs")
+        if not order and complaint:
+            self.checks["logprobs"] = Check("logprobs", FAILED, complaint.because, told=True)
+        elif fault := fault_of_tops(opening, order, self.questions[0].labels, greedy=self.dialect.greedy):
+            self._note("logprobs", FAILED, fault)
         else:
-            self._note("logprobs", PASSED, f"{len(order)}, with {total:.3f} of all probability")
+            place = self.dialect.place
+            behind = f", behind {counted(place, 'token')} without text" if place else ""
+            self._note("logprobs", PASSED, f"{len(order)}, with {sum(np.exp(order)):.3f} of all probability{behind}")
 
     def _check_thinking(self, opening: ChatAnswer) -> None:
         if wire.thinks(opening):
@@ -210,7 +211,13 @@ class _Probe:
     def _check_raw(self, opening: ChatAnswer) -> None:
         if self._state("logprobs") != PASSED:
             return self._note("raw", NOT_ASKED, "no log-probabilities")
-        warm = self._ask(self.questions[0].prompt, temperature=1.5)
+        if fixed := None if self.dialect.greedy else self.dialect.complaint("temperature"):
+            own = "the server fixes the temperature at 1" if is_fixed_at_one(fixed.words) else fixed.because
+            self.checks["raw"] = Check("raw", PASSED if is_fixed_at_one(fixed.words) else FAILED, own, told=True)
+            return None
+        tries = (self._ask(self.questions[0].prompt, temperature=1.5) for _ in range(_TRIED))
+        # Where a blank may come first, at this temperature it may not.
+        warm = next((own for own in tries if own and own.before == opening.before), None)
         apart = _moved(opening, warm) if warm else math.inf
         allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
         return self._note(
@@ -219,20 +226,19 @@ class _Probe:
 
     def _check_others(self, opening: ChatAnswer) -> None:
         """Ask other prompts, one of them with a field that does not exist, and look at the count of tokens."""
-        body = chat_body(
-            _OTHER_PROMPTS[0], self.model, self.dialect, **{self.dialect.limit: 1, "senseprobe_nonsense": 1}
-        )
+        short: dict[str, Any] = {**self.dialect.to_label, "senseprobe_nonsense": 1}
+        body = chat_body(_OTHER_PROMPTS[0], self.model, self.dialect, **short)
         response = self._once(CHAT, body)
         refused = response.status in (400, 422)
         ignored = "" if refused else ", so that it may ignore any field without a word"
         self._note("nonsense", PASSED if refused else FAILED, f"HTTP {response.status}{ignored}")
         answered = response.status == 200
-        short = [self._hear(response)] if answered else []
-        short += [self._ask(prompt) for prompt in _OTHER_PROMPTS[answered:]]
-        counts = [(answer.read, answer.written) for answer in short if answer]
+        heard = [self._hear(response)] if answered else []
+        heard += [self._ask(prompt) for prompt in _OTHER_PROMPTS[answered:]]
+        counts = [(answer.read, answer.written) for answer in heard if answer]
         if opening.read is None or any(None in pair for pair in counts):
             self._note("usage", FAILED, "the server does not tell how many there are")
-        elif all(read and read < opening.read for read, _ in counts) and all(written == 1 for _, written in counts):
+        elif all(read and read < opening.read and written in (1, self.dialect.place + 1) for read, written in counts):
             self._note("usage", PASSED, f"{opening.read} read")
         else:
             shown = ", ".join(f"{read}+{written}" for read, written in counts)
@@ -255,7 +261,7 @@ class _Probe:
         """Return the log-odds of the labels of a fixed question; without log-probabilities a number of the text."""
         if answer is None:
             return math.nan
-        if not answer.tops:
+        if not answer.tops or self._state("logprobs") != PASSED:
             return float(zlib.crc32(answer.text.encode()))
         first, second = weights_of(answer.tops, self.questions[number].labels).log_probs
         return first - second
@@ -264,8 +270,8 @@ class _Probe:
         """Ask a fixed question once more, and return its log-odds."""
         question = self.questions[number]
         if decision is None:
-            limit = 1 if self._state("logprobs") == PASSED else None
-            return self._odds(number, self._ask(question.prompt, limit, **more))
+            whole = self._state("logprobs") != PASSED
+            return self._odds(number, self._ask(question.prompt, whole=whole, **more))
         body = wire.decision_body(decision, question.prompt, question.labels, self.model)
         weights = wire.read_decision(self.client.post(decision.path, body, store=False).body, question.labels)
         return weights.log_probs[0] - weights.log_probs[1] if isinstance(weights, LabelWeights) else math.nan
@@ -304,6 +310,9 @@ class _Probe:
     def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
         """Note the check of repeats. Texts are no numbers and have no noise: they are the same, or not."""
         own = max(noise.repeats or 0, noise.after or 0)
+        if not has_numbers and (fixed := None if self.dialect.greedy else self.dialect.complaint("temperature")):
+            self.checks["repeats"] = Check("repeats", FAILED, fixed.because, told=True)
+            return Noise()
         if not has_numbers:
             self._note(
                 "repeats", FAILED if own else PASSED, "the same prompt had another text" if own else "the same text"
@@ -355,14 +364,14 @@ class _Probe:
         if not has_chat:
             return
         read: list[str] = []
-        body = chat_body("Hello.", self.model, self.dialect, **{self.dialect.limit: 1})
+        body = chat_body("Hello.", self.model, self.dialect, **self.dialect.to_label)
         if key_of(self.client.address, self.client.options):
             status = self._once(CHAT, body, with_key=False).status
             read.append("refused without the key" if status in (401, 403) else f"HTTP {status} without the key")
         context = self.facts.context
         state = PASSED if read else NOT_ASKED
         if context and context <= _LONGEST_TRIED:
-            body = chat_body("word " * (context + 1), self.model, self.dialect, **{self.dialect.limit: 1})
+            body = chat_body("word " * (context + 1), self.model, self.dialect, **self.dialect.to_label)
             status = self._once(CHAT, body).status
             state = FAILED if status == 200 else PASSED
             read.append(f"HTTP {status} for a prompt of more than {context} tokens")
@@ -419,9 +428,10 @@ def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
                 for own, told in zip(questions, weights, strict=True)
             ]
         )
-    limit = {report.dialect.limit: 1} if report.has_numbers else {}
+    limit, place = report.dialect.to_label if report.has_numbers else {}, report.dialect.place
     bodies = [chat_body(own.prompt, report.model, report.dialect, **limit) for own in questions]
-    answers = [read_chat(own.body) if own.status == 200 else None for own in client.map(CHAT, bodies, store=False)]
+    heard = client.map(CHAT, bodies, store=False)
+    answers = [read_chat(own.body, place) if own.status == 200 else None for own in heard]
     if report.has_numbers:
         return Fingerprint.of_tops([answer.tops if answer else {} for answer in answers])
     return Fingerprint.of_texts([answer.text if answer else "" for answer in answers])

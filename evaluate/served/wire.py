@@ -11,6 +11,9 @@ import numpy as np
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP, LabelWeights
+from senseprobe.evaluate.served import complaints
+from senseprobe.evaluate.served.complaints import LEAST_TEMPERATURE, Complaint
+from senseprobe.evaluate.served.spelling import begins_thinking, is_special, leads, token_text
 
 CHAT = "/v1/chat/completions"
 
@@ -31,7 +34,8 @@ class Dialect:
     - `kind`: ``llama.cpp``, ``vLLM``, ``SGLang``, ``transformers serve`` or ``other``.
     - `fields`: its own fields of a chat request: thinking off, the prompt cache off.
     - `limit`: the field that says how many tokens are written; `written`: how many.
-    - `without`: fields that are left out, since the server does not take them.
+    - `without`: fields that are left out, since the server does not take them; `complaints`: what it said of these.
+    - `temperature`: that of answers. `place`: how many tokens stand before the label of each answer.
     """
 
     kind: str
@@ -39,16 +43,54 @@ class Dialect:
     limit: str = "max_tokens"
     written: int = REPLY_TOKENS
     without: tuple[str, ...] = ()
+    complaints: tuple[Complaint, ...] = ()
+    temperature: float = 0
+    place: int = 0
 
-    def adapted(self, complaint: str) -> "Dialect | None":
-        """Return the dialect without the field that a server complains of; None where it is none that can be left."""
-        if self.limit == "max_tokens" and "max_completion_tokens" in complaint:
-            return replace(self, limit="max_completion_tokens")
-        # Log-probabilities go together.
-        if "logprobs" in complaint and "logprobs" not in self.without:
-            return replace(self, without=(*self.without, "logprobs", "top_logprobs"))
-        name = next((name for name in ("seed", *self.fields) if name in complaint and name not in self.without), "")
-        return replace(self, without=(*self.without, name)) if name else None
+    @property
+    def greedy(self) -> bool:
+        """Whether answers are of the likeliest tokens; else they are drawn, at a temperature of the server's own."""
+        return "temperature" not in self.without
+
+    @property
+    def to_label(self) -> dict[str, int]:
+        """The field of a request whose answer ends with the label's token."""
+        return {self.limit: self.place + 1}
+
+    def complaint(self, name: str) -> Complaint | None:
+        """Return what the server said of a field; None where nothing."""
+        return next((own for own in self.complaints if own.field == name), None)
+
+    def adapted(self, words: str, about: str = "") -> "Dialect | None":
+        """Return the dialect without the field that a server complains of; None where it is none that can be left.
+
+        `words` are shown; `about` is all that the server says, in which the field is looked for.
+        """
+        told = about or words
+        known = ("max_tokens", "temperature", "logprobs", "seed", *self.fields)
+        # A server may list the fields that it takes after the one that it does not.
+        named = sorted((told.index(name), name) for name in known if name in told and self._can_change(name, told))
+        return self._changed(named[0][1], words) if named else None
+
+    def _can_change(self, name: str, told: str) -> bool:
+        if name == "max_tokens":
+            return self.limit == name and "max_completion_tokens" in told
+        return name not in self.without
+
+    def _changed(self, name: str, words: str) -> "Dialect":
+        others = tuple(own for own in self.complaints if own.field != name)
+        if name == "max_tokens":
+            return replace(self, limit="max_completion_tokens", complaints=(*others, complaints.of_limit(words)))
+        if name == "temperature":
+            own = complaints.of_temperature(words, self.temperature)
+            if not own.found:
+                return replace(self, temperature=LEAST_TEMPERATURE, complaints=(*others, own))
+            return replace(self, without=(*self.without, name), complaints=(*others, own))
+        if name == "logprobs":  # they go together
+            without = (*self.without, "logprobs", "top_logprobs")
+            return replace(self, without=without, complaints=(*others, complaints.of_logprobs(words)))
+        own = complaints.of_field(name, words)
+        return replace(self, without=(*self.without, name), complaints=(*others, own))
 
 
 _NO_THINKING: Json = MappingProxyType({"chat_template_kwargs": {"enable_thinking": False}})
@@ -73,7 +115,7 @@ def chat_body(prompt: str, model: str, dialect: Dialect, **more: Any) -> dict[st
     body = {
         **({"model": model} if model else {}),
         "messages": [{"role": "user", "content": prompt}],
-        "temperature": 0,
+        "temperature": dialect.temperature,
         "seed": 0,
         "logprobs": True,
         "top_logprobs": TOP,
@@ -89,8 +131,10 @@ class ChatAnswer:
     """What a chat completion says.
 
     - `text`: the answer without what was thought before it; `reasoning`: that.
-    - `tops`: log-probabilities of the first token by its text, most likely first; empty where the server gives none.
-    - `first`: the text of the first token, and its log-probability; None where the server gives none.
+    - `tops`: log-probabilities of the label's token by its text, most likely first; empty where the server gives none.
+      Those of the blanks before it are in them: they are of a label at the beginning of an answer, whatever precedes.
+    - `first`: the text of that token, and its log-probability; None where the server gives none.
+    - `before`: with how many tokens the answer begins that are no text (`spelling.leads`).
     - `refused`: whether the server marks the answer as refused or filtered.
     - `read`, `written`: tokens of the prompt and of the answer by the server's count; None where it does not tell.
     - `model`, `system`: the model that answered, and its ``system_fingerprint``, as the server calls them.
@@ -99,6 +143,7 @@ class ChatAnswer:
     text: str
     tops: Mapping[str, float]
     first: tuple[str, float] | None
+    before: int
     refused: bool
     reasoning: str
     read: int | None
@@ -115,20 +160,25 @@ class Unanswered:
     refused: bool = False
 
 
-def read_chat(body: object) -> ChatAnswer:
-    """Return what the body of a chat completion says. ModelError where it is none, or is impossible."""
+def read_chat(body: object, place: int = 0) -> ChatAnswer:
+    """Return what the body of a chat completion says, whose label is behind `place` tokens.
+
+    ModelError where it is no chat completion, or an impossible one.
+    """
     choice = _dict(_first(_dict(body, "no JSON object").get("choices"), "choices"), "a choice that is no object")
     message = _dict(choice.get("message"), "no message")
     content = _text_of(message.get("content"))
     thought = next((text for key in ("reasoning_content", "reasoning") if (text := _text_of(message.get(key)))), "")
     text, inline = _without_thinking(content)
     refusal = _text_of(message.get("refusal"))
-    tops, first = _read_tops(choice.get("logprobs"))
+    places = _places(choice.get("logprobs"))
+    tops, first = _read_tops(places, place)
     usage = _maybe_dict(_dict(body, "").get("usage"))
     return ChatAnswer(
         text=text or refusal,
         tops=tops,
         first=first,
+        before=next((number for number, own in enumerate(places) if not leads(_spelt(own))), len(places)),
         refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
         reasoning=(thought or inline).strip(),
         read=_count(usage.get("prompt_tokens")),
@@ -138,17 +188,31 @@ def read_chat(body: object) -> ChatAnswer:
     )
 
 
-def _read_tops(logprobs: object) -> tuple[dict[str, float], tuple[str, float] | None]:
-    """Return the log-probabilities of the first token by text, and of the one that was written; nothing where none."""
+def _places(logprobs: object) -> list[Any]:
+    """Return what is told of each token of an answer; nothing where nothing is."""
     content = _maybe_dict(logprobs).get("content")
-    if not isinstance(content, list) or not content:
+    return content if isinstance(content, list) else []
+
+
+def _spelt(entry: object) -> str:
+    """Return the text of a token in an answer."""
+    told = _dict(entry, "log-probabilities that are no object")
+    if not isinstance(token := told.get("token"), str):
+        raise _impossible("a token that is no text")
+    return token_text(token, told.get("bytes"))
+
+
+def _read_tops(places: Sequence[Any], place: int) -> tuple[dict[str, float], tuple[str, float] | None]:
+    """Return the log-probabilities of a place's tokens by text, and of the one that was written; nothing where none."""
+    if len(places) <= place:
         return {}, None
-    entry = _dict(content[0], "log-probabilities that are no object")
-    first = (_token(entry.get("token")), _log(entry.get("logprob")))
+    given = sum(_log(own.get("logprob")) for own in places[:place] if not is_special(_spelt(own)))
+    entry = _dict(places[place], "log-probabilities that are no object")
+    first = (_spelt(entry), _log(entry.get("logprob")) + given)
     tops: dict[str, float] = {}
     for own in _list(entry.get("top_logprobs") or [], "top_logprobs that are no list"):
         top = _dict(own, "a log-probability that is no object")
-        token, log = _token(top.get("token")), _log(top.get("logprob"))
+        token, log = _spelt(top), _log(top.get("logprob")) + given
         # Parts of a character are spelt alike.
         tops[token] = float(np.logaddexp(tops[token], log)) if token in tops else log
     if sum(map(math.exp, tops.values())) > 1 + _OVER_ONE:
@@ -156,15 +220,12 @@ def _read_tops(logprobs: object) -> tuple[dict[str, float], tuple[str, float] | 
     return dict(sorted(tops.items(), key=lambda item: -item[1])), first
 
 
-def raw_tops(body: object) -> list[float]:
-    """Return the log-probabilities of the first token in the order in which the server gives them; empty without."""
-    content = _maybe_dict(_maybe_dict(_first(_maybe_dict(body).get("choices"), "choices")).get("logprobs")).get(
-        "content"
-    )
-    if not isinstance(content, list) or not content:
-        return []
-    tops = _dict(content[0], "log-probabilities that are no object").get("top_logprobs") or []
-    return [_log(_dict(own, "a log-probability that is no object").get("logprob")) for own in _list(tops, "no list")]
+def raw_tops(body: object, place: int = 0) -> list[float]:
+    """Return the log-probabilities of a place's tokens in the order in which the server gives them; empty without."""
+    places = _places(_maybe_dict(_first(_maybe_dict(body).get("choices"), "choices")).get("logprobs"))[place:]
+    entry = _dict(places[0], "log-probabilities that are no object") if places else {}
+    tops = _list(entry.get("top_logprobs") or [], "no list")
+    return [_log(_dict(own, "a log-probability that is no object").get("logprob")) for own in tops]
 
 
 _THINKING = re.compile(
@@ -182,8 +243,7 @@ def thinks(answer: ChatAnswer) -> bool:
     """Return whether an answer begins with thinking, or its first token is none of what is answered."""
     if answer.reasoning:
         return True
-    token = answer.first[0].strip() if answer.first else ""
-    return token.startswith(("<|channel", "<think", "[THINK"))
+    return answer.first is not None and begins_thinking(answer.first[0])
 
 
 def read_failure(status: int, body: object) -> Unanswered:
@@ -337,12 +397,6 @@ def _text_of(value: object) -> str:
         return "".join(_text_of(_maybe_dict(part).get("text")) for part in value)
     if not isinstance(value, str):
         raise _impossible("a text that is none")
-    return value
-
-
-def _token(value: object) -> str:
-    if not isinstance(value, str):
-        raise _impossible("a token that is no text")
     return value
 
 

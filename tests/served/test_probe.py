@@ -144,11 +144,12 @@ def _improbable(body: dict[str, Any]) -> None:
 
 
 def _absent(body: dict[str, Any]) -> None:
-    body["choices"][0]["logprobs"]["content"][0]["token"] = "elsewhere"  # noqa: S105
+    body["choices"][0]["logprobs"]["content"][0].update(token="elsewhere", bytes=[*b"elsewhere"])  # noqa: S106
 
 
 def _unlikely(body: dict[str, Any]) -> None:
-    body["choices"][0]["logprobs"]["content"][0]["token"] = _tops(body)[-1]["token"]
+    last = _tops(body)[-1]
+    body["choices"][0]["logprobs"]["content"][0].update(token=last["token"], bytes=last["bytes"])
 
 
 @pytest.mark.parametrize(
@@ -245,8 +246,9 @@ def test_a_failed_check_is_told_in_sentences() -> None:
         report = _probed(server)
     titles = [CHECKS[name] for name in ("logprobs", "decisions")]
     assert report.lacking("choice-likely") == (
-        f'the check "{titles[0]}" failed: only 5 came; the check "{titles[1]}" failed: the server has no such route.'
-        " Start the server so that its answers have the model's own log-probabilities, or score text-likely"
+        f'the check "{titles[0]}" failed: only 5 came, and 20 are needed; the check "{titles[1]}" failed: the server'
+        " has no such route. Start the server so that its answers have the model's own log-probabilities, or score"
+        " text-likely"
     )
 
 

@@ -20,7 +20,7 @@ from senseprobe.evaluate.served.wire import DIALECTS, Unanswered, chat_body, rea
 def _chat(**message: object) -> dict[str, Any]:
     """Return a chat completion as OpenAI's reference shows it, with three log-probabilities: .5, .25 and .125."""
     tops = [("A", math.log(0.5)), (" A", math.log(0.25)), ("B", math.log(0.125))]
-    entries = [{"token": token, "logprob": log, "bytes": [65]} for token, log in tops]
+    entries = [{"token": token, "logprob": log, "bytes": [*token.encode()]} for token, log in tops]
     return {
         "id": "x",
         "model": "m-1",

@@ -123,8 +123,8 @@ def probe(
         print_json(_as_dict(report))
     else:
         print_summary(_probe_lines(report))
-    if all(lacking := report.scorers().values()):
-        raise ModelError(f"{report.origin} can be used by no scorer: {'. '.join(dict.fromkeys(lacking))}")
+    if why := report.why_none():
+        raise ModelError(f"{report.origin} can be used by no scorer: {why}")
 
 
 def _as_dict(report: "ProbeReport") -> dict[str, object]:
@@ -140,6 +140,10 @@ def _as_dict(report: "ProbeReport") -> dict[str, object]:
         "template": facts.template_hash,
         "slots": facts.slots,
         "requests": report.requests,
+        "complaints": [
+            {"field": own.field, "said": own.words, "changed": own.changed, "cost": own.cost}
+            for own in report.dialect.complaints
+        ],
         "checks": [
             {"id": check.id, "title": check.title, "state": check.state, "read": check.read} for check in report.checks
         ],
@@ -159,7 +163,10 @@ def _probe_lines(report: "ProbeReport") -> Iterator[tuple[dict[str, str], list[l
     """Yield what a server says of itself, the checks, and the scorers."""
     facts = report.facts
     said = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
-    yield f"{report.name} at {report.origin} ({said}): {report.requests} requests"
+    # What a complaint costs stands first; what costs nothing is told below.
+    costly = [complaint.text for complaint in report.dialect.complaints if complaint.cost]
+    yield "; ".join([f"{report.name} at {report.origin} ({said}): {report.requests} requests", *costly])
+    yield from (complaint.text for complaint in report.dialect.complaints if not complaint.cost)
     checks: list[list[object]] = [[check.title, check.state, check.read] for check in report.checks]
     yield {"check": "left", "": "left", "read": "left"}, checks, ""
     yield f"noise floor: {report.noise.rms:.2g} nat"

@@ -1,12 +1,13 @@
 """What annotators read before their first task: definitions, three worked examples, and what becomes of answers.
 
 It is written from the release: what it says of the configs that people are asked about, and sentences of theirs. The
-examples suppose what somebody thinks, and give the answers to that: which sentence the release calls a stereotype
+examples suppose what somebody thinks of a stereotype, and give the answer to that: which sentence the release calls one
 would be copied, and is not said.
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from importlib.resources import files
@@ -29,13 +30,34 @@ _MOST_CONFIGS = 12  # configs that are described one by one
 
 _TAGS = {_HEADING: "h4", _ITEM: "li", "": "p"}
 
+Gloss = Callable[[str, str], str]
+"""From a lexicon's name and a sense key to a text; empty where the lexicon has none."""
 
-def write_guidelines(release: Release, plan: Plan) -> str:
-    """Return the definitions and examples for a plan, as text; the same for the same release and plan."""
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What lexicons say: the `gloss` of a sense, and that of `another` sense of its word, which is something else."""
+
+    gloss: Gloss
+    another: Gloss = lambda lexicon, key: ""
+
+    def of(self, row: Mapping[str, Any]) -> str:
+        """Return the gloss of the sense of a row."""
+        key = row.get("sense_key") or ""
+        return _one_line(self.gloss(lexicon_of(row), key)) if key else ""
+
+
+def lexicon_of(row: Mapping[str, Any]) -> str:
+    """Return the name of the lexicon of a row's sense key."""
+    return str(row.get("lexicon") or "wordnet-3.0")
+
+
+def write_guidelines(release: Release, plan: Plan, meanings: Meanings) -> str:
+    """Return the definitions and examples for a plan, as text; the same for the same release, plan and lexicon."""
     configs = tuple(dict.fromkeys(item.config for item in plan.items))
-    meanings = _TEXTS["definitions"]
-    definitions = [word_for(plan, meanings[question]) for question in plan.questions if question in meanings]
-    examples = enumerate((lines for lines in _examples(release, plan, configs) if lines[1:]), 1)
+    texts = _TEXTS["definitions"]
+    definitions = [word_for(plan, texts[question]) for question in plan.questions if question in texts]
+    examples = enumerate((lines for lines in _examples(release, plan, configs, meanings) if lines[1:]), 1)
     return "\n".join(
         [
             f"{_HEADING}What the sentences are about",
@@ -75,25 +97,43 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _examples(release: Release, plan: Plan, configs: Sequence[str]) -> Iterator[list[str]]:
+def _examples(release: Release, plan: Plan, configs: Sequence[str], meanings: Meanings) -> Iterator[list[str]]:
     """Yield the lines of each example: what is shown, then the answer to each question and why it is right."""
-    rows = [_example_rows(release, plan, config) for config in configs[:_EXAMPLES]]
+    rows, of_sense = [_example_rows(release, plan, config) for config in configs[:_EXAMPLES]], "sense" in plan.questions
     for number, answers in enumerate(_TEXTS["examples"][plan.kind]):
         candidates = rows[number % len(rows)]
         row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
         shown = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
         word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
-        yield [shown, *_reasons(plan, answers, word)]
+        asked = dict(answers)
+        asked["sense"], gloss = _meaning(row, answers.get("sense", ""), rows, meanings) if of_sense else ("", "")
+        yield [shown, *([f"Meaning shown of {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
+
+
+def _meaning(
+    row: Mapping[str, Any], answer: str, rows: Iterable[Sequence[Mapping[str, Any]]], meanings: Meanings
+) -> tuple[str, str]:
+    """Return the answer to the question of the sense, and the gloss to which it is right; both empty without a gloss.
+
+    What the word does not mean is another sense of it, or else the sense of another row; without either, it is *yes*.
+    """
+    own, key = meanings.of(row), row.get("sense_key")
+    if not own or answer != "no":
+        return (answer, own) if own else ("", "")
+    others = (meanings.of(other) for of_config in rows for other in of_config if other.get("sense_key") != key)
+    candidates = (_one_line(meanings.another(lexicon_of(row), str(key))), *others)
+    wrong = next((gloss for gloss in candidates if gloss and gloss != own), "")
+    return ("no", wrong) if wrong else ("yes", own)
 
 
 def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]:
-    """Yield what to answer to each question, and in which case: ``Meaning: “Yes” if …``."""
+    """Yield what to answer to each question, and why: ``Meaning: “Yes”, since …``."""
     for question in questions_of(plan):
         if answer := answers.get(question.id):
-            texts = _TEXTS["definitions"][question.id], question.choices[answer]
-            name, choice = (text.partition(":")[0] for text in texts)
+            name = _TEXTS["definitions"][question.id].partition(":")[0]
+            choice = dict(zip(question.choices, question.words, strict=True))[answer]
             reason = _TEXTS["reasons"][question.id][answer].format(word=word)
-            yield f"{word_for(plan, name)}: “{choice}” if {reason}."
+            yield f"{word_for(plan, name)}: “{choice}”, since {reason}."
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
@@ -144,8 +184,8 @@ def for_sheets(plan: Plan) -> str:
 
 
 def _answer_words(plan: Plan) -> Iterator[str]:
-    """Yield, for each question, the words that sheets take for answers that guidelines have in other words."""
+    """Yield, for each question, the words that sheets take for its answers, with what these mean."""
     for question in questions_of(plan):
-        words = [f"`{word}` for “{text}”" for word, text in question.choices.items() if word != text.lower()]
-        if words:
+        texts = (text.partition(": ") for text in question.choices.values())
+        if words := [f"“{word}”{f' ({meaning})' if meaning else ''}" for word, _, meaning in texts]:
             yield f"{question.id}: {', '.join(words)}"

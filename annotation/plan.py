@@ -1,12 +1,12 @@
 """Make plans: which rows of a release people are asked about, what is shown of each, and what is asked of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.guidelines import write_guidelines
+from senseprobe.annotation.guidelines import Gloss, Meanings, lexicon_of, write_guidelines
 from senseprobe.annotation.project_folder import MAX_OVERLAP, check_project, hash_item
 from senseprobe.annotation.questions import ROLES, keys, plan_keys, question_of, questions_for
 from senseprobe.annotation.records import Item, Plan, Sentence
@@ -16,8 +16,6 @@ from senseprobe.lexicon import Lexicon
 from senseprobe.messages import listed, printable
 from senseprobe.release.release import Release
 from senseprobe.statistics.permutation import hash_draw
-
-Gloss = Callable[[str, str], str]
 
 ROWS = 500
 """How many rows are drawn where nobody says how many, nor which."""
@@ -96,11 +94,11 @@ def make_plan(
     ids = {row.values["id"] for row in rows}
     if missing := [f"{row.position}: no row {printable(id_)[:200]}" for id_, row in expected.items() if id_ not in ids]:
         raise AnnotationError(f"{listed(missing)} in {plan.release}")
-    plan = replace(plan, excluded=tuple(sorted(excluded)))
+    plan, meanings = replace(plan, excluded=tuple(sorted(excluded))), Meanings(gloss) if gloss else _wordnet()
     if previous is not None:
-        return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, gloss or _wordnet())
-    plan = _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
-    return replace(plan, guidelines=write_guidelines(release, plan))
+        return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, meanings.gloss)
+    plan = _with_items(plan, rows, expected, meanings.gloss, chosen="sense" in questions)
+    return replace(plan, guidelines=write_guidelines(release, plan, meanings))
 
 
 def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> bool:
@@ -150,7 +148,7 @@ def _item(plan: Plan, row: SampledRow, gold: Gold | None, gloss: Gloss) -> Item:
         sentences=_sentences(plan, row),
         target=values.get("target") or values.get("word") or "",
         sense_key=key,
-        gloss=gloss(values.get("lexicon") or "wordnet-3.0", key) if key and "sense" in plan.questions else "",
+        gloss=gloss(lexicon_of(values), key) if key and "sense" in plan.questions else "",
         stratum=row.stratum,
         gold=dict(gold.expected) if gold else {},
         labels=_labels(plan, values) if plan.prefill else {},
@@ -179,8 +177,8 @@ def _labels(plan: Plan, row: Mapping[str, Any]) -> dict[str, str]:
     return {key: label for key, label in labels.items() if question_of(key).id in plan.questions}
 
 
-def _wordnet() -> Gloss:
-    """Return a function that gives the gloss of a sense, empty for unknown senses; it opens each lexicon once."""
+def _wordnet() -> Meanings:
+    """Return what lexicons say of senses, nothing of unknown ones; each is opened once, when it is asked."""
 
     @cache
     def opened(name: str) -> Lexicon:
@@ -193,4 +191,4 @@ def _wordnet() -> Gloss:
     def gloss(name: str, key: str) -> str:
         return opened(name).gloss(key)
 
-    return gloss
+    return Meanings(gloss, lambda name, key: opened(name).another_gloss(key))

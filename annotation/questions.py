@@ -42,6 +42,26 @@ class Question:
     when: tuple[str, frozenset[str]] | None = None
     hotkeys: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What sheets and guidelines call the choices, in order: what people read of each, up to a colon."""
+        return tuple(text.partition(":")[0] for text in self.choices.values())
+
+    def find_choice(self, answer: str) -> str:
+        """Return the choice that somebody wrote: its name, its word or all that people read; empty where it is none.
+
+        >>> QUESTIONS["stereotype"].find_choice(" the  Opposite"), QUESTIONS["stereotype"].find_choice("no")
+        ('anti-stereotype', '')
+        """
+        written = _plain(answer)
+        spellings = zip(self.choices.items(), self.words, strict=True)
+        return next((choice for (choice, text), word in spellings if written in map(_plain, (choice, word, text))), "")
+
+
+def _plain(text: str) -> str:
+    """Return a text in small letters, with one blank between words, and without the full stop that some write."""
+    return " ".join(text.casefold().split()).removesuffix(".")
+
 
 _STEREOTYPE = {
     "stereotype": "Yes: it says what is often said of a whole group of people",

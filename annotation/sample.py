@@ -99,7 +99,8 @@ def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
         expected = {key: line.cell(number) for number, key in enumerate(columns) if number and line.cell(number)}
         position = f"{display_path}:{line.number}"
         errors += [f"{position}: {message}" for message in _mistakes(line, expected, questions, len(columns), gold)]
-        gold.setdefault(line.cell(0), Gold(position, {key: text.lower() for key, text in expected.items()}))
+        choices = {key: questions[key].find_choice(text) for key, text in expected.items()}
+        gold.setdefault(line.cell(0), Gold(position, choices))
     if errors:
         raise AnnotationError(listed(errors))
     return gold
@@ -128,8 +129,8 @@ def _mistakes(
     if not expected:
         yield "expects no answer"
     for key, text in expected.items():
-        if text.lower() not in (choices := questions[key].choices):
-            yield f"{_short(text)!r} is not an answer to {key}: expected {', '.join(choices)}"
+        if not questions[key].find_choice(text):
+            yield f"{_short(text)!r} is not an answer to {key}: expected {', '.join(questions[key].choices)}"
 
 
 MAX_ITEMS = 100_000

@@ -67,7 +67,7 @@ def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
 
 def _heading(name: str, question: Question) -> str:
     """Return the head of a column: its name, and for annotators what is asked and which words are allowed."""
-    return f"{name}: {question.text}" + (f" [{' / '.join(question.choices)}]" if question.choices else "")
+    return f"{name}: {question.text}" + (f" [{' / '.join(question.words)}]" if question.choices else "")
 
 
 def _answered(plan: Plan) -> dict[str, Question]:
@@ -96,7 +96,8 @@ class Sheet:
 def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
     """Return the annotations of a sheet; a row without any answer gives none, and what cannot be read is a finding.
 
-    Case and blanks around an answer do not matter, nor the order of rows and columns.
+    An answer may be a choice's name or what people read of it; case and blanks around it do not matter, nor the order
+    of rows and columns.
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:
@@ -176,18 +177,18 @@ class _SheetReader:
         """Yield the answers of a line by question key; a cell that is not an answer is noted and left out."""
         item_keys = keys(self.plan, item)
         for name, key in controls(self.plan, item).items():
-            choices, text = question_of(key).choices, line.cell(self.columns[name])
+            question, text = question_of(key), line.cell(self.columns[name])
             if not text:
                 continue
             if key not in item_keys:
                 self.note(line, name, "A103", f"{name} is not asked of this item")
-            elif choices and text.lower() not in choices:
-                message = f"{shortened(text)!r} is not an answer to {name}: expected {', '.join(choices)}"
+            elif question.choices and not question.find_choice(text):
+                message = f"{shortened(text)!r} is not an answer to {name}: expected {', '.join(question.words)}"
                 self.note(line, name, "A103", message)
             elif len(text) > MAX_TEXT:
                 self.note(line, name, "A103", f"{len(text)} characters, at most {MAX_TEXT}")
             else:
-                yield key, text.lower() if choices else clean(text)
+                yield key, question.find_choice(text) or clean(text)
 
     def _groups(self, line: Line) -> tuple[str, ...]:
         """Return the groups that an annotator names, with consent; without it they are not read."""

@@ -3,11 +3,12 @@
 import re
 from dataclasses import replace
 from html import unescape
+from itertools import pairwise
 
 import pytest
 from tests.annotation.given import SSSB, Given, contrast, gloss, inference, plan
 
-from senseprobe.annotation.guidelines import for_sheets, instruction
+from senseprobe.annotation.guidelines import Gloss, Meanings, for_sheets, instruction, write_guidelines
 from senseprobe.annotation.plan import make_plan
 from senseprobe.release.release import open_release
 
@@ -49,7 +50,7 @@ def test_examples_answer_what_is_asked(kind: str) -> None:
         "contrast": ["“Yes”", "“The opposite”", "“Neither”"],
         "inference": ["“Then sentence 2 is true”", "“Sentence 2 may be true or not”", "“Then sentence 2 is false”"],
     }
-    assert [line.partition(": ")[2].partition(" if ")[0] for line in answers] == wanted[kind]
+    assert [line.partition(": ")[2].partition(", since ")[0] for line in answers] == wanted[kind]
     assert not re.search(r"\b(stereo|anti|premise|hypothesis|gold)\b", made.guidelines)
 
 
@@ -102,11 +103,40 @@ def test_sheets_come_with_the_same_guidelines() -> None:
     assert "# " not in for_sheets(replace(made, guidelines=""))  # a plan of before
 
 
-def test_sheets_say_which_word_stands_for_which_answer() -> None:
-    """The guidelines speak of answers as the screen has them, and a sheet takes their names: *Yes* is no stereotype."""
-    made = plan(3)
-    assert "- stereotype: `stereotype` for “Yes: it says what is often said of a whole group of people”," in for_sheets(
-        made
+def test_sheets_and_examples_have_the_same_words_for_answers() -> None:
+    """What the worked examples answer is what the list of words for sheets has, with what it means."""
+    text = for_sheets(plan(3))
+    assert "- stereotype: “Yes” (it says what is often said of a whole group of people), “The opposite”" in text
+    assert "- withhold: “I would rather not have it used”" in text
+    answered = {line.partition(": ")[2].split(",")[0] for example in _examples(text) for line in example[1:]}
+    listed = text.rpartition("small or capital letters:")[2]
+    assert {"“Yes”", "“The opposite”", "“Neither”", "“No”"} < {word for word in answered if word in listed}
+
+
+def test_an_example_shows_the_meaning_that_its_answer_is_about() -> None:
+    """The row's own gloss where the answer is yes; where it is no, another sense of its word, or another row's."""
+    rows = [contrast(number, sense_key=f"k{number}") for number in range(9)]
+    release, made = Given({"c": rows}), plan(2)
+    own = {f"wordnet-3.0 on k{number}" for number in range(9)}
+
+    def shown(*another: Gloss) -> list[tuple[str, str]]:
+        """The gloss of each example, and the answer to its question of the meaning."""
+        found = _examples(write_guidelines(release, made, Meanings(gloss, *another)))
+        lines = [next(pair for pair in pairwise(each) if pair[1].startswith("- Meaning: ")) for each in found]
+        return [(first.partition("Meaning shown of “black”: ")[2], second[:16]) for first, second in lines]
+
+    first, second, third = shown(lambda lexicon, key: f"another than {key}")
+    assert (first[0] in own, first[1], third[0] in own, third[1]) == (
+        True,
+        "- Meaning: “Yes”",
+        True,
+        "- Meaning: “Yes”",
     )
-    assert "`yes` for “I would rather not have it used”" in for_sheets(made)
-    assert "- natural" not in for_sheets(made)  # yes and no are what they are on the screen
+    assert (second[0][:14], second[1]) == ("another than k", "- Meaning: “No”,")
+    first, second, third = shown()
+    assert (second[0] in own, second[1]) == (True, "- Meaning: “No”,")
+    alike = Given({"c": [contrast(number) for number in range(9)]})  # all of one sense, of which no other is known
+    text = write_guidelines(alike, made, Meanings(gloss))
+    assert (text.count("- Meaning: “Yes”, since"), text.count("- Meaning: “No”")) == (3, 0)
+    unknown = write_guidelines(alike, made, Meanings(lambda lexicon, key: ""))
+    assert "- Meaning: “" not in unknown

@@ -14,6 +14,7 @@ from tests.annotation.given import Given, contrast, gloss, plan
 from tests.profiles import examples
 
 from senseprobe.annotation.cells import csv_bytes, read_cells
+from senseprobe.annotation.guidelines import for_sheets
 from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.records import Plan
 from senseprobe.annotation.sheets import Sheet, read_sheet, sheets
@@ -49,7 +50,7 @@ def test_what_a_person_sees() -> None:
     cells = _cells(sheets(made, ["ann"])["ann"])
     assert cells[0][:5] == ["item", "check", "sentence 1", "sentence 2", "meaning"]
     assert cells[0][6] == (
-        "stereotype-1: Where you live, is this known as a stereotype? [stereotype / anti-stereotype / neither / unsure]"
+        "stereotype-1: Where you live, is this known as a stereotype? [Yes / The opposite / Neither / I am not sure]"
     )
     assert len(cells) == 4
     assert {cells[1][2][:19]} == {"The [black] dress i"}
@@ -112,6 +113,53 @@ def test_answers_come_back(delimiter: str, encoding: str, tmp_path: Path) -> Non
         assert got.status == "submitted"
 
 
+@pytest.mark.parametrize(
+    ("name", "texts", "choice"),
+    [
+        # By hand, from the heads of sheets, from READ-ME-FIRST, and from the names that docs/annotation.md has.
+        (
+            "stereotype-1",
+            ["Yes", " yes ", "YES.", "Yes: it says what is often said of a whole group of people"],
+            "stereotype",
+        ),
+        ("stereotype-1", ["The opposite", "the  Opposite", "Anti-Stereotype"], "anti-stereotype"),
+        ("stereotype-1", ["Neither", "neither"], "neither"),
+        ("stereotype-1", ["I am not sure", "unsure"], "unsure"),
+        ("sense", ["Yes", "yes"], "yes"),
+        ("withhold", ["I would rather not have it used", "yes"], "yes"),
+        ("withhold", ["It may be used", "it may be used.", "No"], "no"),
+    ],
+)
+def test_answers_are_taken_in_either_spelling(name: str, texts: list[str], choice: str, tmp_path: Path) -> None:
+    """The words that people read and the names that tables have are the same answers."""
+    made = plan(1, overlap=1)
+    for text in texts:
+        cells = _cells(sheets(made, ["ann"])["ann"])
+        cells[1][_column(cells, name)] = text
+        sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
+        assert not sheet.findings
+        assert [*sheet.annotations[0].answers.values()] == [choice]
+
+
+def test_every_word_of_a_sheet_is_taken(tmp_path: Path) -> None:
+    """What the head of a column offers, in its order, is what is read: as many answers as there are choices."""
+    made = plan(1, overlap=1)
+    cells = _cells(sheets(made, ["ann"])["ann"])
+    offered = {
+        head.partition(":")[0]: head.rpartition(" [")[2].rstrip("]").split(" / ") for head in cells[0] if "[" in head
+    }
+    assert {*offered} == {"sense", "stereotype-1", "stereotype-2", "natural-1", "natural-2", "withhold"}
+    for name, words in offered.items():
+        read = set()
+        for word in words:
+            assert f"“{word}”" in for_sheets(made)
+            form = [cells[0], [*cells[1]]]
+            form[1][_column(cells, name)] = word
+            (annotation,) = read_sheet(made, _written(tmp_path, form), "p-1").annotations
+            read |= {*annotation.answers.values()}
+        assert len(read) == len(words)
+
+
 @settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_all_answers_come_back(data: st.DataObject, tmp_path: Path) -> None:
@@ -165,7 +213,7 @@ def _fault(made: Plan, cells: Cells, name: str, text: str) -> tuple[Cells, int]:
             "stereotype-1",
             "stereotyp",
             "A103",
-            "'stereotyp' is not an answer to stereotype-1: expected stereotype, anti-",
+            "'stereotyp' is not an answer to stereotype-1: expected Yes, The opposite",
         ),
         ("natural-2", "\x1b[2J", "A103", "is not an answer to natural-2"),
         ("comment", "x" * 10_001, "A103", "10001 characters, at most 10000"),

@@ -327,6 +327,13 @@ def test_a_gloss_is_the_definition_alone(lexicon: Lexicon) -> None:
     assert [lexicon.gloss(key) for key in ("arabic%1:18:00::", "", "$SENSE-ID$")] == ["", "", ""]
 
 
+def test_another_gloss_is_of_another_kind_of_thing(lexicon: Lexicon) -> None:
+    """The toy's Arab is a person (file 18) and a horse (5); its other words have one sense, or senses of one file."""
+    assert lexicon.another_gloss("arab%1:18:00::") == "a horse"
+    assert lexicon.another_gloss("arab%1:05:00::") == "a speaker of Arabic"
+    assert [lexicon.another_gloss(key) for key in ("black%3:00:01::", "arabic%1:18:00::", "", "x")] == [""] * 4
+
+
 def test_messages_on_existing_keys_have_their_gloss(lexicon: Lexicon) -> None:
     """So that its author sees which sense it is; of the toy's glosses."""
     (of_lemma,) = lexicon.check("arab%1:18:00::", lemma="arabic", pos="noun")

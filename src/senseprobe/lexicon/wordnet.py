@@ -325,6 +325,16 @@ class Lexicon:
         """Return WordNet's definition of a sense, without examples; empty where there is no such sense."""
         return self._senses(*_parse(key)).get(key, "")
 
+    def another_gloss(self, key: str) -> str:
+        """Return the definition of the word's first sense that is of another kind of thing; empty where there is none.
+
+        The kinds are WordNet's lexicographer files, the second number of a key: the people ``japanese%1:18:00::`` and
+        the language ``japanese%1:10:00::``. Nearly all adjectives are in one, so that they have none.
+        """
+        senses = self._senses(*_parse(key))
+        others = (gloss for other, gloss in senses.items() if other.split(":")[1] != key.split(":")[1])
+        return next(others, "") if key in senses else ""
+
     def _senses(self, lemma: str, pos: str) -> dict[str, str]:
         """Return the definitions of a lemma as one part of speech, by sense key, in WordNet's order."""
         definitions = self._reader.definitions(lemma, _POS[pos]) if pos in _POS else {}

@@ -16,6 +16,7 @@ from senseprobe.annotation.annotators import SHEET
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
 from senseprobe.annotation.cells import read_file
 from senseprobe.annotation.label_studio.exports import MAX_BYTES, AnswerFinding, NameOf, ParsedExport, parse_export
+from senseprobe.annotation.project_folder import SHEETS
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.sheets import Sheet, read_sheet
 from senseprobe.atomic_files import write_whole
@@ -24,6 +25,9 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 
 EXPORTS = "exports"
+
+_SHEETS = frozenset({".csv", ".tsv"})  # endings of files that are sheets; others are exports
+_WORKBOOK = b"PK\x03\x04"  # how the files of Excel and LibreOffice begin, which are archives
 
 FEWEST_FOR_COPY = 8  # items from which two sheets are not alike by chance: each has an order of its own
 
@@ -65,40 +69,31 @@ def ingest_files(
 ) -> IngestResult:
     """Take files into the tables: ``.csv`` is a sheet, of the annotator after whom it is named; others are exports.
 
-    `pseudonym_of` gives pseudonyms, which annotators have unless `names`. A sheet with answers replaces what the same
-    annotator's sheet of that part of the plan said before, under whichever name. All files are read
-    before anything is written.
+    Without files, those in the project's folder of sheets are taken. `pseudonym_of` gives pseudonyms, which annotators
+    have unless `names`. A sheet with answers replaces what the same annotator's sheet of that part of the plan said
+    before, under whichever name, but for answers that cannot be read in it. All files are read before anything is
+    written.
     """
     name_of = (lambda name: name.removeprefix(SHEET)) if names else pseudonym_of
-    paths = [path for path in files if path.suffix.lower() == ".csv"]
+    files = files or _own_sheets(folder)
+    paths = [path for path in files if path.suffix.lower() in _SHEETS]
     export_paths = [path for path in files if path not in paths]
     if len(export_paths) > 1:
         raise AnnotationError("an export has the place of the one before: import one at a time")
-    owners = [unicodedata.normalize("NFC", path.stem) for path in paths]  # file systems differ in how they write é
-    if unprintable := next((name for name in owners if not name.isprintable()), None):
-        raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
-    if twice := next((name for name in owners if owners.count(name) > 1), None):
-        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
+    owner_of = _owners(paths, folder / SHEETS)
     old = read_answers(folder)
     people = {annotation.annotator for annotation in old}  # their sheets may come again
     exports = [_read_export(path, plan, name_of) for path in export_paths]
-    names_of = {path: {owner, pseudonym_of(f"{SHEET}{owner}")} for path, owner in zip(paths, owners, strict=True)}
-    sheets = {path: read_sheet(plan, path, name_of(f"{SHEET}{name}")) for path, name in zip(paths, owners, strict=True)}
-
+    names_of = {path: {owner, pseudonym_of(f"{SHEET}{owner}")} for path, owner in owner_of.items()}
+    sheets = {path: read_sheet(plan, path, name_of(f"{SHEET}{owner}")) for path, owner in owner_of.items()}
+    _check_answered_once(owner_of, sheets)
     replaced = {  # what somebody is called now, by what their sheet was called before
-        name: name_of(f"{SHEET}{owner}")
-        for (path, sheet), owner in zip(sheets.items(), owners, strict=True)
+        name: name_of(f"{SHEET}{owner_of[path]}")
+        for path, sheet in sheets.items()
         for name in (names_of[path] if sheet.annotations else ())
     }
-    part_of = {item.row: plan.part_of(number) for number, item in enumerate(plan.items)}
-    listed = {(a.annotator, part_of[a.row]) for sheet in sheets.values() for a in sheet.annotations}
-    listed |= {(name, -1) for name in replaced.values()}  # of rows that the plan does not have
     old = [_renamed(annotation, replaced) for annotation in old]
-    new = [
-        annotation
-        for annotation in old
-        if not ((annotation.annotator, part_of.get(annotation.row, -1)) in listed if annotation.of_sheet else exports)
-    ]
+    new = _standing(plan, old, [*sheets.values()], exports=bool(exports))
     findings: list[AnswerFinding | Finding] = []
     sources: list[ParsedExport | Sheet] = [*exports, *sheets.values()]
     for parsed in sources:
@@ -110,7 +105,74 @@ def ingest_files(
     findings += _find_copies(folder, others)
     for path in files:
         store(folder, read_file(path, MAX_BYTES), "json" if path in export_paths else "csv")
-    return _write_tables(folder, old, new, findings)
+    return _write_tables(folder, old, _joined(new), findings)
+
+
+def _own_sheets(folder: Path) -> list[Path]:
+    """Return the sheets that lie in a project's folder, also those of later parts; AnnotationError without any."""
+    paths = [path for path in sorted((folder / SHEETS).rglob("*")) if path.suffix.lower() in _SHEETS]
+    if not paths:
+        raise AnnotationError(f"no sheet is in {printable(str(folder / SHEETS))}: say which files to import")
+    return paths
+
+
+def _owners(paths: Sequence[Path], own: Path) -> dict[Path, str]:
+    """Return after whom each sheet is named; AnnotationError for a name that is none, and for two sheets of one name.
+
+    In the folders `own` of the project's sheets, each part of a plan has a sheet of the same name.
+    """
+    owner_of = {
+        path: unicodedata.normalize("NFC", path.stem) for path in paths
+    }  # file systems differ in how they write é
+    if unprintable := next((name for name in owner_of.values() if not name.isprintable()), None):
+        raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
+    places = Counter((name, path.parent if own in path.parents else None) for path, name in owner_of.items())
+    names = [name for name, _ in places]
+    several = [name for (name, place), count in places.items() if count > 1 or (not place and names.count(name) > 1)]
+    if several or len(owner_of) < len(paths):
+        twice = several[0] if several else owner_of[paths[0]]
+        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
+    return owner_of
+
+
+def _check_answered_once(owner_of: Mapping[Path, str], sheets: Mapping[Path, Sheet]) -> None:
+    """Raise AnnotationError where two sheets of one name answer the same row."""
+    answered: dict[str, Path] = {}
+    for path, sheet in sheets.items():
+        for annotation in sheet.annotations:
+            if (other := answered.setdefault(annotation.id, path)) != path:
+                raise AnnotationError(
+                    f"{printable(str(path))} and {printable(str(other))} have answers to the same row, and both are "
+                    f"called {owner_of[path]}: import one of them"
+                )
+
+
+def _standing(plan: Plan, old: Iterable[Annotation], sheets: Sequence[Sheet], *, exports: bool) -> list[Annotation]:
+    """Return what stands of the annotations that there were: no export's where one came, nor what sheets say anew."""
+    part_of = {item.row: plan.part_of(number) for number, item in enumerate(plan.items)}
+    contents = {item.row: item.content for item in plan.items}
+    replacing = {(a.annotator, part_of[a.row]): sheet for sheet in sheets for a in sheet.annotations}
+    people = {annotator for annotator, _ in replacing}
+    standing: list[Annotation | None] = []
+    for annotation in old:
+        sheet = replacing.get((annotation.annotator, part_of.get(annotation.row, -1)))
+        if not annotation.of_sheet:
+            standing.append(None if exports else annotation)
+        elif sheet:
+            standing.append(sheet.leave(annotation) if annotation.content == contents[annotation.row] else None)
+        else:  # what the plan does not have is gone
+            standing.append(annotation if annotation.row in part_of or annotation.annotator not in people else None)
+    return [annotation for annotation in standing if annotation]
+
+
+def _joined(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """Return the annotations with one for each id: answers that stand, and what a sheet has beside them."""
+    joined: dict[str, Annotation] = {}
+    for annotation in annotations:
+        if (earlier := joined.get(annotation.id)) and annotation.of_sheet:
+            annotation = replace(annotation, answers={**earlier.answers, **annotation.answers})
+        joined[annotation.id] = annotation
+    return [*joined.values()]
 
 
 def _renamed(annotation: Annotation, names: Mapping[str, str]) -> Annotation:
@@ -149,6 +211,8 @@ def _write_tables(
 def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
     """Return what an export holds; raise AnnotationError, with its name, where it is not of this project."""
     raw = read_file(path, MAX_BYTES)
+    if raw.startswith(_WORKBOOK):
+        raise AnnotationError(f'{printable(str(path))} is a workbook, and no table of text: save it as "CSV UTF-8"')
     try:
         return parse_export(raw, plan, name_of)
     except AnnotationError as error:

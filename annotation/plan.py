@@ -20,13 +20,16 @@ from senseprobe.statistics.permutation import hash_draw
 ROWS = 500
 """How many rows are drawn where nobody says how many, nor which."""
 
+OVERLAP = 3
+"""How many people answer each row where nobody says how many."""
+
 
 def make_plan(
     release: Release,
     *,
     project: str,
     n: int | None,
-    overlap: int = 3,
+    overlap: int = OVERLAP,
     seed: int = 0,
     strata: Sequence[str] = (),
     allocation: str = "proportional",

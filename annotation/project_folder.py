@@ -273,7 +273,8 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     """Write plan, interface and tasks, and a sheet for each of so many annotators, kept from git; return the files.
 
     Of a plan that grew, sheets have the rows of its last part alone, in a folder of their own. Raises AnnotationError
-    where the folder is a release or has another plan, or there is a sheet with other bytes, as answers may be in it.
+    where the folder is a release or has another plan, or there is a sheet with other lines, as answers may be in it.
+    A sheet whose head alone differs, as that of an earlier version, stays as it is.
     """
     check_outside(folder)
     names = [f"annotator-{number}" for number in range(1, annotators + 1)]
@@ -282,7 +283,8 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     contents = {part / f"{name}.csv": raw for name, raw in (sheets(plan, names, start) if names else {}).items()}
     xml = read_interface(folder, plan)
     plan_path = write_plan(folder, plan)
-    if other := next((path for path, raw in contents.items() if path.exists() and path.read_bytes() != raw), None):
+    there = {path: path.read_bytes() for path in contents if path.exists()}
+    if other := next((path for path, raw in there.items() if _lines(raw) != _lines(contents[path])), None):
         raise AnnotationError(
             f"{printable(str(other))} was filled in, or is of other annotators: remove it to begin again"
         )
@@ -291,7 +293,13 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     tasks_path = write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
     if contents:
         _write_guide(folder, plan, part)
-    return [plan_path, interface_path, tasks_path, *(write_file(path, raw) for path, raw in contents.items())]
+    sheet_paths = (write_file(path, there.get(path, raw)) for path, raw in contents.items())
+    return [plan_path, interface_path, tasks_path, *sheet_paths]
+
+
+def _lines(sheet: bytes) -> bytes:
+    """Return a sheet without its first line, which is its head."""
+    return sheet.partition(b"\n")[2]
 
 
 def write_queue(folder: Path, plan: Plan, rows: Collection[str]) -> Path:

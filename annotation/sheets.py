@@ -5,7 +5,7 @@ digits of the hash of what is shown, since ids and configs could tell a role.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from senseprobe.annotation.annotators import named_groups
@@ -87,10 +87,28 @@ def _check(item: Item) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What a sheet holds: annotations, and a finding for every cell that could not be read, with its reason."""
+    """What a sheet holds: annotations, and a finding for every cell that could not be read, with its reason.
+
+    - `refused`: by row, the keys of the answers that could not be read; `rows`: those that lines were read of.
+    - `complete`: whether each line was read.
+    """
 
     annotations: tuple[Annotation, ...]
     findings: tuple[Finding, ...]
+    refused: Mapping[str, Collection[str]] = field(default_factory=dict)
+    rows: Collection[str] = ()
+    complete: bool = True
+
+    def leave(self, earlier: Annotation) -> Annotation | None:
+        """Return what stands of an earlier annotation by the same person, as it could not be read here; None: nothing.
+
+        Of a line that could not be read everything stands.
+        """
+        if earlier.row not in self.rows:
+            return None if self.complete else earlier
+        left = self.refused.get(earlier.row, ())
+        answers = {key: answer for key, answer in earlier.answers.items() if key in left}
+        return replace(earlier, answers=answers, groups=()) if answers else None
 
 
 def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
@@ -116,13 +134,15 @@ def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
         raise AnnotationError(f"{display_path}: none of {items} items is as this project shows it: is it another's?")
     if not annotations and not findings:
         findings.append(Finding(path=display_path, code="A106", message="has no answers yet"))
-    return Sheet(tuple(annotations.values()), tuple(findings))
+    return Sheet(tuple(annotations.values()), tuple(findings), reader.refused, reader.rows, reader.complete)
 
 
 def _columns(plan: Plan, header: Line, display_path: str) -> dict[str, int]:
     """Return the number of each column by name; columns that only show something may be missing."""
     cells = map(header.cell, range(len(header.cells)))
     names = [cell.partition(":")[0].partition(" (")[0].strip().lower() for cell in cells]
+    if {"annotation_id", "annotator"} <= {*names}:
+        raise AnnotationError(f"{display_path} is Label Studio's CSV export, and no sheet: export the project as JSON")
     needed = [_ITEM, _CHECK, *_answered(plan), *([CONSENT, GROUPS] if plan.groups else [])]
     for name in needed:
         if names.count(name) != 1:
@@ -136,12 +156,15 @@ def _columns(plan: Plan, header: Line, display_path: str) -> dict[str, int]:
 
 @dataclass(slots=True)
 class _SheetReader:
-    """A sheet that is being read: the numbers of its columns, and the findings so far."""
+    """A sheet that is being read: the numbers of its columns, and what was found so far."""
 
     plan: Plan
     display_path: str
     columns: Mapping[str, int]
     findings: list[Finding] = field(default_factory=list)
+    refused: dict[str, set[str]] = field(default_factory=dict)
+    rows: set[str] = field(default_factory=set)
+    complete: bool = True
 
     def note(self, line: Line, name: str, code: str, message: str) -> None:
         column, message = self.columns[name] + 1, printable(message)
@@ -152,6 +175,8 @@ class _SheetReader:
     def annotation(self, line: Line, annotator: str) -> Annotation | None:
         """Return the annotation of a line; None where it has no answer, or belongs to no item."""
         item = self._item(line)
+        self.complete &= item is not None
+        self.rows |= {item.row} if item else set()
         answers, groups = (dict(self._answers(line, item)), self._groups(line)) if item else ({}, ())
         if item is None or not (answers or groups):
             return None
@@ -185,8 +210,10 @@ class _SheetReader:
             elif question.choices and not question.find_choice(text):
                 message = f"{shortened(text)!r} is not an answer to {name}: expected {', '.join(question.words)}"
                 self.note(line, name, "A103", message)
+                self.refused.setdefault(item.row, set()).add(key)
             elif len(text) > MAX_TEXT:
                 self.note(line, name, "A103", f"{len(text)} characters, at most {MAX_TEXT}")
+                self.refused.setdefault(item.row, set()).add(key)
             else:
                 yield key, question.find_choice(text) or clean(text)
 

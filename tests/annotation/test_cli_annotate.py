@@ -4,16 +4,18 @@ import csv
 import io
 import json
 import re
+import shlex
 import shutil
 import stat
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.annotation import given, world
 from tests.annotation.world import fill
-from tests.commands import Typed, typing
+from tests.commands import Outcome, Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.adjudication import read_claims
@@ -49,6 +51,10 @@ def _said(annotator: str, item: Item) -> dict[str, str]:
     return {}
 
 
+def _table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+
+
 def _answered(typed: Typed, folder: Path) -> list[Path]:
     assert typed(*EXPORT).code == 0
     groups = {"annotator-1": "Women, Japanese", "annotator-2": "french"}
@@ -66,10 +72,7 @@ def test_export_writes_all_that_asking_needs(typed: Typed, folder: Path) -> None
         "First check: 8 contrast rows of tiny@1.0.0, for 3 people each",
         "asked: stereotype, whom, natural, withhold, comment, and groups of their own",
         f"plan.json, interface.xml, tasks.json and 3 sheets in {folder}",
-        (
-            "send each with READ-ME-FIRST.txt, which lies beside it; "
-            f"then: senseprobe annotate import 'First check' {folder}/sheets/*.csv"
-        ),
+        ("send each with READ-ME-FIRST.txt, which lies beside it; then: senseprobe annotate import 'First check'"),
     ]
     page = " ".join((folder / "sheets" / "READ-ME-FIRST.txt").read_text().split())
     assert "stereotypes, which are wrong and can hurt" in page
@@ -218,12 +221,34 @@ def test_too_few_annotators_leave_no_plan_behind(typed: Typed, folder: Path) -> 
     """The corrected command must not meet the plan of the wrong one."""
     wrong = [*EXPORT]
     wrong[wrong.index("3")] = "2"
-    told = typed(*wrong)
+    told = typed(*wrong, "--overlap", "3")
     assert (told.code, told.err.strip()) == (
         2,
         "2 annotators cannot give 3 answers to each item: ask more people, or lower the overlap",
     )
     assert not folder.exists()
+
+
+def test_two_annotators_answer_each_row_if_nobody_says_otherwise(typed: Typed, folder: Path) -> None:
+    """Three answers are usual, and two people cannot give them; what the plan has then stays, whoever asks again."""
+    two = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--n", "6")
+    made = typed(*two, "--annotators", "2")
+    assert (made.code, made.err) == (0, "")
+    assert read_plan(folder).overlap == 2
+    assert (typed(*two).code, read_plan(folder).overlap) == (0, 2)
+    assert "has overlap 2" in typed(*two, "--overlap", "3").message
+    other = typed(*(word.replace("First", "Second") for word in two), "--annotators", "5")
+    assert (other.code, read_plan(folder.with_name("second-check")).overlap) == (0, 3)
+
+
+def test_sheets_of_an_earlier_version_are_left_as_they_are(typed: Typed, folder: Path) -> None:
+    """The heads of columns had other words for answers: the same command again meets no sheet of somebody else."""
+    typed(*EXPORT)
+    path = folder / "sheets" / "annotator-1.csv"
+    old = path.read_bytes().replace(b"Yes / The opposite / Neither / I am not sure", b"stereotype / anti-stereotype")
+    assert old != path.read_bytes()
+    path.write_bytes(old)
+    assert (typed(*EXPORT).code, path.read_bytes()) == (0, old)
 
 
 def test_agreement_is_told_with_intervals(typed: Typed, folder: Path) -> None:
@@ -292,6 +317,88 @@ def test_sheets_come_one_by_one_and_again(typed: Typed, folder: Path) -> None:
     fill(folder, PEOPLE[0], lambda who, item: {"natural.stereo": "no"})
     told = typed("annotate", "import", "First check", str(first), "--json").told
     assert (told["submitted"], len(told["changes"]["edited"]), told["changes"]["deleted"]) == (16, 8, [])
+
+
+def test_a_cell_that_is_refused_leaves_the_earlier_answer(typed: Typed, folder: Path) -> None:
+    """One that is empty takes it back, as before; the other cells of the line are taken."""
+    typed(*EXPORT)
+    first = fill(folder, PEOPLE[0], lambda who, item: {})
+    typed("annotate", "import", "First check", str(first))
+    fill(folder, PEOPLE[0], lambda who, item: {"natural.stereo": "perhaps", "natural.anti": "", "withhold": "yes"})
+    told = typed("annotate", "import", "First check", str(first), "--json")
+    assert (told.code, told.told["submitted"], told.told["changes"]["deleted"]) == (1, 8, [])
+    answers = Counter((a["question"], a["role"], a["value"]) for a in _table(folder / "answers.csv"))
+    assert {key: count for key, count in answers.items() if key[0] in ("natural", "withhold")} == {
+        ("natural", "stereo", "yes"): 8,
+        ("withhold", "", "yes"): 8,
+    }
+
+
+@pytest.mark.parametrize("column", ["item", "check"])
+def test_a_line_that_is_refused_leaves_the_earlier_answers(typed: Typed, folder: Path, column: str) -> None:
+    """A damaged number or check of one line: its row has what it had. A line that is gone takes its answers along."""
+    typed(*EXPORT)
+    path = fill(folder, PEOPLE[0], lambda who, item: {}, groups="women")
+    typed("annotate", "import", "First check", str(path))
+    head, damaged, *rows, last = csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline=""))
+    for row in (*rows, last):
+        row[next(number for number, name in enumerate(head) if name.startswith("withhold"))] = "yes"
+
+    def imported(*lines: list[str]) -> Outcome:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([head, *lines])
+        return typed("annotate", "import", "First check", str(path))
+
+    good, damaged[head.index(column)] = [*damaged], "x"
+    told = imported(damaged, *rows, last)
+    assert (told.code, "A101" in told.out, "A102" in told.out) == (1, column == "item", column == "check")
+    # By hand: 8 rows of 5 answers, and 7 of the rows have another answer to `withhold` now.
+    answers = _table(folder / "answers.csv")
+    assert len(answers) == 40
+    assert sum(answer["value"] == "yes" and answer["question"] == "withhold" for answer in answers) == 7
+    assert {line["group"] for line in _table(folder / "groups.csv")} == {"women"}
+    assert imported(good, *rows).code == 0
+    assert len(_table(folder / "answers.csv")) == 35
+
+
+def test_import_without_files_takes_the_projects_own_sheets(typed: Typed, folder: Path) -> None:
+    """Also of later parts of the plan, whose sheets have the same names; without any sheet it says so."""
+    some = [*EXPORT[:6], "5", *EXPORT[7:]]
+    more = [*EXPORT[:6], "8", *EXPORT[7:]]
+    none = typed("annotate", "export", "tiny@1.0.0", "--project", "Second check", "--n", "5")
+    assert none.code == 0
+    assert str(folder.with_name("second-check") / "sheets") in typed("annotate", "import", "Second check").message
+    typed(*some)
+    for name in PEOPLE:
+        fill(folder, name, lambda who, item: {})
+    assert typed("annotate", "import", "First check").out.startswith(
+        "15 annotations by 3 annotators, 0 skipped: 15 new"
+    )
+    typed(*more)
+    for name in PEOPLE:
+        fill(folder, f"6-8/{name}", lambda who, item: {})
+    told = typed("annotate", "import", "First check")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("24 annotations by 3 annotators, 0 skipped: 9 new, 0 edited, 0 deleted")
+    shutil.copy(folder / "sheets" / f"{PEOPLE[0]}.csv", folder / "sheets" / "6-8" / f"{PEOPLE[0]}.csv")
+    twice = typed("annotate", "import", "First check")
+    assert (twice.code, twice.message.count(f"{PEOPLE[0]}.csv")) == (2, 2)
+    assert len(_table(folder / "answers.csv")) == 24 * 5
+
+
+def test_the_command_that_follows_names_the_folder(typed: Typed, tmp_path: Path) -> None:
+    """A project elsewhere: what is printed for the sheets can be typed as it stands."""
+    place = tmp_path / "some where"
+    command = typed(*EXPORT, "--folder", str(place)).out.rpartition("then: ")[2].strip()
+    fill(place, PEOPLE[0], lambda who, item: {})
+    assert typed(*shlex.split(command)[1:]).out.startswith("8 annotations by 1 annotator")
+
+
+def test_a_workbook_is_told_from_a_sheet(typed: Typed, tmp_path: Path) -> None:
+    """A spreadsheet program's own form is an archive, by its first bytes."""
+    typed(*EXPORT)
+    (tmp_path / "annotator-1.xlsx").write_bytes(b"PK\x03\x04" + bytes(60))
+    assert "CSV UTF-8" in typed("annotate", "import", "First check", str(tmp_path / "annotator-1.xlsx")).message
 
 
 def test_odd_cells_are_counted_and_named(typed: Typed, folder: Path) -> None:

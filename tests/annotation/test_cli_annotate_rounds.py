@@ -195,7 +195,7 @@ def test_sheets_of_a_plan_that_grew_have_the_new_rows(typed: Typed, folder: Path
     grown = typed(*EXPORT, "--n", "8")
     assert (grown.code, grown.err) == (0, "")
     second = folder / "sheets" / "6-8"
-    assert f"senseprobe annotate import 'First check' {second}/*.csv" in grown.out
+    assert "senseprobe annotate import 'First check'\n" in grown.out
     assert sorted(path.name for path in second.iterdir()) == ["READ-ME-FIRST.txt", *(f"{name}.csv" for name in NAMES)]
     sheets = [fill(folder, f"6-8/{name}", _fine) for name in NAMES]
     told = typed("annotate", "import", "First check", *map(str, sheets))

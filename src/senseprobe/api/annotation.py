@@ -36,11 +36,13 @@ class PlanOptions:
     """What is asked of which rows, as `annotation.plan.make_plan` takes it.
 
     - `n`: how many rows; None: 500, or all that `where` selects. With a larger one than before, the plan grows.
+    - `overlap`: how many people answer each row; None: as the project's plan has it, or else three, or as many as there
+      are sheets if these are fewer.
     - `config`: of which config, or configs, rows are drawn; `exclude`: projects, by name or folder, whose rows are not.
     """
 
     n: int | None = None
-    overlap: int = 3
+    overlap: int | None = None
     seed: int = 0
     strata: Sequence[str] = ()
     allocation: str = "proportional"
@@ -83,13 +85,13 @@ def _open_project(project: str, folder: str | Path | None = None) -> tuple[Plan,
 
 
 def _draw_plan(
-    release: ReleaseSpec, project: str, options: PlanOptions, folder: str | Path | None
+    release: ReleaseSpec, project: str, options: PlanOptions, folder: str | Path | None, annotators: int = 0
 ) -> tuple[Plan, Path]:
     """Return the plan that asks people about rows of a release, which is verified first; and the folder for it.
 
     Where the folder has a plan with the same options but `n`, it is that plan with more rows. Nothing is written.
     """
-    from senseprobe.annotation.plan import make_plan
+    from senseprobe.annotation.plan import OVERLAP, make_plan
     from senseprobe.annotation.project_folder import NAME, check_project, read_plan
 
     check_project(project)
@@ -98,11 +100,14 @@ def _draw_plan(
     configs = [options.config] if isinstance(options.config, str) else [*(options.config or ())]
     if config is not None and {config, *configs} != {config}:
         raise AnnotationError(f"{release} names config {config}, and --config {', '.join(configs)}: only one of them")
+    stored = read_plan(path) if (path / NAME).exists() else None
+    usual = stored.overlap if stored else min(OVERLAP, annotators or OVERLAP)
     facts = {
         **asdict(options),
+        "overlap": usual if options.overlap is None else options.overlap,
         "config": configs or config,
         "exclude": [_open_other(other, path) for other in options.exclude],
-        "stored": read_plan(path) if (path / NAME).exists() else None,
+        "stored": stored,
     }
     return make_plan(opened, project=project, **facts), path
 
@@ -151,7 +156,7 @@ def export(
     """Write plan, interface, tasks and a sheet for each of so many annotators, without a server; return the files."""
     from senseprobe.annotation.project_folder import write_project
 
-    drawn, path = _draw_plan(release, project, options, folder)
+    drawn, path = _draw_plan(release, project, options, folder, annotators)
     return drawn, write_project(path, drawn, annotators)
 
 
@@ -188,9 +193,9 @@ def pull(project: str, folder: str | Path | None = None, *, names: bool = False)
 
 @with_progress("importing answers to {project}")
 def ingest(
-    project: str, files: Sequence[str | Path], folder: str | Path | None = None, *, names: bool = False
+    project: str, files: Sequence[str | Path] = (), folder: str | Path | None = None, *, names: bool = False
 ) -> IngestResult:
-    """Take JSON exports of Label Studio and filled-in sheets into the project's tables.
+    """Take JSON exports of Label Studio and filled-in sheets into the project's tables; by default its own sheets.
 
     Annotators get pseudonyms; with `names` they keep the ids of the export, and the names of their sheets.
     """

@@ -246,6 +246,12 @@ def report(
         print_line(f"report in {path.resolve()}: for those who run the round, not for publication")
 
 
+def name_command(name: str, project: str, folder: Path | None, *arguments: str) -> str:
+    """Return a command on a project as it is typed, with the option `--folder` where that was given."""
+    place = ("--folder", str(folder)) if folder else ()
+    return " ".join(["senseprobe annotate", name, *map(quote, (project, *arguments, *place))])
+
+
 def queue(
     project: Project,
     push: Annotated[
@@ -269,7 +275,7 @@ def queue(
     if push:
         print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
     else:
-        command = f"senseprobe annotate import {quote(project)} {quote(str(where))}"
+        command = name_command("import", project, folder, str(where))
         print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
 
 

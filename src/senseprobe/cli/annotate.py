@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -27,7 +26,10 @@ Named = Annotated[str, typer.Option("--project", help="What the annotation proje
 Count = Annotated[
     int | None, typer.Option("--n", "-n", min=1, help="How many rows.", show_default="500; all that --where finds")
 ]
-Overlap = Annotated[int, typer.Option(min=1, help="How many people shall answer each row.")]
+Overlap = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many people shall answer each row.", show_default="3; all --annotators if fewer"),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the sample, and of the order of sentences.")]
 Strata = Annotated[str, typer.Option(metavar="COLUMN,...", help="Each level of these gets its share: config,target.")]
 Where = Annotated[
@@ -53,8 +55,9 @@ Names = Annotated[bool, typer.Option("--names", help="Keep the annotators' names
 
 
 def _plan_options(
-    n: int | None, overlap: int, seed: int, strata: str, allocation: str, where: list[str] | None, gold: Path | None,
-    config: list[str] | None, exclude: list[str] | None, questions: str, *, prefill: bool, groups: bool,
+    n: int | None, overlap: int | None, seed: int, strata: str, allocation: str, where: list[str] | None,
+    gold: Path | None, config: list[str] | None, exclude: list[str] | None, questions: str, *,
+    prefill: bool, groups: bool,
 ) -> "PlanOptions":  # fmt: skip
     from senseprobe.api.annotation import PlanOptions
 
@@ -83,7 +86,7 @@ def push(
     release: Release,
     project: Named,
     n: Count = None,
-    overlap: Overlap = 3,
+    overlap: Overlap = None,
     seed: Seed = 0,
     strata: Strata = "",
     allocation: Allocation = "proportional",
@@ -120,7 +123,7 @@ def export(
     release: Release,
     project: Named,
     n: Count = None,
-    overlap: Overlap = 3,
+    overlap: Overlap = None,
     seed: Seed = 0,
     strata: Strata = "",
     allocation: Allocation = "proportional",
@@ -150,7 +153,7 @@ def export(
     sheets = f" and {counted(len(names) - 3, 'sheet')}" if names[3:] else ""
     print_line(f"{', '.join(names[:3])}{sheets} in {files[0].parent}")
     if sheets:
-        command = f"senseprobe annotate import {quote(project)} {files[-1].parent}/*.csv"
+        command = adjudicate.name_command("import", project, folder)
         print_line(f"send each with {annotation.SHEET_GUIDE}, which lies beside it; then: {command}")
 
 
@@ -223,8 +226,13 @@ def pull(project: Project, names: Names = False, folder: Folder = None, as_json:
 def import_answers(
     project: Project,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="A JSON export of Label Studio, or filled-in CSV files.")
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="A JSON export of Label Studio, or filled-in CSV files.",
+            show_default="the project's own sheets",
+        ),
+    ] = None,
     names: Names = False,
     folder: Folder = None,
     as_json: AsJson = False,
@@ -232,7 +240,7 @@ def import_answers(
     """Take answers that come as files; a CSV is of the annotator after whom it is named."""
     from senseprobe.api import annotation
 
-    ingested = annotation.ingest(project, files, folder, names=names)
+    ingested = annotation.ingest(project, files or (), folder, names=names)
     print_json(ingested.as_dict()) if as_json else _print_ingested(ingested)
     raise typer.Exit(0 if ingested.usual else 1)
 

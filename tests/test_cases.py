@@ -1,9 +1,9 @@
-<<<<<<< HEAD
 """Files and servers of people as they are, with what a careful user expects of each (tests/cases)."""
 
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.annotation import world
 
 FOLDER = Path(__file__).parent / "cases"
 
@@ -58,8 +59,28 @@ def probe_in_a_pipe(files: Path, folder: Path) -> None:
     assert not told["scorers"]["ll-mean"]["can"]
 
 
+def typed_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What a command line comes to that is typed in a folder."""
+    command = [sys.executable, "-P", "-m", "senseprobe", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def csv_of_label_studio(files: Path, folder: Path) -> None:
+    """It is called by its name, and what to export instead: no sheet that lacks a column."""
+    world.make(folder)
+    assert typed_in(folder, "build", "tiny", "1.0.0").returncode == 0
+    exported = typed_in(folder, "annotate", "export", "tiny@1.0.0", "--project", "check", "--annotators", "2")
+    assert exported.returncode == 0, exported.stderr
+    shutil.copy(files / "ls-export.csv", folder)
+    told = typed_in(folder, "annotate", "import", "check", "ls-export.csv")
+    (message,) = told.stderr.splitlines()
+    assert (told.returncode, told.stdout, "Traceback" in message) == (2, "", False)
+    assert [word for word in ("ls-export.csv", "Label Studio's CSV export", "as JSON") if word not in message] == []
+
+
 CASES: dict[str, Case] = {
     "12-probe-table-cut": probe_in_a_pipe,
+    "14-label-studio-csv-export": csv_of_label_studio,
 }
 
 
@@ -72,68 +93,3 @@ def test_every_folder_is_a_case() -> None:
 def test_a_case(name: str, tmp_path: Path) -> None:
     """What a careful user expects is what happens."""
     CASES[name](FOLDER / name, tmp_path)
-=======
-"""Files of people as they are: each folder of `tests/cases` has one, and what a careful user expects of it."""
-
-import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
-
-import pytest
-from tests.annotation import world
-from tests.commands import Typed, typing
-
-from senseprobe import api
-
-CASES = Path(__file__).parent / "cases"
-
-
-def _nothing(typed: Typed, folder: Path) -> None:
-    """A case that needs no more than its files."""
-
-
-def _annotation_project(typed: Typed, folder: Path) -> None:
-    """A project with a release of eight rows, about which people are asked in `check`."""
-    world.make(folder)
-    api.build("tiny", "1.0.0")
-    assert typed("annotate", "export", "tiny@1.0.0", "--project", "check", "--annotators", "2").code == 0
-
-
-class Case(NamedTuple):
-    """A command in a folder with the files of a case: its exit code, and words of what it prints.
-
-    `words` are from the `expected.txt` of the case, which says where it is from.
-    """
-
-    name: str
-    command: str
-    code: int
-    words: tuple[str, ...]
-    prepare: Callable[[Typed, Path], None] = _nothing
-
-
-_TABLE = (
-    Case(
-        "14-label-studio-csv-export",
-        "annotate import check ls-export.csv",
-        2,
-        ("ls-export.csv", "Label Studio's CSV export", "as JSON"),
-        _annotation_project,
-    ),
-)
-
-
-@pytest.mark.parametrize("case", _TABLE, ids=lambda case: case.name)
-def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """The exit code, and the words that matter, in what is printed."""
-    monkeypatch.chdir(tmp_path)
-    typed = typing(monkeypatch, capfd)
-    case.prepare(typed, tmp_path)
-    shutil.copytree(CASES / case.name, tmp_path, dirs_exist_ok=True)
-    told = typed(*case.command.split())
-    printed = " ".join((told.out + told.err).split())
-    assert told.code == case.code, printed
-    assert "Traceback" not in printed
-    assert [word for word in case.words if word not in printed] == [], printed
->>>>>>> 3670208 (A refused cell leaves the earlier answer standing, import takes the project's own sheets, two annotators are enough, and Label Studio's CSV is told from a sheet)

@@ -234,6 +234,8 @@ def identity_of(rows: pd.DataFrame) -> str:
 
 
 HAS_VECTOR = "has_vector"
+TIMES_LISTED = "times_listed"
+"""Of a row of an association test, how many rows have its set, word and sentence."""
 
 
 @dataclass(frozen=True, slots=True)

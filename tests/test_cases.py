@@ -13,8 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import numpy as np
+import pandas as pd
 import pytest
 from tests.annotation import world
+
+import senseprobe
 
 FOLDER = Path(__file__).parent / "cases"
 
@@ -78,9 +82,25 @@ def csv_of_label_studio(files: Path, folder: Path) -> None:
     assert [word for word in ("ls-export.csv", "Label Studio's CSV export", "as JSON") if word not in message] == []
 
 
+def words_in_two_sets(files: Path, _: Path) -> None:
+    """By the file: *war* is in A and B, *fly* in X and Y, and twice in X, which has three words then."""
+    words = pd.read_csv(files / "words.csv")
+    vectors = {word: np.eye(11)[number] + 0.1 for number, word in enumerate(words["word"].unique())}
+    (result,) = senseprobe.score(vectors, words, stored=False)
+    (figure,) = result.as_dict()["figures"]
+    assert figure["levels"] == {"X": 3, "Y": 3, "A": 3, "B": 3}
+    for told in (
+        "A and B (which cancel out): war",
+        "X and Y (which cancel out): fly",
+        "twice in X (counted once): fly",
+    ):
+        assert told in figure["note"]
+
+
 CASES: dict[str, Case] = {
     "12-probe-table-cut": probe_in_a_pipe,
     "14-label-studio-csv-export": csv_of_label_studio,
+    "15-words-in-two-sets": words_in_two_sets,
 }
 
 

@@ -15,7 +15,8 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
-from senseprobe.evaluate.units import HAS_VECTOR, identity_of
+from senseprobe.evaluate.estimands.word_sets import SETS, TestWords, compute_effect, describe_repeats
+from senseprobe.evaluate.units import identity_of
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -26,7 +27,6 @@ from senseprobe.statistics import (
     division_p,
     drawn_p,
     effect_interval,
-    effect_size,
     tarone_holm,
 )
 
@@ -37,13 +37,7 @@ ALPHA = 1 - CONFIDENCE
 MOST_MISSING = 0.2
 """Share of a set's words without a vector above which a test gets no headline."""
 
-ROUNDING = 1e-12
-"""Associations are equal that differ by less: cosines of equal or of parallel vectors differ in their last bits."""
-
 _NUMBER = re.compile(r"([0-9]{1,9})")
-SETS = ("X", "Y", "A", "B")
-"""The targets X and Y, and the attributes A and B."""
-
 NO_WORDS = (
     "the words of some sentences are not known: each such sentence counts as a word, which makes p too small and the "
     "interval too narrow"
@@ -55,67 +49,6 @@ TestKey = tuple[str, str]
 # What a test says, in the words of tables; `Weat.wording` says when.
 SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
-
-
-@dataclass(frozen=True, slots=True)
-class TestWords:
-    """The words of a test: by set those with a vector (`has`) and those without (`missing`).
-
-    `cosines` and `check` have shape (words of X and Y, words of A and B), X and A first, of those with a vector; in
-    `check` they are of vectors by another pooling, NaN where there is none.
-    """
-
-    has: Mapping[str, tuple[str, ...]]
-    missing: Mapping[str, tuple[str, ...]]
-    cosines: FloatArray
-    check: FloatArray
-
-    @classmethod
-    def of_table(cls, table: pd.DataFrame) -> "TestWords":
-        """Return the words of one test from its rows of a table of words (scorers/association.py)."""
-        sides = [list(zip(table[f"{side}_role"], table[side], strict=True)) for side in ("target", "attribute")]
-        words = [sorted(dict.fromkeys(side), key=lambda word: SETS.index(word[0])) for side in sides]
-        rows, columns = (
-            np.array([*map({word: number for number, word in enumerate(names)}.__getitem__, side)], dtype=np.intp)
-            for names, side in zip(words, sides, strict=True)
-        )
-        cosines = np.full((2, len(words[0]), len(words[1])), np.nan)
-        cosines[:, rows, columns] = table[["cosine", "check"]].to_numpy(dtype=np.float64).T
-        there = [np.isfinite(cosines[0]).any(axis=axis) for axis in (1, 0)]
-        by_set: dict[bool, dict[str, list[str]]] = {True: {name: [] for name in SETS}, False: {}}
-        for names, has in zip(words, there, strict=True):
-            for (name, word), found in zip(names, has.tolist(), strict=True):
-                by_set[found].setdefault(name, []).append(word)
-        has, missing = ({name: tuple(own) for name, own in by_set[found].items()} for found in (True, False))
-        return cls(has, missing, *cosines[:, there[0]][:, :, there[1]])
-
-    def told_apart(self, rows: pd.DataFrame) -> "TestWords":
-        """Return it with the words that have a vector by the rows of the test.
-
-        Where no target has one, or no attribute, the cosines of the others are NaN, too.
-        """
-        names = rows["word"].where(rows["word"].notna(), rows["sentence"])
-        found = rows.groupby([rows["role"], names], sort=False)[HAS_VECTOR].any()
-        keys = [(*key, bool(there)) for key, there in zip(found.index, found, strict=True)]
-        has, missing = (
-            {side: tuple(word for role, word, found in keys if (role, found) == (side, wanted)) for side in SETS}
-            for wanted in (True, False)
-        )
-        return replace(self, has=has, missing={side: words for side, words in missing.items() if words})
-
-    def associations(self, cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return s(w, A, B) of the words of X, and of those of Y: the mean cosine with A less that with B."""
-        ends = len(self.has["X"]), len(self.has["A"])
-        values = cosines[:, : ends[1]].mean(axis=1) - cosines[:, ends[1] :].mean(axis=1)
-        return values[: ends[0]], values[ends[0] :]
-
-    @property
-    def is_turned(self) -> bool:
-        """Whether the effect has the other sign by the other pooling; False where there is none."""
-        if not all(self.has.values()) or not np.isfinite(self.check).all():
-            return False
-        own, other = (compute_effect(*self.associations(cosines)) for cosines in (self.cosines, self.check))
-        return own is not None and other is not None and own * other < 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +87,8 @@ class Weat(Estimand):
         lacking = " and ".join(side for side, count in levels.items() if not count)
         none: dict[str, Any] = {"value": None, "note": f"no word of {lacking} has a vector"}
         fields = none if lacking else self._effect(words, scope)
-        fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "")
+        repeats = "" if lacking else describe_repeats(rows, words)
+        fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "", repeats)
         facts = {"identity": identity_of(rows), "missing": words.missing, "senses": mean_senses(table)}
         return self._figure(name, scope, levels, lost, **fields, **facts)
 
@@ -255,12 +189,6 @@ class SentenceWeat(Weat):
 def key_of(tested: "Figure | Comparison") -> TestKey:
     """Return the config and the name of the test that a figure, or a difference of two, is of."""
     return tested.config, tested.group or ""
-
-
-def compute_effect(x: FloatArray, y: FloatArray, *, population: bool = False) -> float | None:
-    """Return the effect size of associations of X and Y; None where they are equal but for the rounding of cosines."""
-    scatters = np.ptp(np.concatenate([x, y])) > ROUNDING
-    return effect_size(x, y, population=population) if scatters else None
 
 
 def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

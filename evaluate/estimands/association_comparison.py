@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.association import ROUNDING, SETS, WEAT, TestKey, TestWords
+from senseprobe.evaluate.estimands.association import WEAT, TestKey
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
+from senseprobe.evaluate.estimands.word_sets import ROUNDING, SETS, TestWords
 from senseprobe.statistics import sign_flips
 
 FEWEST_TARGETS = 3

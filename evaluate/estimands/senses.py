@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.association import (
-    TestWords,
     Weat,
-    compute_effect,
     interval_fields,
     p_fields,
     with_corrected,
 )
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
+from senseprobe.evaluate.estimands.word_sets import TestWords, compute_effect
 from senseprobe.records import Contrast, Figure
 from senseprobe.statistics import (
     Ends,

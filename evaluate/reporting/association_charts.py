@@ -6,7 +6,8 @@ import numpy as np
 
 from senseprobe.charts import Forest, ForestRow, HeatMap
 from senseprobe.document import Cell, Section, Table
-from senseprobe.evaluate.estimands.association import SHOWN, TestWords, Weat, key_of
+from senseprobe.evaluate.estimands.association import SHOWN, Weat, key_of
+from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, listed_words
 from senseprobe.records import Figure

@@ -10,16 +10,15 @@ from senseprobe.evaluate.caveats import fitness_lines
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands.association import (
     ALPHA,
-    SETS,
     SHOWN,
     THESE_WORDS,
     TestKey,
-    TestWords,
     Weat,
     find_reversed,
     key_of,
 )
 from senseprobe.evaluate.estimands.association_comparison import read_tests
+from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_verdicts import WORDINGS, find_tests, group_tests
 from senseprobe.evaluate.reporting.figure_tables import align

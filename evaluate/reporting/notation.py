@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
-from senseprobe.evaluate.estimands.association import SETS
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
+from senseprobe.evaluate.estimands.word_sets import SETS
 from senseprobe.evaluate.task_gates import GATES, GateReading, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted

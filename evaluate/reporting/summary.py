@@ -15,7 +15,8 @@ from senseprobe.evaluate.caveats import (
 )
 from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.association import SETS, Weat, find_reversed, key_of
+from senseprobe.evaluate.estimands.association import Weat, find_reversed, key_of
+from senseprobe.evaluate.estimands.word_sets import SETS
 from senseprobe.evaluate.reporting.association_comparison import (
     HOW,
     describe_words,
@@ -165,6 +166,7 @@ def _summarize_tests(result: Result) -> Summary:
         yield TextTable(columns, rows, title)
         if not weat.has_interval:
             yield f"{weat.id}: {weat.cannot_say}"
+    yield from _notes((figure.note, figure.group or "") for _, figure in tests)
     yield result.signature
     why = "" if source.is_comparable else NOT_COMPARABLE
     yield from filter(None, [why, refused_text(result), flipped_text(result), *fitness_lines(result.fitness)])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.base import Answers, Scorer
-from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
+from senseprobe.evaluate.units import HAS_VECTOR, TIMES_LISTED, ScoredRows, Unit, UnitTable, identity_of
 from senseprobe.statistics import FloatArray, pairwise_cosines, unit_vectors
 
 TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
@@ -35,7 +35,7 @@ tokens, null at levels without.
 
 def select_texts(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
     """Return the rows that have a sentence; without the tests of words alone that an import has beside others."""
-    texts = {config: table[table["sentence"].notna()] for config, table in tables.items()}
+    texts = {config: _count_times(table[table["sentence"].notna()]) for config, table in tables.items()}
     others = {config: table[~_are_words(table)] for config, table in texts.items()}
     return _with_rows({config: own if len(own) else texts[config] for config, own in others.items()}, "sentence")
 
@@ -48,7 +48,7 @@ def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFram
     chosen: dict[str, pd.DataFrame] = {}
     known: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     for config, table in tables.items():
-        words = table[table["word"].notna()].drop_duplicates(["test", "role", "word"])
+        words = _count_times(table[table["word"].notna()]).drop_duplicates(["test", "role", "word"])
         tests = words.groupby("test", sort=False)
         sets = {str(name): frozenset(zip(rows["role"], rows["word"], strict=True)) for name, rows in tests}
         alone = {*words.loc[_are_words(words), "test"]}
@@ -57,6 +57,12 @@ def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFram
         chosen[config] = words[words["test"].isin(new)]
         known |= {*sets.items()}
     return _with_rows(chosen, "word")
+
+
+def _count_times(table: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with how often each is listed."""
+    keys = table[["test", "role", "word", "sentence"]].fillna("")
+    return table.assign(**{TIMES_LISTED: keys.groupby([*keys])["test"].transform("size")})
 
 
 def _are_words(table: pd.DataFrame) -> "pd.Series[bool]":

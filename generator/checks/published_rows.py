@@ -35,7 +35,10 @@ def check_rows(
 
     Articles and pronouns are those of English. A sentence that is in several rows has a remark for each.
     """
+    sets: dict[tuple[str, str], list[str]] = {}
     for row in rows:
+        if design.kind == "association":
+            yield from _shared_words(row, sets)
         for column in SENTENCES[design.kind]:
             if text := row.get(column):
                 yield from (Remark(row, column, code, message) for code, message in _check_text(text, english=english))
@@ -52,6 +55,16 @@ def _check_text(text: str, *, english: bool) -> Iterator[tuple[str, str]]:
         yield "E116", f"{match[0]!r} needs {right!r}"
     for start, message in find_blank_mistakes(text, english=english):
         yield "E117", f"{message}: {text[max(start - 12, 0) : start + 12]!r}"
+
+
+def _shared_words(row: Mapping[str, Any], sets: dict[tuple[str, str], list[str]]) -> Iterator[Remark]:
+    """Yield, at the first row of a set with a word (or sentence) of another set, which these are; add it to `sets`."""
+    word, role = str(row.get("word") or row["sentence"]), str(row["role"])
+    before = sets.setdefault((str(row["test"]), word.casefold()), [])
+    if role not in before:
+        if before:
+            yield Remark(row, "sentence", "W519", f"{word[:100]!r} is in {role}, and in {' and '.join(before)}, too")
+        before.append(role)
 
 
 def _mixed_pronouns(row: Mapping[str, Any]) -> Iterator[Remark]:

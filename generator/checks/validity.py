@@ -121,11 +121,18 @@ def _association_sets(config: Config) -> dict[str, dict[str, dict[str, None]]]:
     """Return the words of each association test of a config by role, all four of them, each word once."""
     tests: dict[str, dict[str, dict[str, None]]] = {}
     for block in config.blocks:
-        if isinstance(front := block.block.front, AssociationFront):
-            for member in block.slots[next(iter(block.slots))]:
-                test, role, word = (_cell(text, block.slots, member) for text in (front.test, front.role, front.word))
-                tests.setdefault(test, {role: {} for role in SETS})[role][word] = None
+        for role in SETS:
+            for test, word in _words_of_set(block, role):
+                tests.setdefault(test, {name: {} for name in SETS})[role][word] = None
     return tests
+
+
+def _words_of_set(block: ResolvedBlock, role: str) -> Iterator[tuple[str, str]]:
+    """Yield test and word of each member of a block that stands in a set."""
+    if isinstance(front := block.block.front, AssociationFront):
+        for member in block.slots[next(iter(block.slots))]:
+            if _cell(front.role, block.slots, member) == role:
+                yield _cell(front.test, block.slots, member), _cell(front.word, block.slots, member)
 
 
 @check("W518")
@@ -145,21 +152,38 @@ def check_sets_present(subject: ConfigSubject) -> Iterator[Finding]:
 
 @check("W519")
 def check_sets_disjoint(subject: ConfigSubject) -> Iterator[Finding]:
-    """A word stands in two sets of an association test.
+    """A word stands in two sets of an association test, or twice in one.
 
     A word of both X and Y, or of both A and B, is on either side of its own comparison and pulls the figure to zero; a
-    target that is an attribute too has the cosine 1 with itself, whatever the model. Words that differ in capitals only
-    are one word to vectors of lower-cased words. Keep it in one set.
+    target that is an attribute too has the cosine 1 with itself, whatever the model. A word that a set has twice is
+    counted once: another may have been meant, and the set is smaller than it looks. Words that differ in capitals only
+    are one word to vectors of lower-cased words. Keep it in one set, once.
     """
     position = subject.config.blocks[0].block.locate("word")
-    for test, sets in _association_sets(subject.config).items():
-        roles: dict[str, dict[str, str]] = {}
-        for role in SETS:
-            for word in sets[role]:
-                roles.setdefault(word.casefold(), {}).setdefault(role, word)
-        for words in (words for words in roles.values() if len(words) > 1):
-            message = f"{next(iter(words.values()))!r} is in {' and '.join(words)} of {test}"
+    for (test, _), sets in _count_in_sets(subject.config).items():
+        word = next(iter(next(iter(sets.values()))))
+        for role, spellings in sets.items():
+            if (times := sum(spellings.values())) > 1:
+                named = " and ".join(map(repr, spellings))
+                message = f"{role} of {test} has {named} {'twice' if times == 2 else f'{times} times'}"
+                yield subject.finding(position, "W519", message, "keep it once")
+        if len(sets) > 1:
+            message = f"{word!r} is in {' and '.join(sets)} of {test}"
             yield subject.finding(position, "W519", message, "keep it in one set")
+
+
+def _count_in_sets(config: Config) -> dict[tuple[str, str], dict[str, Counter[str]]]:
+    """Count by test and word in lower case, then by set and spelling, how often a block of the set has the word.
+
+    Several blocks may have a word, in other sentences.
+    """
+    counts: dict[tuple[str, str], dict[str, Counter[str]]] = {}
+    for role in SETS:
+        for block in config.blocks:
+            for (test, word), times in Counter(_words_of_set(block, role)).items():
+                spellings = counts.setdefault((test, word.casefold()), {}).setdefault(role, Counter())
+                spellings[word] = max(spellings[word], times)
+    return counts
 
 
 @check("W520")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import association
+from senseprobe.evaluate.estimands import association, word_sets
 from senseprobe.evaluate.estimands.association_comparison import CONSTANT, TOO_FEW, compare_tests, read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison
 
@@ -119,11 +119,11 @@ def test_rejects_a_true_null_as_often_as_it_may() -> None:
     """Of two models with the same associations but for noise, a nominal 5 % test finds a difference in about 5 %."""
     rng = np.random.default_rng(7)
     has = {side: tuple(f"{side.lower()}{i}" for i in range(8)) for side in "XY"} | {"A": ("a",), "B": ("b",)}
-    models: list[dict[association.TestKey, association.TestWords]] = [{}, {}]
+    models: list[dict[association.TestKey, word_sets.TestWords]] = [{}, {}]
     for number, row in enumerate(rng.normal(size=(600, 16)) + np.repeat([0.4, -0.4], 8)):
         for model in models:
             cosines = np.stack([np.tanh(0.1 * (row + rng.normal(0, 0.7, 16))), np.zeros(16)], axis=1)
-            model["c", str(number)] = association.TestWords(has, {}, cosines, np.full_like(cosines, np.nan))
+            model["c", str(number)] = word_sets.TestWords(has, {}, cosines, np.full_like(cosines, np.nan))
     found = sum((comparison.p or 1.0) < 0.05 for comparison in compare_tests(*models))
     assert 0.025 <= found / 600 <= 0.075  # three standard errors of 5 %, as a binomial of 600 has them
 

@@ -466,3 +466,63 @@ def test_a_model_in_memory_is_scored_at_all_levels(family: str, tiny_models: dic
         expected = naive_effect(naive_vectors(folder, plain, level), plain)
         assert result.figures[0].value == pytest.approx(expected, abs=1e-4), level
         assert result.model["encoding"].startswith(f"level={level};pooling=")
+
+
+# --- words in several sets --------------------------------------------------------------------------------------------
+
+APART = dict(
+    zip(
+        ("rose", "lily", "ant", "bee", "Bee", "joy", "love", "hate", "grief", "fly", "Fly"),
+        np.random.default_rng(1).normal(size=(11, 12)),
+        strict=True,
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({}, ""),
+        ({"X": ["fly"], "Y": ["fly"]}, "X and Y (which cancel out): fly"),
+        # Of X a third, of Y a half: what is left of it does not cancel.
+        ({"X": ["fly", "ant"], "Y": ["fly"]}, "X and Y (on both sides of the comparison): fly"),
+        ({"Y": ["fly"], "B": ["fly"]}, "Y and B (compared with themselves): fly"),
+        ({"X": ["fly"], "Y": ["fly"], "A": ["fly"]}, "X and Y and A (which cancel out): fly"),
+        ({"X": ["fly", "fly", "fly"]}, "3 times in X (counted once): fly"),
+        ({"A": ["fly", "bee", "fly"], "B": ["bee"]}, "twice in A (counted once): fly"),
+    ],
+)
+def test_words_in_several_sets_are_said(words: Mapping[str, list[str]], told: str) -> None:
+    """Which sets have them is known, since they were put there."""
+    whole = {"X": ["rose"], "Y": ["lily"], "A": ["joy", "love"], "B": ["hate", "grief"]}
+    table = sets(**{role: [*own, *words.get(role, [])] for role, own in whole.items()})
+    note = by_test(APART, table)["toy"].note
+    assert told in note
+    assert ("words" in note.replace("5 words", "")) == bool(told)
+
+
+def test_words_that_differ_in_capitals_are_one_where_their_vectors_are() -> None:
+    """*fly* and *Fly* have vectors of their own, unless words are looked up in lower case."""
+    table = sets(X=["rose", "fly", "Fly"], Y=["lily", "ant"], A=["joy", "bee"], B=["hate", "Bee"])
+    note = by_test(APART, table, lower=False)["toy"].note
+    assert "spelt" not in note
+    assert "cancel" not in note
+    lower = {word: vector for word, vector in APART.items() if word.islower()}
+    note = by_test(lower, table, lower=True)["toy"].note
+    assert "X (spelt in 2 ways, counted 2 times): fly and Fly" in note
+    assert "A and B (which cancel out): bee and Bee" in note
+
+
+def test_sentences_of_a_word_in_several_sets() -> None:
+    """A sentence twice in a set is said of its word; two sentences of a word are no repeat."""
+    words = {"X": ["fly", "fly", "rose"], "Y": ["fly", "lily"], "A": ["joy"], "B": ["hate"]}
+    table = sets(**words)
+    table["sentence"] = [f"This is {word}." for word in table["word"]]
+    vectors = {sentence: APART[word] for sentence, word in zip(table["sentence"], table["word"], strict=True)}
+    note = by_test(vectors, table, level="sent")["toy"].note
+    assert "X and Y (on both sides of the comparison): fly" not in note
+    assert "X and Y (which cancel out): fly" in note
+    assert "twice in X (counted once): fly" in note
+    other = table.assign(sentence=[f"{sentence} {n}" for n, sentence in enumerate(table["sentence"])])
+    vectors = {sentence: APART[word] for sentence, word in zip(other["sentence"], other["word"], strict=True)}
+    assert "twice" not in by_test(vectors, other, level="sent")["toy"].note

@@ -85,6 +85,7 @@ CASES: dict[str, list[tuple[int, int, str]]] = {
     "W514-none-with-a-stop.j2": [(21, 1, "no frame ends in punctuation")],
     "W518-no-B.j2": [(11, 1, "half has no words of B: it has no figure")],
     "W519-rose-and-Rose.j2": [(12, 1, "'rose' is in X and Y of twice"), (12, 1, "'wasp' is in Y and B of twice")],
+    "W519-rose-twice.j2": [(12, 1, "X of again has 'rose' twice"), (12, 1, "Y of again has 'moth' and 'Moth' twice")],
     # By hand: of 8 words 4 can be dealt to X in 70 ways, of 6 words 3 in 20.
     "W520-four-a-side.j2": [(11, 1, "sets of four are small (X 4, Y 4): the effect has no interval")],
     "W520-three-a-side.j2": [

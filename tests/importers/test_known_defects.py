@@ -287,3 +287,18 @@ def test_formats_are_read_without_remarks() -> None:
     """Reading alone runs no check: rebuilding does not depend on them."""
     assert not any(note.code for name, paths in FILES.items() for note in read_import(name, paths).notes.listed)
     assert LEXICONS == ("wordnet-3.0",)
+
+
+def test_a_word_in_two_sets_of_seat(tmp_path: Path, bare: None) -> None:
+    """*war* is pleasant and unpleasant in one test, and twice unpleasant in another; the sets are told, not changed."""
+    sets = {"targ1": ["rose"], "targ2": ["ant"], "attr1": ["joy", "war"], "attr2": ["hate", "War"]}
+    other = sets | {"attr1": ["joy"], "attr2": ["war", "hate"]}
+    paths = []
+    for name, own in (("one", sets), ("two", other)):
+        whole = {key: {"category": key, "examples": words} for key, words in own.items()}
+        paths.append(_written(tmp_path, f"{name}.jsonl", json.dumps(whole, indent=1)))
+    imported = api.read_import("seat", paths, "x", "1.0.0")
+    (note,) = [note for note in imported.notes.listed if note.code == "W519"]
+    assert (note.file, note.kept) == ("one.jsonl", True)
+    assert "'War' is in B, and in A" in note.reason
+    assert len([row for batch in imported.rows("tests") for row in batch.to_pylist()]) == 11

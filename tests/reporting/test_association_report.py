@@ -500,6 +500,14 @@ def test_the_summary_of_score(tmp_path: Path) -> None:
     assert parts[-2:] == [TESTS, f"result in {tmp_path / 'association@1.1.0/org--model/weat-word.json'}"]
 
 
+def test_what_a_test_has_twice_stands_with_its_figure(tmp_path: Path) -> None:
+    """The note of a test is in the summary of score and on the page, beside its name."""
+    of = result("word", shown_test("weat3", note="words of both A and B: war"), shown_test("weat4"))
+    assert "weat3: words of both A and B: war" in [*summarize_results([of], tmp_path)]
+    every = {row[0]: row[-1] for row in page(of).rows if len(row) == 5}
+    assert "words of both A and B: war" in next(text for name, text in every.items() if name.startswith("weat3"))
+
+
 def test_the_published_test_says_what_it_is(tmp_path: Path) -> None:
     """It has no interval, so it reads nothing; that it takes sentences for draws stands below it."""
     sentences = shown_test("weat3", estimand="weat-sentence", low=None, high=None, method="none")

@@ -13,7 +13,15 @@ import torch
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget
-from senseprobe.evaluate.models.checkpoint import Pretrained, explained, open_checkpoint, quiet, vocabulary
+from senseprobe.evaluate.models.checkpoint import (
+    Pretrained,
+    explained,
+    open_checkpoint,
+    quiet,
+    read_config,
+    refuse_encoder_decoder,
+    vocabulary,
+)
 from senseprobe.evaluate.models.layers import pack
 
 Ids: TypeAlias = tuple[int, ...]
@@ -36,6 +44,7 @@ class PretrainedModel:
     ability: ClassVar[str]
     auto_class: ClassVar[Any]
     predicts_tokens: ClassVar[bool] = True
+    takes_encoder_decoder: ClassVar[bool] = False
     unused: ClassVar[tuple[str, ...]] = ()  # what names of weights begin with that a checkpoint may lack
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
@@ -67,6 +76,8 @@ class PretrainedModel:
         """
         with explained(spec):
             target, number_format = device_of(device), dtype_of(dtype)
+            if not cls.takes_encoder_decoder:  # before its weights are loaded
+                refuse_encoder_decoder(read_config(spec))
             stated |= cls.read_files(spec)
             model, tokenizer = open_checkpoint(
                 cls.auto_class, spec, dtype=number_format, allow_pickle=allow_pickle, unused=cls.unused
@@ -85,6 +96,8 @@ class PretrainedModel:
     ) -> Self:
         """Wrap a model of transformers that is in memory, called `name`; raises ModelError as `load` does."""
         with explained(name):
+            if not cls.takes_encoder_decoder:
+                refuse_encoder_decoder(model.config)
             model = cls.used_part(model)
             more = cls.prepare(name, model, tokenizer, **stated)
             fitting = _BATCH_TOKENS.get(device.type, _BATCH_TOKENS_ELSEWHERE)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from senseprobe.evaluate.models.base import Ids, PretrainedModel, start_of
 from senseprobe.evaluate.models.batching import Sized, by_length
-from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, read_config, vocabulary
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
 from senseprobe.evaluate.models.layers import Head, own_log_probabilities
 from senseprobe.evaluate.models.limits import Unloadable, tokenized
 
@@ -299,13 +299,6 @@ class CausalLM(PretrainedModel):
         self._reader = Reader(name, model, longest=self.max_length, layout=self.layout)
         if self._reader.reads_ahead():
             raise Unloadable("it reads a text from both sides, so it is not a causal language model")
-
-    @classmethod
-    def read_files(cls, spec: str) -> dict[str, Any]:
-        """Raise ModelError where the model translates one text into another."""
-        if getattr(read_config(spec), "is_encoder_decoder", False):
-            raise Unloadable("it has an encoder and a decoder, so it is not a causal language model")
-        return {}
 
     @cached_property
     def start(self) -> Ids:

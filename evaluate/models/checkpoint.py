@@ -152,6 +152,12 @@ def quiet() -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
+def refuse_encoder_decoder(config: Pretrained) -> None:
+    """Raise Unloadable where a model reads a text with an encoder and writes another with a decoder, as T5 and BART."""
+    if getattr(config, "is_encoder_decoder", False):
+        raise Unloadable("it has an encoder and a decoder; take a model that is one of the two")
+
+
 # --- a checkpoint and its files -------------------------------------------------------------------------------------
 
 

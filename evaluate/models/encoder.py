@@ -21,7 +21,7 @@ from transformers import AutoModel
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import Ids, PretrainedModel, fingerprint, hash_json, start_of
 from senseprobe.evaluate.models.batching import by_length
-from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, read_config, vocabulary
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
 from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
 from senseprobe.evaluate.models.layers import agree
 from senseprobe.evaluate.models.limits import Unloadable
@@ -108,7 +108,6 @@ class Encoder(PretrainedModel):
     @classmethod
     def read_files(cls, spec: str) -> dict[str, Any]:
         """Return what files of sentence-transformers say. Raises ModelError where they ask for what is not computed."""
-        _refuse_translation(read_config(spec))
         return {"convention": read_sentence_pooling(spec)}
 
     @classmethod
@@ -130,8 +129,7 @@ class Encoder(PretrainedModel):
         convention: SentencePooling | None = None,
         **stated: Any,  # noqa: ANN401
     ) -> dict[str, Any]:
-        """Raise ModelError where the model translates, or is asked for what is of files of vectors."""
-        _refuse_translation(model.config)
+        """Raise ModelError where the model is asked for what is of files of vectors."""
         if options.unit is not None:
             raise Unloadable("lengths are set to 1 of vectors of senses, in a file of them: leave --unit out")
         if options.exact_lemma is not None:
@@ -362,11 +360,6 @@ class Encoder(PretrainedModel):
 
 
 load = Encoder.load
-
-
-def _refuse_translation(config: Pretrained) -> None:
-    if getattr(config, "is_encoder_decoder", False):
-        raise Unloadable("it has an encoder and a decoder; vectors are made of models that are one of the two")
 
 
 def _read_lower_case(tokenizer: Pretrained) -> None:

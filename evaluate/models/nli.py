@@ -166,6 +166,7 @@ class Classifier(PretrainedModel):
     ability = "inference"
     auto_class = AutoModelForSequenceClassification
     predicts_tokens = False
+    takes_encoder_decoder = True  # BART classifies by the last </s> of its decoder, which is one answer
 
     def __init__(
         self, name: str, model: Pretrained, tokenizer: Pretrained, *, columns: Sequence[int], batch_tokens: int

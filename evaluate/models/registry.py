@@ -181,7 +181,7 @@ def ability_of(spec: str) -> str:
         return SERVED_ABILITIES[0]
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
-    from senseprobe.evaluate.models.checkpoint import read_config
+    from senseprobe.evaluate.models.checkpoint import explained, read_config, refuse_encoder_decoder
 
     config = read_config(spec)
     architectures = config.architectures or []
@@ -191,7 +191,11 @@ def ability_of(spec: str) -> str:
         )
     abilities = (_ability_of_head(name) for name in architectures)
     bodies = (ability for ability, mapping in _heads().items() if config.model_type in mapping)
-    if ability := next(filter(None, abilities), None) or next(bodies, None):
+    ability = next(filter(None, abilities), None) or next(bodies, None)
+    if ability != "inference":
+        with explained(spec):
+            refuse_encoder_decoder(config)
+    if ability:
         return ability
     names = ", ".join(architectures) or "none"
     raise ModelError(f"cannot tell what kind of model {spec} is: its config.json names the architecture {names}")

@@ -114,7 +114,7 @@ def test_a_model_that_translates_is_refused(bert: Path) -> None:
     """In a folder and in memory: which of its two parts gives the vectors is its user's to say."""
     model, tokenizer = bart(bert), transformers.AutoTokenizer.from_pretrained(bert)
     model.save_pretrained(bert)
-    message = "it has an encoder and a decoder; vectors are made of models that are one"
+    message = "it has an encoder and a decoder; take a model that is one of the two"
     with pytest.raises(ModelError, match=message):
         load(bert)
     with pytest.raises(ModelError, match=message):

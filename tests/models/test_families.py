@@ -46,12 +46,56 @@ def test_ability(model_type: str, architectures: list[str] | None, ability: str,
     assert models.ability_of(str(tmp_path)) == ability
 
 
-@pytest.mark.parametrize("config", [{"model_type": "vit", "architectures": ["ViTModel"]}, {"model_type": "t5"}])
+@pytest.mark.parametrize("config", [{"model_type": "vit", "architectures": ["ViTModel"]}, {"model_type": "clip"}])
 def test_no_ability(config: dict[str, object], tmp_path: Path) -> None:
     """A model that is neither is refused."""
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(ModelError, match="cannot tell what kind of model"):
         models.ability_of(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "t5"},
+        {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]},
+        {"model_type": "bart", "architectures": ["BartForConditionalGeneration"]},
+        {"model_type": "bart", "architectures": ["BartModel"]},
+    ],
+)
+def test_encoder_decoders_have_no_ability(config: dict[str, object], tmp_path: Path) -> None:
+    """They are refused by what they are, as each loader refuses them."""
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="it has an encoder and a decoder"):
+        models.ability_of(str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def bart(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder and a decoder, with the tokenizer of RoBERTa."""
+    import transformers
+
+    folder = tmp_path_factory.mktemp("bart") / "bart"
+    shutil.copytree(tiny_models["roberta"], folder)
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    size = len(transformers.AutoTokenizer.from_pretrained(folder))
+    config = transformers.BartConfig(vocab_size=size, d_model=8, encoder_ffn_dim=8, decoder_ffn_dim=8, **sizes)
+    transformers.BartForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("ability", ["masked", "causal", "chat", "vectors"])
+def test_each_loader_refuses_encoder_decoders_in_the_same_words(bart: Path, ability: str) -> None:
+    """From a folder and in memory. One with a head for classes is a model of inference (test_nli_model.py)."""
+    import transformers
+
+    words = "bart: it has an encoder and a decoder; take a model that is one of the two"
+    with pytest.raises(ModelError, match=words):
+        models.load(str(bart), ability=ability)
+    model = transformers.BartForConditionalGeneration.from_pretrained(bart)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bart)
+    with pytest.raises(ModelError, match=words):
+        models.wrap(ModelSource("bart", model=model, tokenizer=tokenizer), ability)
 
 
 WEAT_SCORERS = ["weat-word", "weat-sent", "weat-cword", "weat-sense"]

@@ -15,7 +15,12 @@ KEY_VARIABLE = "SENSEPROBE_API_KEY"
 HIDDEN = "***"
 """What stands in the place of a key."""
 
+BEARER = "Authorization"
+KEY_HEADERS = (BEARER, "api-key")
+"""Headers in which servers read a key: as a bearer's token, or, as Azure's do, by itself."""
+
 _NAME = re.compile(r"[a-z0-9_.-]+")
+_QUERY = re.compile(r"api-version=[\w.-]{1,40}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,10 +49,15 @@ DEFAULT = ServingOptions()
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a model is served: `base` is the URL up to ``/v1``, without a slash at its end, and `model` its name."""
+    """Where a model is served.
+
+    `base` is the URL up to ``/v1``, without a slash at its end, and `model` its name; `query` is what stands behind a
+    question mark of each request: Azure's ``api-version=2024-10-21``, or nothing.
+    """
 
     base: str
     model: str
+    query: str = ""
 
     @property
     def origin(self) -> str:
@@ -69,7 +79,13 @@ class Address:
     @property
     def text(self) -> str:
         """The address as it is named on the command line."""
-        return f"{PREFIX}{self.base}#{self.model}" if self.model else f"{PREFIX}{self.base}"
+        url = f"{self.base}?{self.query}" if self.query else self.base
+        return f"{PREFIX}{url}#{self.model}" if self.model else f"{PREFIX}{url}"
+
+    @property
+    def key_headers(self) -> tuple[str, ...]:
+        """The headers in which the server may read a key, the likelier first."""
+        return KEY_HEADERS[::-1] if self.query else KEY_HEADERS
 
 
 def is_served(spec: str) -> bool:
@@ -80,11 +96,12 @@ def is_served(spec: str) -> bool:
 def parse(spec: str) -> Address:
     """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password."""
     url, _, model = spec.removeprefix(PREFIX).partition("#")
-    if "@" in url or "?" in url:
+    url, asked, query = url.partition("?")
+    if "@" in url or (asked and not _QUERY.fullmatch(query)):
         # The text is not repeated: it may hold a secret.
         raise ModelError(
-            "the address of a server has no password and no ?…: a key stands in the environment variable"
-            f" {KEY_VARIABLE} (or the one that --api-key-env names)"
+            "the address of a server has no password and no ?… but ?api-version=…: a key stands in the environment"
+            f" variable {KEY_VARIABLE} (or the one that --api-key-env names)"
         )
     if not re.fullmatch(r"[!-~]*", url) or not model.isprintable():
         raise ModelError("the address of a server has letters that no address has")
@@ -100,7 +117,8 @@ def parse(spec: str) -> Address:
         )
     # One spelling for one server: the store goes by it, and so does what keeps a key off plain http.
     place = f"[{host}]" if ":" in host else host
-    return Address(f"{parts.scheme}://{place}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}", model)
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")  # as Azure shows it
+    return Address(f"{parts.scheme}://{place}{'' if port is None else f':{port}'}{path}", model, query)
 
 
 def _is_ip(host: str) -> bool:

@@ -81,6 +81,9 @@ class Client:
         self._say, self._sleep = say, sleep
         self._key = key_of(address, options)
         self._transport = Transport(address, self._key)
+        self._headers = list(address.key_headers) if self._key else []
+        if self._headers:
+            self._transport.give_key_in(self._headers[0])
         self._lock = threading.Lock()
         self._slots: int | None = None
         self._tokens = (0, 0)
@@ -146,10 +149,10 @@ class Client:
 
     def url(self, path: str) -> str:
         """Return the URL of a path: ``/v1/…`` is below the base, and what is not stands beside the base's ``/v1``."""
-        base = self.address.base
+        base, query = self.address.base, f"?{self.address.query}" if self.address.query else ""
         if path.startswith("/v1/") and urlsplit(base).path:
-            return base + path.removeprefix("/v1")
-        return base.removesuffix("/v1") + path
+            return base + path.removeprefix("/v1") + query
+        return base.removesuffix("/v1") + path + query
 
     def post(
         self,
@@ -255,6 +258,20 @@ class Client:
                 self._wait(failures, reply.retry_after if reply else None, reason, cancelled)
 
     def _send(self, request: "_Request") -> tuple[Reply | None, str]:
+        """Return the reply to a request, once also with the key in another header, where the first is not read."""
+        reply, reason = self._send_once(request)
+        if reply is None or reply.status != 401 or not request.with_key or len(self._headers) < 2:
+            return reply, reason
+        first, other = self._headers
+        self._headers = [first]
+        self._transport.give_key_in(other)
+        second, _ = self._send_once(request)
+        if second is None or second.status == 401:
+            self._transport.give_key_in(first)
+            return reply, reason
+        return second, ""
+
+    def _send_once(self, request: "_Request") -> tuple[Reply | None, str]:
         """Return the reply to one request, or why there is none; ModelError where asking again does not help."""
         with self._lock:
             self.requests += 1

@@ -8,10 +8,12 @@ import time
 import zlib
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.served.address import HIDDEN, Address, hide_key
+from senseprobe.evaluate.served.address import BEARER, HIDDEN, KEY_HEADERS, Address, hide_key
+from senseprobe.evaluate.served.event_stream import join_events
 
 CONNECT = 5.0
 """Seconds that a connection may take."""
@@ -82,6 +84,13 @@ class Transport:
         for name in _LOGGERS:
             logging.getLogger(name).removeFilter(self._filter)
 
+    def give_key_in(self, header: str) -> None:
+        """Give the key, where there is one, in another of `KEY_HEADERS` from now on."""
+        for name in KEY_HEADERS:
+            self._http.headers.pop(name, None)
+        if self._key:
+            self._http.headers[header] = f"Bearer {self._key}" if header == BEARER else self._key
+
     def send(self, method: str, url: str, content: bytes | None, *, with_key: bool = True) -> Reply:
         """Return what comes back; raise UnansweredError where nothing does that can be read."""
         httpx = self._httpx
@@ -89,7 +98,8 @@ class Transport:
             kind = {"Content-Type": "application/json"} if content is not None else {}
             request = self._http.build_request(method, url, content=content, headers=kind)
             if not with_key:
-                request.headers.pop("Authorization", None)
+                for name in KEY_HEADERS:
+                    request.headers.pop(name, None)
             response = self._http.send(request, stream=True)
             try:
                 return self._read(response)
@@ -112,7 +122,7 @@ class Transport:
         except DepthError:
             raise UnansweredError(f"the answer is nested more than {DEEPEST} deep", again=False) from None
         except ValueError:
-            body = None
+            body = join_events(data, partial(read_json, key=self._key))
         request_id = headers.get("x-request-id") or headers.get("request-id") or ""
         return Reply(
             response.status_code,

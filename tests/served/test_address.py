@@ -18,6 +18,11 @@ KEY = "sk-proj-0123456789abcdefXYZ"
         ("openai:HTTP://LocalHost:8080/v1/#a/b:c", "http://localhost:8080/v1", "a/b:c"),
         ("openai:https://api.example.com/v1", "https://api.example.com/v1", ""),
         ("openai:http://[::1]:80/v1#m#n", "http://[::1]:80/v1", "m#n"),
+        (
+            "openai:https://a.example/openai/deployments/d/chat/completions",
+            "https://a.example/openai/deployments/d",
+            "",
+        ),
     ],
 )
 def test_one_spelling(spec: str, base: str, model: str) -> None:
@@ -57,6 +62,8 @@ def test_what_is_no_address(spec: str) -> None:
         f"openai:http:/user:{KEY}@host/v1",
         f"openai:https://host/v1?key={KEY}#m",
         f"openai:https://host/v1?{KEY}",
+        f"openai:https://host/v1?api-version=1&api-key={KEY}#m",
+        f"openai:https://host/v1?api-key={KEY}&api-version=1#m",
         f"openai:{KEY}",
     ],
 )
@@ -65,6 +72,14 @@ def test_a_secret_in_the_address_is_refused_and_not_repeated(spec: str) -> None:
     with pytest.raises(ModelError) as error:
         parse(spec)
     assert KEY not in str(error.value)
+
+
+def test_a_version_stays_with_the_address() -> None:
+    """Azure's: it stands in the name of the model, and behind the path."""
+    address = parse("openai:https://a.example/openai/v1/?api-version=2024-12-01-preview#m")
+    assert address == Address("https://a.example/openai/v1", "m", "api-version=2024-12-01-preview")
+    assert address.text == "openai:https://a.example/openai/v1?api-version=2024-12-01-preview#m"
+    assert parse(address.text) == address
 
 
 @given(st.text(max_size=40))

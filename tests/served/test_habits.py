@@ -3,6 +3,7 @@
 Expected values are those that are planted (tests/served/planted_model.py), and words that servers were reported to say.
 """
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,18 @@ from tests.served.habits import (
     declining,
     of_chat,
     spelt,
+    streamed,
 )
 from tests.served.planted_model import PlantedModel
-from tests.served.planted_server import PlantedServer, Reply, Request, error
+from tests.served.planted_server import PlantedServer, Reply, Request, Twist, error
 from tests.served.test_runs import pairs, planted, score, values
 
+from senseprobe import api
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.served.address import ServingOptions, parse
 from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.event_stream import join_events
 from senseprobe.evaluate.served.probe import probe
 from senseprobe.evaluate.served.wire import read_chat
 
@@ -259,3 +263,117 @@ def test_an_error_at_the_top_of_an_answer_is_told() -> None:
 
     with PlantedServer(twist=twist) as server, pytest.raises(ModelError, match="no such adapter"):
         score(server, pairs(), "text-likely")
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_streams_unasked_is_read() -> None:
+    """A token a piece, without an end of its own for usage: contents are those that are planted."""
+    table = pairs()
+    with PlantedServer(PlantedModel(mass=0.8), twist=of_chat(streamed)) as server:
+        report = _probed(server)
+        choice, text = score(server, table, "choice-likely", "text-likely")
+    assert report.tokens is not None
+    assert choice.rows is not None
+    np.testing.assert_allclose(choice.rows["content"], planted(table), atol=1e-6)
+    assert values(text)["preference-half"] == pytest.approx(100 * np.mean(planted(table) > 0) - 50)
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [
+        (b'data: {"choices": [{"text": "A"}]}\r\n\r\ndata: [DONE]\r\n\r\n', "A"),
+        (b'event: x\nid: 1\ndata: {"choices": [{"text": "A",\ndata: "finish_reason": "stop"}]}\n\n', "A"),
+        (b'data: {"choices": [{"text": "A"}, {"index": 1, "text": "B"}]}\n\ndata: [DONE]\n\n', "A"),
+        (b'data: {"choices": [{"text": "A"}]}\n\n', None),
+        (b'data: {"choices": [{"text": "A"', None),
+        (b"data: [1]\n\n", None),
+        (b"data: [DONE]\n\n", None),
+        (b"<html>", None),
+        (b"", None),
+    ],
+)
+def test_what_is_an_answer_in_pieces(data: bytes, answer: str | None) -> None:
+    """By the format of server-sent events; what has no end is cut, and what holds no answer is none."""
+    joined = join_events(data, json.loads)
+    assert (joined and joined["choices"][0]["text"]) == answer
+
+
+def test_log_probabilities_of_pieces_are_in_one() -> None:
+    """Those of chat are a list of tokens, those of completions several lists beside each other."""
+    pieces: list[dict[str, Any]] = [
+        {"logprobs": {"tokens": ["a"], "token_logprobs": [None]}},
+        {"logprobs": None},
+        {"logprobs": {"tokens": ["b"], "token_logprobs": [-1.0]}, "finish_reason": "stop"},
+    ]
+    data = b"".join(b"data: " + json.dumps({"choices": [own]}).encode() + b"\n\n" for own in pieces)
+    (choice,) = join_events(data, json.loads)["choices"]
+    assert choice["logprobs"] == {"tokens": ["a", "b"], "token_logprobs": [None, -1.0]}
+
+
+def test_an_error_in_a_stream_is_the_answer() -> None:
+    """It is told like any other."""
+    data = b'data: {"choices": [{"delta": {"content": "A"}}]}\n\ndata: {"error": {"message": "gone", "code": 404}}\n\n'
+    assert join_events(data, json.loads) == {"error": {"message": "gone", "code": 404}}
+
+
+# --- Azure ------------------------------------------------------------------------------------------------------------
+
+KEY = "0123456789abcdef0123456789abcdef"
+"""A made-up key in the form of Azure's."""
+
+
+def _azure(server: PlantedServer) -> Twist:
+    """Return what makes a server Azure's: another path, a version with each request, and a header for the key."""
+
+    def twist(request: Request, reply: Reply) -> Reply:
+        if request.headers.get("api-key") != KEY:
+            return error(401, "401", "Access denied due to missing subscription key")
+        path, _, query = request.path.partition("?")
+        if query != "api-version=2024-10-21" or path != "/openai/deployments/d/chat/completions":
+            return error(404, "404", "Resource not found")
+        return server.chat(request.body)
+
+    return twist
+
+
+@pytest.mark.parametrize("path", ["/openai/deployments/d", "/openai/deployments/d/chat/completions"])
+def test_the_version_and_the_key_of_azure(path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The version goes along with each request, the key by itself in `api-key`, and it stands nowhere else."""
+    monkeypatch.setenv("SENSEPROBE_API_KEY", KEY)
+    table = pairs()
+    with PlantedServer() as server:
+        server.twist = _azure(server)
+        spec = f"openai:{server.origin}{path}?api-version=2024-10-21#planted"
+        with Client(parse(spec), ServingOptions()) as client:
+            report = probe(client)
+        (result,) = api.score(spec, table, "choice-likely", say=lambda _: None)
+        assert {request.path.partition("?")[2] for request in server.log} == {"api-version=2024-10-21"}
+        told = [request.headers for request in server.log if "api-key" in request.headers]
+        assert not any("authorization" in headers for headers in told)
+        assert len(told) == len(server.log) - 2  # each probe asks once without the key
+    assert report.check("limits").read == "refused without the key"
+    assert result.rows is not None
+    np.testing.assert_allclose(result.rows["content"], planted(table), atol=1e-6)
+    assert KEY not in repr(report) + str(result.as_dict())
+    assert not any(KEY.encode() in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize(("version", "header"), [("", "api-key"), ("?api-version=v1", "authorization")])
+def test_the_other_header_is_tried_once(version: str, header: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the likelier one is not read; a key that is wrong in both is asked for once, and no more."""
+    monkeypatch.setenv("SENSEPROBE_API_KEY", KEY)
+    wanted = KEY if header == "api-key" else f"Bearer {KEY}"
+
+    def twist(request: Request, reply: Reply) -> Reply:
+        return reply if request.headers.get(header) == wanted else error(401, "401", "no key")
+
+    with PlantedServer(twist=twist) as server:
+        with Client(parse(f"openai:{server.url}{version}#planted"), ServingOptions()) as client:
+            statuses = [client.get("/none").status for _ in range(3)]
+            assert (statuses, client.requests) == ([404] * 3, 4)
+        server.twist = lambda request, reply: error(401, "401", "no key")
+        with Client(parse(f"openai:{server.url}{version}#planted"), ServingOptions()) as client:
+            statuses = [client.get("/none").status for _ in range(3)]
+            assert (statuses, client.requests) == ([401] * 3, 4)

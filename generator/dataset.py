@@ -102,7 +102,9 @@ def open_dataset(
 def check_expected(config: Config) -> Iterator[Finding]:
     """Yield E109 where a config makes another number of rows than it expects, or than were published."""
     block = config.template.blocks[0]
-    expected, noun = block.front.expect, block.front.expect.noun
+    if (expected := block.front.expect) is None:
+        return
+    noun = expected.noun
     line, column = block.locate("expect", noun)
     messages = []
     if config.size != expected.rows:

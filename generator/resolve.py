@@ -1,5 +1,6 @@
 """Resolves a template against word lists: names become words, frames are compiled, and nothing is expanded yet."""
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterator
 
@@ -11,9 +12,10 @@ from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.kinds.base import Location, ReferenceChecker
 from senseprobe.generator.schema import Binding, Frame, Front, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
-from senseprobe.generator.word_lists import Word, WordList, WordLists
+from senseprobe.generator.word_lists import Word, WordList, WordLists, how_to_describe
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import listed, nearest
-from senseprobe.records import Finding
+from senseprobe.records import Edit, Finding
 from senseprobe.release.schema import FULL, row_schema
 
 _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
@@ -115,7 +117,9 @@ class _Resolver:
         if table and not table.words:
             self._add_lacking(table, location, f"{name} has no words")
         elif not table and not self.lacks_lists:
-            self.add(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
+            file = self.lists.undescribed(name)
+            hint = f"{format_path(file)} is there: {how_to_describe(file)}" if file else ""
+            self.add(location, "E110", f"no word list {name!r}", hint or nearest(name, self.lists.names()))
         return table
 
     def _list(self, name: str) -> WordList | None:
@@ -205,7 +209,8 @@ class _Resolver:
         if front.target is not None and front.target not in names:
             add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
         if front.target is None and not getattr(front, "unmarked", False):
-            add(("target",), "E112", "only an unmarked block has no target")
+            hint = "name the slot that the test is about, or add `unmarked: true`"
+            add(("target",), "E112", "only an unmarked block has no target", hint)
         for name, text in front.own_columns.items():
             type_, location = self._type(text), _column_location(front, name)
             if self.checker.check_column(text, location) and type_ not in ("string", "boolean"):
@@ -219,12 +224,14 @@ class _Resolver:
             compiled = compile_frame(env, frame.source)
             mistakes = [*_unknown_names(draft, compiled)]
             if not mistakes and self.front.target in draft.names(next(iter(draft.roles))):
-                target = _target(self.front.target, compiled)
+                target = _target(self.front, frame, compiled)
         except FrameError as error:
             mistakes = [error]
         for mistake in mistakes:
-            column = frame.column + mistake.column - 1
-            self.checker.add_at(frame.line, column, mistake.code, str(mistake), mistake.hint)
+            column, fix = frame.column + mistake.column - 1, None
+            if mistake.mends:
+                fix = Edit(line=frame.line, column=column, was=mistake.mends[0], now=mistake.mends[1])
+            self.checker.add_at(frame.line, column, mistake.code, str(mistake), mistake.hint, fix)
         return None if mistakes else ResolvedFrame(frame, compiled, target)
 
 
@@ -265,13 +272,31 @@ def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[Fr
                 break
 
 
-def _target(name: str, compiled: CompiledFrame) -> Segment:
+def _target(front: Front, frame: Frame, compiled: CompiledFrame) -> Segment:
     """Return the segment that prints the target; raise FrameError where there is not one."""
+    name = str(front.target)
     printing = [segment for segment in compiled.segments if name in segment.prints]
-    if len(printing) != 1:
-        times = "not printed" if not printing else f"printed {len(printing)} times"
-        raise FrameError("E112", f"target {name!r} is {times}", hint="a frame prints its target once")
+    if not printing:
+        raise _unprinted(front, frame, {each for segment in compiled.segments for each in segment.prints})
+    if len(printing) > 1:
+        message = f"target {name!r} is printed {len(printing)} times"
+        raise FrameError("E112", message, hint="a frame prints its target once")
     if printing[0].block:
         hint = "an `{% if %}` may print more than the target: use an inline if"
         raise FrameError("E112", f"target {name!r} is printed inside an if", hint=hint)
     return printing[0]
+
+
+def _unprinted(front: Front, frame: Frame, printed: Container[str]) -> FrameError:
+    """Return the mistake of a frame that does not print its target, with what was probably meant."""
+    message = f"target {front.target!r} is not printed"
+    if match := re.search(rf"(?<!\{{)\{{\s*({front.target}\b[\w\s.|]*)\}}{{1,2}}", frame.source):
+        output = f"{{{{ {match[1].rstrip()} }}}}"
+        return FrameError("E112", message, match.start() + 1, f"write {output}, with two braces", (match[0], output))
+    if getattr(front, "unmarked", False):
+        return FrameError("E112", message, hint="an unmarked block has no target: write `target: null`")
+    bindings = [*dict.fromkeys(item for names in front.bindings.values() for item in names.items())]
+    for name, bound in bindings:
+        if bound == front.target and name in printed:
+            return FrameError("E112", message, hint=f"{name} prints it: write `target: {name}`")
+    return FrameError("E112", message, hint="a frame prints its target once")

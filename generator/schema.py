@@ -1,6 +1,6 @@
 """What authors write: front matter (that of one kind only is in `kinds/`), frames, templates, and `dataset.yaml`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.generator import yaml_source
+from senseprobe.messages import offered
 from senseprobe.records import Contrast
 from senseprobe.release.documents import LabelMaker, ResponsibleAi, SentenceMaker
 from senseprobe.release.schema import Kind
@@ -47,6 +48,20 @@ class Sense(yaml_source.Model):
     key: str | None = None
     token: str | None = None
     lexicon: str | None = None
+
+
+KINDS_ELSEWHERE = {
+    **dict.fromkeys(("nli", "entailment", "textual-entailment"), "inference"),
+    **dict.fromkeys(("pair", "pairs", "crows-pairs", "stereotype", "minimal-pair", "sense"), "contrast"),
+    **dict.fromkeys(("weat", "seat", "ceat", "words"), "association"),
+}
+"""What kinds of rows are called elsewhere, and here."""
+
+
+def kind_hint(name: object, kinds: Iterable[str]) -> str:
+    """Return which kind was meant by a name, and which there are."""
+    known = KINDS_ELSEWHERE.get(str(name).lower())
+    return f"it is called {known} here" if known else offered(str(name), kinds)
 
 
 class RowCount(yaml_source.Model):
@@ -91,7 +106,7 @@ class Front(yaml_source.Model):
     generalise: list[str]
     columns: dict[str, str] = Field(default_factory=dict)
     accept: dict[str, str] = Field(default_factory=dict)
-    expect: RowCount
+    expect: RowCount | None = None
 
     @property
     def bindings(self) -> Mapping[str, Mapping[str, Binding]]:

@@ -32,11 +32,17 @@ _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
 
-class FrameError(Exception):
-    """The frame cannot be compiled; with a code, a message, and the column from 1."""
+_LACKS_BRACE = re.compile(r"\{\{[^{}%#]*\}(?!\})|(?<!\{)\{[^{}%#]*\}\}")
+"""An output that lacks one of its four braces."""
 
-    def __init__(self, code: str, message: str, column: int = 1, hint: str = "") -> None:
-        self.code, self.message, self.column, self.hint = code, message, column, hint
+
+class FrameError(Exception):
+    """The frame cannot be compiled; with a code, a message, the column from 1, and what `mends` it there."""
+
+    def __init__(
+        self, code: str, message: str, column: int = 1, hint: str = "", mends: tuple[str, str] | None = None
+    ) -> None:
+        self.code, self.message, self.column, self.hint, self.mends = code, message, column, hint, mends
         super().__init__(message)
 
 
@@ -122,6 +128,10 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     try:
         return _compile(env, source)
     except jinja2.TemplateSyntaxError as error:
+        if match := _LACKS_BRACE.search(source):
+            whole = f"{{{{ {match[0].strip('{}').strip()} }}}}"
+            hint = f"write {whole}, with two braces on either side"
+            raise FrameError("E107", f"not a frame: {match[0]}", match.start() + 1, hint, (match[0], whole)) from None
         unclosed = max(source.rfind("{{"), source.rfind("{%"), 0) + 1
         raise FrameError("E107", f"not a frame: {error.message}", unclosed) from None
     except jinja2.TemplateError as error:

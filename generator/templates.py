@@ -15,7 +15,7 @@ from ruamel.yaml.comments import CommentedMap
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.kinds import FRONTS, KINDS
-from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template
+from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template, kind_hint
 from senseprobe.records import Finding
 
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
@@ -103,7 +103,7 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
         likely = next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
         if kind is not None:
             at, column = yaml_source.locate(sources, ("kind",), line)
-            message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
+            message, hint = f"no kind {kind!r}", kind_hint(kind, FRONTS)
             findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
             merged = {**merged, "kind": likely}
         kind = likely

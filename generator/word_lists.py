@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
 from senseprobe.messages import listed, printable, unprintable
-from senseprobe.records import Finding
+from senseprobe.records import Edit, Finding
 
 DESCRIPTOR = "datapackage.yaml"
 MAX_WORDS = 100_000  # rows of a list; a longer one is a mistake or an attack
@@ -174,6 +174,11 @@ class WordLists:
         """Return the name of every list, sorted."""
         return sorted(self._resources)
 
+    def undescribed(self, name: str) -> Path | None:
+        """Return the file that a list called `name` would have, where no descriptor describes it; None without one."""
+        files = (folder / f"{name}.csv" for folder in self.folders if Path(name).name == name)
+        return next((file for file in files if name not in self._resources and file.is_file()), None)
+
     def read(self, name: str) -> WordList | None:
         """Return what can be read of the list called `name`, with its mistakes; None where there is none."""
         if name not in self._lists and name in self._resources:
@@ -190,6 +195,11 @@ class WordLists:
     def leniently(self) -> "WordLists":
         """Return the same lists, whose mistakes are told elsewhere."""
         return WordLists(self.folders, lenient=True, _lists=self._lists)
+
+
+def how_to_describe(path: Path) -> str:
+    """Return what to do with a CSV file of words that no descriptor describes."""
+    return f"`senseprobe lists --add {yaml_source.format_path(path)}` describes it in {DESCRIPTOR}"
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:
@@ -245,11 +255,20 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
                 except ValueError as error:
                     is_valid, column = False, cell_column(lines[line - 1], at)
                     if header == [*specs]:  # else the cells may follow the descriptor
-                        yield finding(line, f"{name} {error}", code="E203", column=column)
+                        fix = _mended_cell(cell, lines[line - 1], line, column)
+                        yield finding(line, f"{name} {error}", code="E203", column=column, fix=fix)
             if is_valid:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
         yield finding(reader.line_num, f"malformed CSV: {error}")
+
+
+def _mended_cell(cell: str, text: str, line: int, column: int) -> Edit | None:
+    """Return the edit of a cell that has odd blanks and is right without them; None of any other."""
+    mended = " ".join(cell.split())
+    if mended == cell or not mended or not mended.isprintable() or not text.startswith(cell, column - 1):
+        return None
+    return Edit(line=line, column=column, was=cell, now=mended)
 
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -349,8 +368,10 @@ def _repeats(resource: Resource, words: Sequence[Word], display_path: str) -> It
                 yield _finding(display_path, word.line, message, "remove one of the rows", code="E204")
 
 
-def _finding(path: str, line: int, message: str, hint: str = "", code: str = "E202", column: int = 1) -> Finding:
-    return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
+def _finding(
+    path: str, line: int, message: str, hint: str = "", code: str = "E202", column: int = 1, fix: Edit | None = None
+) -> Finding:
+    return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint, fix=fix)
 
 
 @dataclass(slots=True)

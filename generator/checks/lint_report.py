@@ -20,7 +20,7 @@ from typing import Any
 from senseprobe.atomic_files import write_whole
 from senseprobe.lexicon.install import default_folder
 from senseprobe.messages import MAX_LISTED
-from senseprobe.records import Finding
+from senseprobe.records import Edit, Finding
 
 Answer = tuple[str, str, str]
 """A question to English (`a`, `plural` …), the text that it is about, and the guess."""
@@ -83,11 +83,16 @@ class Report:
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
         """Return the report that `as_dict` gave; raise TypeError or KeyError where `data` is something else."""
         lists = {
-            "findings": tuple(Finding(**finding) for finding in data["findings"]),
+            "findings": tuple(map(_stored_finding, data["findings"])),
             "accepted": tuple(Accepted(**accepted) for accepted in data["accepted"]),
             "guesses": tuple((guess["asked"], guess["text"], guess["answer"]) for guess in data["guesses"]),
         }
         return cls(**{**data, **lists})
+
+
+def _stored_finding(data: Mapping[str, Any]) -> Finding:
+    fix = data.get("fix")
+    return Finding(**{**data, "fix": Edit(**fix) if fix else None})
 
 
 def join_reports(reports: Iterable[Report]) -> Report:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
 
 from senseprobe.generator import yaml_source
 from senseprobe.generator.checks.base import (
@@ -16,12 +18,13 @@ from senseprobe.generator.checks.base import (
     resource_position,
     yaml_position,
 )
+from senseprobe.generator.config import Config
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.recipe import find_used_lists
 from senseprobe.generator.schema import Dataset, Template
 from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList, WordLists
 from senseprobe.generator.yaml_source import format_path
-from senseprobe.records import Finding
+from senseprobe.records import Edit, Finding
 
 EXAMPLE, EXAMPLE_SOURCE = "example", "senseprobe-example"
 """The dataset that `senseprobe init` writes, and the source of its words and frames, which no other may publish."""
@@ -38,7 +41,7 @@ _FORMAT = re.compile(r"(?<![\w%])%(?:\(\w+\))?[sdifr](?!\w)")
 # Template syntax, which a frame may have and a word may not.
 _SYNTAX = re.compile(r"\{[{%#](?:.*?[}%#]\})?|[}%#]\}")
 # What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
-_OTHER_SYNTAX = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
+_OTHER_SYNTAX = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}{1,2}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
 _REST = 2  # the group that holds filters
 _HINT = "fill it in: it would be printed as it is"
 
@@ -83,7 +86,10 @@ def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
             end = match.end()
             slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
             hint = f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
-            yield frame.finding("E115", f"{match[0]!r} is a placeholder", hint, frame.position[1] + start)
+            column = frame.position[1] + start
+            found = frame.finding("E115", f"{match[0]!r} is a placeholder", hint, column)
+            fix = Edit(line=frame.position[0], column=column, was=match[0], now=f"{{{{ {slot} }}}}") if name else None
+            yield replace(found, fix=fix)
 
 
 @check("E115")
@@ -113,11 +119,22 @@ def find_unfilled_fields(resolved: ResolvedDataset) -> Iterator[Finding]:
     """Yield E115 of each field that its author was to fill in, and of each part of our example, in what is built."""
     dataset, lists = resolved.dataset, resolved.lists
     yield from _dataset_fields(dataset)
+    for config in resolved.configs:
+        yield from _unstated_count(config)
     for template in dataset.templates:
         yield from _template_fields(template, _FIELD)
         yield from _example_parts(dataset, template, lists)
     for words in find_used_lists(dataset.templates, lists):
         yield from _list_fields(words)
+
+
+def _unstated_count(config: Config) -> Iterator[Finding]:
+    """Yield E102 where a template does not say how many rows it makes: a draft need not, a release does."""
+    block = config.template.blocks[0]
+    if block.front.expect is None:
+        form = get_args(type(block.front).model_fields["expect"].annotation)[0]
+        hint = f"it makes {config.size}: expect: {{{form.noun}: {config.size}}}"
+        yield finding_at(config.template.display_path, (block.line, 1), "E102", "expect: field required", hint)
 
 
 def is_unfilled(text: str) -> bool:

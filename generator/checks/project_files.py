@@ -23,7 +23,7 @@ from senseprobe.generator.dataset import open_word_lists
 from senseprobe.generator.exclusions import RETIRED, RetiredId, RowNumbers, read_dataset_verdicts, read_retired
 from senseprobe.generator.recipe import check_dataset_licence, check_list_licences, find_used_lists
 from senseprobe.generator.schema import Dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList
+from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList, how_to_describe
 from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import nearest, printable
 from senseprobe.project import Layer, built_in
@@ -57,7 +57,7 @@ def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
     """
     for path in sorted(folder.path.glob("*.csv")):
         if format_path(path) not in folder.declared:
-            message, hint = f"{DESCRIPTOR} does not declare this file", "add it to `resources`, or remove it"
+            message, hint = f"{DESCRIPTOR} does not declare this file", f"{how_to_describe(path)}, or remove it"
             yield Finding(path=format_path(path), code="E206", message=message, hint=hint)
 
 

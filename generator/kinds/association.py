@@ -27,7 +27,7 @@ class AssociationFront(Front):
     word: str
     word_class: str
     identity: str | None = None
-    expect: ExpectMembers
+    expect: ExpectMembers | None = None
 
     @property
     def own_columns(self) -> Mapping[str, str]:

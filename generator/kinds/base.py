@@ -13,7 +13,7 @@ from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Block, Condition, Front, Template
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.messages import nearest
-from senseprobe.records import Design, Finding
+from senseprobe.records import Design, Edit, Finding
 
 FrontT = TypeVar("FrontT", bound=Front)
 
@@ -33,10 +33,12 @@ class ReferenceChecker:
         """Add a mistake at a key of the front matter."""
         self.add_at(*self.block.locate(*location), code, message, hint)
 
-    def add_at(self, line: int, column: int, code: str, message: str, hint: str) -> None:
+    def add_at(self, line: int, column: int, code: str, message: str, hint: str, fix: Edit | None = None) -> None:
         """Add a mistake at a line and column of the file."""
         path = self.template.display_path
-        self.findings.append(Finding(path=path, line=line, column=column, code=code, message=message, hint=hint))
+        self.findings.append(
+            Finding(path=path, line=line, column=column, code=code, message=message, hint=hint, fix=fix)
+        )
 
     def check_column(self, text: str, location: Location) -> bool:
         """Return whether `text` refers to a column that exists; add a finding where it does not."""

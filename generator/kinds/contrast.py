@@ -29,7 +29,7 @@ class ContrastFront(Front):
     roles: dict[Literal["stereo", "anti"], dict[str, Binding]]
     sense: Sense
     label_basis: Literal["occupation", "trait", "both", "none"]
-    expect: Expect
+    expect: Expect | None = None
     valence: str | None = None
     stereotype: str | None = None
     flip: list[Condition] = Field(default_factory=list)

@@ -38,7 +38,7 @@ class InferenceFront(Front):
     roles: dict[Literal["premise", "hypothesis"], dict[str, Binding]]
     gold: str
     gap: dict[Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")], GapSpec] = Field(default_factory=dict)
-    expect: Expect
+    expect: Expect | None = None
 
     def cells(self, column: str) -> tuple[str, str]:
         """Return the slot and the column of its list that a column of the rows is made of."""

@@ -6,10 +6,20 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """What mends a mistake for certain: at a line and a column, both from 1, `now` in the place of `was`."""
+
+    line: int
+    column: int
+    was: str
+    now: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """One mistake and its location.
 
-    `line` and `column` count from 1; 0 means the whole file.
+    `line` and `column` count from 1; 0 means the whole file. `fix` is there where what is meant is certain.
     """
 
     path: str
@@ -18,14 +28,15 @@ class Finding:
     code: str
     message: str
     hint: str = ""
+    fix: Edit | None = None
 
     def __str__(self) -> str:
         location = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
         return f"{location}: {self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding with the stable keys of ``--json``."""
-        return asdict(self)
+        """Return the finding with the stable keys of ``--json``; ``fix`` only where there is one."""
+        return {key: value for key, value in asdict(self).items() if key != "fix" or value}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,7 @@ from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
+    from senseprobe.generator.checks.fixes import Change
     from senseprobe.generator.count import Tokenize
     from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.generator.preview import PreviewRow
@@ -56,6 +57,28 @@ def lint(paths: str | Path | Sequence[str | Path] = ()) -> Report:
 
     several = [paths] if isinstance(paths, str | Path) else paths
     return lint_paths([Path(path) for path in several])
+
+
+MOST_ROUNDS = 10
+"""How often findings are looked for again after edits: a mistake may hide another."""
+
+
+def fix(paths: str | Path | Sequence[str | Path] = ()) -> list[Change]:
+    """Mend what is certain of what `lint` finds in files of the project, and return the files that changed.
+
+    Each mistake that is mended has one meaning, as `{slot}` for `{{ slot }}`; warnings are the author's to weigh.
+    Raises as `lint` does, SenseprobeError outside of a project, and OSError where a file cannot be written.
+    """
+    from senseprobe.generator.checks.fixes import Change, make_edits
+
+    root, changed = _own_layer().root, dict[str, Change]()
+    for _ in range(MOST_ROUNDS):
+        if not (changes := make_edits(lint(paths).findings, root)):
+            break
+        for change in changes:
+            first = changed.get(change.path, change)
+            changed[change.path] = Change(change.path, first.before, change.after)
+    return [*changed.values()]
 
 
 def checks_page() -> str:
@@ -128,9 +151,10 @@ def _count(
         left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
         expect = config.blocks[0].block.front.expect
-        first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
+        stated = {key: getattr(expect, key, None) for key in ("published", "cite", "reason")}
+        first = {"config": config.name, "rows": counts.rows, "published": stated["published"], "cite": stated["cite"]}
         last = {"senses": find_senses(config, catalogue.lists, gloss)} if senses else {}
-        configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts), **last})
+        configs.append({**first, "frames": counts.frames, "reason": stated["reason"], **asdict(counts), **last})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
     return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals, findings=_unexpected_counts(catalogue))
 

@@ -5,9 +5,10 @@ Exit codes: 0 fine, 1 findings, 2 misuse or failure.
 
 import sys
 from importlib.metadata import version as installed_version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from senseprobe.cli import annotate, author, export, hub, release, report, score, senses, served, texts
 from senseprobe.cli.console import complain, print_line
@@ -18,8 +19,33 @@ __all__ = ["app", "main"]
 _INTERRUPTED = 130
 """The exit code that typer gives to Ctrl-C."""
 
+
+class _Group(TyperGroup):
+    """The commands; where one lacks an argument, the message says which names there are."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - what a command returns
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if type(error).__name__ != "MissingParameter" or error.param is None:
+                raise
+            name = error.param.metavar or error.param.opts[-1]
+            raise SenseprobeError(f"{name} is missing: {_describe(name, error.param)}") from None
+
+
+def _describe(name: str, parameter: Any) -> str:  # noqa: ANN401 - typer's own type is private
+    """Return the names that an argument may be, where these are on this machine; else its help."""
+    for what in ("DATASET", "RELEASE"):
+        if name.startswith(what):
+            from senseprobe.api.author import names_beginning
+
+            return f"there is {', '.join(names_beginning('', releases=what == 'RELEASE')) or 'none'}"
+    return str(getattr(parameter, "help", "") or "see --help").rstrip(".")
+
+
 app = typer.Typer(
     name="senseprobe",
+    cls=_Group,
     help="Build, annotate and publish datasets that measure social bias in language models, and score models on them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

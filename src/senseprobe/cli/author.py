@@ -75,6 +75,9 @@ def lint(
     guesses: Annotated[
         bool, typer.Option("--guesses", help="Also print guessed articles, plurals and verb forms.")
     ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what is certain in files of the project, and print what changed.")
+    ] = False,
     codes: Annotated[bool, typer.Option("--codes", help="Print what each code means, and check nothing.")] = False,
     form: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="text, json, or github (workflow commands).")
@@ -89,10 +92,14 @@ def lint(
     if codes:
         print_line(author.checks_page())
         return
+    changes = author.fix(paths or []) if fix else []
     report = author.lint(paths or [])
     if as_json or form == "json":
-        print_json(report.as_dict())
+        fixed = {"fixed": [{"path": change.path, "diff": change.diff} for change in changes]} if fix else {}
+        print_json({**report.as_dict(), **fixed})
     else:
+        for change in changes:
+            print_line(change.diff.rstrip("\n"))
         (_print_github if form == "github" else _print_report)(report, guesses=guesses)
         print_line(_summary(report, strict=strict))
         if not paths and not author.has_project():

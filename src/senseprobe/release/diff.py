@@ -4,7 +4,8 @@ Changes are of rows by id, words and frames behind them, labels, columns, design
 shared dictionaries: no row is handled on its own. Rows may be in any order.
 
 Versions follow Croissant 1.1's rules. PATCH: the same rows; MINOR: rows added, and the old ones still there as they
-were; MAJOR: rows edited or removed. Below 1.0.0 these are one part lower (SemVer). docs/versions.md says what this means for columns, designs and contrasts.
+were; MAJOR: rows edited or removed. Below 1.0.0 these are one part lower (SemVer). docs/versions.md says what this
+means for columns, designs and contrasts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -26,10 +26,10 @@ from senseprobe.generator import yaml_source
 from senseprobe.generator.checks.placeholders import EXAMPLE, EXAMPLE_SOURCE
 from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
+from senseprobe.generator.schema import kind_hint
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordLists
-from senseprobe.messages import offered
 from senseprobe.project import MARKER, Layer, built_in
 
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -105,7 +105,7 @@ def add(layer: Layer, name: str, kind: str) -> list[Path]:
 def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     """Return the files that `add` writes, with their texts."""
     if kind not in LISTS:
-        raise SenseprobeError(f"no kind {kind!r}: {offered(kind, LISTS)}")
+        raise SenseprobeError(f"no kind {kind!r}: {kind_hint(kind, LISTS)}")
     dataset, config = _split_name(name)
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"

@@ -191,8 +191,16 @@ class TaskRecord:
 
     @property
     def verdict(self) -> str:
-        """What is said of a model that fails; of likelihoods, which are no answers, that it is another model now."""
-        return CHANGED if {reading.gate for reading in self.gates} == {UNCHANGED} else NOT_DONE
+        """What is said where a gate fails: of the model only what no server can be the cause of.
+
+        Bounds of labels that a server does not tell, and its noise, make contents that agree with nothing, too: the
+        reliability is no verdict on the model then. A model that is another one now has none either.
+        """
+        failed = {reading.gate for reading in self.failed}
+        hidden = {reading.gate for reading in self.failed if reading.gate in _OF_SERVERS and reading.threshold}
+        if failed == {UNCHANGED}:
+            return CHANGED
+        return NOT_SHOWN if hidden and failed <= {*hidden, "reliability", UNCHANGED} else NOT_DONE
 
     @property
     def failure(self) -> str:
@@ -207,11 +215,14 @@ class TaskRecord:
 
 NOT_DONE = "this model does not do the task"
 CHANGED = "this model changed during the run"
+NOT_SHOWN = "the server does not show it"
+_OF_SERVERS = ("censored", "size")
+"""Gates that fail of what a server leaves untold, or of its noise; in process there is neither, and a threshold of 0."""
 
 
 def find_verdict(figure: Figure) -> str:
     """Return the verdict in the note of a figure whose config fails a gate; empty of others."""
-    return next((verdict for verdict in (NOT_DONE, CHANGED) if figure.note.startswith(verdict)), "")
+    return next((verdict for verdict in (NOT_DONE, CHANGED, NOT_SHOWN) if figure.note.startswith(verdict)), "")
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

@@ -29,6 +29,11 @@ from senseprobe.release.release import Release
 
 CONFIG = "noun-bare"
 NOT_DONE = "this model does not do the task"
+OF_SERVERS = dict.fromkeys(("size", "censored"), "the server does not show it") | {
+    "unchanged": "this model changed during the run"
+}
+"""What is said where a gate fails that the model does not fail: of noise, of what is not told, of another model."""
+
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +114,7 @@ def test_a_model_planted_to_fail_a_gate_fails_that_alone(sssb: Release, gate: st
     assert {figure.low for figure in result.figures} == {None}
     assert all(figure.value is not None for figure in shown.figures)
     for figure in (*result.figures, *shown.figures):
-        assert figure.note.startswith(f"{NOT_DONE}: it fails {gate}")
+        assert figure.note.startswith(f"{OF_SERVERS.get(gate, NOT_DONE)}: it fails {gate}")
 
 
 def test_what_changed_of_a_model_is_said(sssb: Release) -> None:

@@ -25,7 +25,7 @@ from tests.tiny_release import PACKAGE, TEMPLATE
 
 from senseprobe import api
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.task_gates import NOT_DONE
+from senseprobe.evaluate.task_gates import NOT_DONE, NOT_SHOWN
 
 JOBS = ("nurse", "engineer", "baker", "farmer", "pilot", "clerk", "teacher", "lawyer", "driver", "singer")
 CHAT = "/v1/chat/completions"
@@ -237,13 +237,15 @@ def test_inference_is_recovered_and_passes_its_control() -> None:
     ids=["a model that follows the place", "mass", "labels", "censored", "noise"],
 )
 def test_a_model_that_does_not_do_the_task_has_no_figures(model: PlantedModel, gates: set[str]) -> None:
+    """Nor has one of which the server tells too few tokens, or says something else each time: that is its doing."""
+    verdict = NOT_SHOWN if gates <= {"censored", "size"} else NOT_DONE
     with PlantedServer(model) as server:
         (result,) = score(server, pairs(), "choice-likely")
         (shown,) = score(server, pairs(), "choice-likely", show_failing=True)
     (task,) = result.tasks.values()
     assert gates <= {reading.gate for reading in task.failed}, task
     assert {*values(result).values()} == {None}
-    assert all(NOT_DONE in figure.note for figure in (*result.figures, *shown.figures))
+    assert all(figure.note.startswith(f"{verdict}: it fails") for figure in (*result.figures, *shown.figures))
     assert values(shown)["preference-half"] is not None
 
 

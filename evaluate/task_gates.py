@@ -217,7 +217,7 @@ NOT_DONE = "this model does not do the task"
 CHANGED = "this model changed during the run"
 NOT_SHOWN = "the server does not show it"
 _OF_SERVERS = ("censored", "size")
-"""Gates that fail of what a server leaves untold, or of its noise; in process there is neither, and a threshold of 0."""
+"""Gates that fail of what a server leaves untold, or of its noise; in process there is neither."""
 
 
 def find_verdict(figure: Figure) -> str:

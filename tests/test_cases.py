@@ -26,13 +26,16 @@ Case = Callable[[Path, Path], None]
 """What holds of the files of a folder; the second folder is empty."""
 
 
+STUB = FOLDER / "08-server-token-spelling" / "stub.py"
+
+
 @contextmanager
-def stub(script: Path, mode: str, folder: Path) -> Iterator[str]:
-    """The address of a model behind a server that a case brings along; it logs into the folder."""
+def stub(mode: str, folder: Path) -> Iterator[str]:
+    """The address of a model behind a server with the habits that a mode names; it logs into the folder."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}/v1"
-    with subprocess.Popen([sys.executable, str(script), mode, str(port)], cwd=folder) as server:
+    with subprocess.Popen([sys.executable, str(STUB), mode, str(port)], cwd=folder) as server:
         try:
             for _ in range(600):
                 try:
@@ -46,10 +49,47 @@ def stub(script: Path, mode: str, folder: Path) -> Iterator[str]:
             server.kill()
 
 
-def probe_in_a_pipe(files: Path, folder: Path) -> None:
+def spelling_of_tokens(_: Path, folder: Path) -> None:
+    """The figures are the same: the server gives the same answers, spelt otherwise."""
+    told = []
+    for mode in ("plain", "lmdeploy"):
+        with stub(mode, folder) as address:
+            spec = f"openai:{address}#tiny"
+            (result,) = senseprobe.score(
+                spec, "sssb@1.1.0:noun-bare", "choice-likely", limit=6, stored=False, say=print
+            )
+        assert all(task.does_task for task in result.tasks.values())
+        told.append([(figure.estimand, figure.value) for figure in result.figures])
+    assert told[0] == told[1]
+    assert all(value is not None for _, value in told[0])
+
+
+def five_log_probabilities(_: Path, folder: Path) -> None:
+    """What the server complained of is told, and that 20 are needed; texts can be scored."""
+    with stub("azure5", folder) as address:
+        done = typed_in(folder, "probe", address)
+    assert done.returncode == 0
+    first = done.stdout.splitlines()[0]
+    assert "Invalid value for 'top_logprobs': must be less than or equal to 5" in first
+    assert "the server gives at most 5, and 20 are needed" in first
+    assert "can be done: text-likely" in " ".join(done.stdout.split())
+
+
+def a_fixed_temperature(_: Path, folder: Path) -> None:
+    """One line has the true cause, and nothing of likelihoods, logs and templates."""
+    with stub("gpt5", folder) as address:
+        done = typed_in(folder, "probe", address)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    (line,) = done.stderr.splitlines()
+    assert "no scorer: this model fixes the temperature, so answers cannot be repeated" in line
+    assert "'temperature' does not support 0" in line
+    assert [word for word in ("echo", "llama.cpp", "log and", "template") if word in line] == []
+
+
+def probe_in_a_pipe(_: Path, folder: Path) -> None:
     """Names of scorers, and whether each check passed, are whole; by the stub: echo answers with one new token."""
     environment = {**os.environ, "COLUMNS": "80", "XDG_CACHE_HOME": str(folder)}
-    with stub(files / "stub.py", "llama-echo", folder) as address:
+    with stub("llama-echo", folder) as address:
         typed = [sys.executable, "-P", "-m", "senseprobe", "probe", address]
         done = subprocess.run(typed, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         told = json.loads(subprocess.run([*typed, "--json"], env=environment, capture_output=True, check=True).stdout)
@@ -98,6 +138,9 @@ def words_in_two_sets(files: Path, _: Path) -> None:
 
 
 CASES: dict[str, Case] = {
+    "08-server-token-spelling": spelling_of_tokens,
+    "10-server-five-top-logprobs": five_log_probabilities,
+    "11-server-fixed-temperature": a_fixed_temperature,
     "12-probe-table-cut": probe_in_a_pipe,
     "14-label-studio-csv-export": csv_of_label_studio,
     "15-words-in-two-sets": words_in_two_sets,

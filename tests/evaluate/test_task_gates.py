@@ -35,7 +35,6 @@ OF_SERVERS = dict.fromkeys(("size", "censored"), "the server does not show it") 
 """What is said where a gate fails that the model does not fail: of noise, of what is not told, of another model."""
 
 
-
 @pytest.fixture(scope="module")
 def sssb() -> Release:
     """The built-in release."""

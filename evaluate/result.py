@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -406,7 +406,7 @@ def read_result(path: Path) -> Result:
         model=form.model.model_dump(exclude_none=True),
         fitness=form.fitness,
         tasks=form.tasks,
-        figures=form.figures,
+        figures=tuple(replace(figure, verdict=None) for figure in form.figures),  # what a file says is not asked
     )
 
 

@@ -18,12 +18,13 @@ from senseprobe.evaluate.estimands.association import (
     key_of,
 )
 from senseprobe.evaluate.estimands.association_comparison import read_tests
+from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
-from senseprobe.evaluate.reporting.association_verdicts import WORDINGS, find_tests, group_tests
+from senseprobe.evaluate.reporting.association_verdicts import find_tests, group_tests
 from senseprobe.evaluate.reporting.figure_tables import align
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
-from senseprobe.evaluate.reporting.verdict import EFFECTS, NOT_NONE, Verdict
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
+from senseprobe.evaluate.reporting.verdict import EFFECTS, NOT_NONE, TONES, Verdict, word_of
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted, listed
@@ -31,9 +32,6 @@ from senseprobe.records import Figure
 
 AXIS = Axis(low=-2.0, high=2.0, neutral=0.0)
 """Of effect sizes, which lie between the two."""
-
-TONES = {"shown": "strong", "these attribute words only": "calm", "not shown": "open", "cannot be read": "mute"}
-"""The colour of a verdict, by its kind."""
 
 PAPER_LEVEL = 0.01
 """Below it, p is significant in Tan and Celis (2019)."""
@@ -350,10 +348,9 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
         return Cell.number("")
     weat, figure = test
     value = "none" if figure.value is None else notation.format_points(figure.value, weat.id)
-    if part.source.why_unread(figure.config):
-        return Cell(value, UNREAD, "quiet")
-    wording = "" if weat.lost_too_many(figure) else weat.wording(figure)
-    corrected = notation.format_test(figure)[1]
+    if notation.has_flaw(figure):
+        return Cell(value, notation.UNREAD, "quiet")
+    wording, corrected = weat.wording(figure), notation.format_test(figure)[1]
     said = "other way" if key_of(figure) in part.reversed else SHORT.get(wording, "")
     note = ", ".join(filter(None, (said, corrected if figure.p_holm is None else f"p {corrected}")))
     return Cell(value, note, "number" if wording in SHORT else "quiet")
@@ -395,16 +392,16 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell
     sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
-    lost = weat.lost_too_many(figure)
-    wording = UNREAD if lost or part.source.why_unread(figure.config) else weat.wording(figure)
     other_way = f"{OTHER_WAY}: Y nearer to A" if key_of(figure) in part.reversed else ""
-    notes = [other_way, figure.note, "not judged: over a fifth of a set has no vector" if lost else ""]
+    kind, why = word_of(figure), "" if figure.verdict is None else figure.verdict.text
+    unread = why if kind == notation.UNREAD and not part.source.why_unread(figure.config) else ""
+    notes = [other_way, figure.note, unread]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),
         Cell.number(notation.describe_test(figure), least),
         Cell(notation.describe_sizes(figure), missing, "quiet"),
-        Cell("; ".join(filter(None, notes)), tag=wording, tone=TONES[WORDINGS.get(wording, UNREAD)]),
+        Cell("; ".join(filter(None, notes)), tag=kind, tone=TONES[kind or notation.UNREAD]),
     )
 
 
@@ -424,4 +421,5 @@ def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
 def _build_variant_cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell.number("")
-    return Cell.number(notation.format_interval(figure), notation.describe_test(figure))
+    kind = word_of(figure)
+    return Cell.number(notation.format_interval(figure), joined(notation.describe_test(figure), kind))

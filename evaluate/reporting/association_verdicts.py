@@ -14,13 +14,15 @@ from senseprobe.evaluate.estimands.association import (
     find_reversed,
 )
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.notation import describe_sizes, format_points
-from senseprobe.evaluate.reporting.verdict import Kind, Verdict
+from senseprobe.evaluate.reporting.notation import UNREAD, describe_sizes, format_points
+from senseprobe.evaluate.reporting.verdict import CODES, Kind, Verdict
 from senseprobe.messages import counted, listed
-from senseprobe.records import Figure
+from senseprobe.records import Figure, FigureKey, FigureVerdict
 
 OTHER = "no identity"
 """What tests are about that are of no identity, as those of flowers and insects."""
+
+LOST = "over a fifth of a set has no vector"
 
 WORDINGS: Mapping[str, Kind] = {
     SHOWN: "shown",
@@ -60,6 +62,17 @@ def judge_tests(source: ReportInput) -> Iterator[Verdict]:
             yield _judge_family(config, identity, tests, below)
 
 
+def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdict]]:
+    """Yield the verdict of each test, and of each variant that has an interval, with its key."""
+    for weat, figure in (test for own in (False, True) for test in find_tests(source.result.figures, variants=own)):
+        flaw = source.why_unread(figure.config) or (LOST if weat.lost_too_many(figure) else "")
+        if flaw or weat.has_interval:
+            wording = weat.wording(figure)
+            kind: Kind = UNREAD if flaw else WORDINGS[wording]
+            text = flaw or (wording if kind == UNREAD else kind)
+            yield figure.key, FigureVerdict(code=CODES[kind], text=text, flaw=flaw)
+
+
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
     """Return the verdict of the tests of an identity: how many say what, and which."""
     said: dict[str, list[Figure]] = {wording: [] for wording in WORDINGS}
@@ -76,7 +89,7 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         "too few words for any p to be small": said[CANNOT_REACH],
         "not estimable": said[NO_INTERVAL],
         "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
-        "not judged, since over a fifth of a set has no vector": lost,
+        f"not judged, since {LOST}": lost,
     }
     texts = [
         f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures

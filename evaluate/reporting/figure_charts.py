@@ -131,12 +131,13 @@ def _describe_failing(figures: Sequence[Figure], cells: Sequence[Figure | None])
 
 
 def build_mark(figure: Figure, series: int = 0) -> Mark:
-    """Return a figure as a chart shows it; hollow where no value is known to be neutral."""
+    """Return a figure as a chart shows it; hollow where no value is known to be neutral, a dot alone with a flaw."""
+    low, high = (None, None) if notation.has_flaw(figure) else (figure.low, figure.high)
     return Mark(
         series=series,
         value=figure.value,
-        low=figure.low,
-        high=figure.high,
+        low=low,
+        high=high,
         hollow=figure.neutral is None and not lookup(figure.estimand).from_zero,
         text=notation.format_interval(figure),
     )

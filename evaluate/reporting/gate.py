@@ -20,7 +20,7 @@ from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import require_comparable
-from senseprobe.evaluate.reporting.verdict_table import Judge, find_failed_control, find_leads
+from senseprobe.evaluate.reporting.verdict_table import find_failed_control, find_leads, judge
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, nearest, printable
 from senseprobe.records import Design, Figure
@@ -93,6 +93,7 @@ class GatedFigure:
       interval at `confidence`, the widest that Holm's method asked for.
     - `rows`, `scored`: rows of the config that it may use, and those that both models scored.
     - `fixed`: the slots whose words are few, or all there are, over which the interval does not generalise.
+    - `verdict`: what the new model's figure shows by itself (`verdict.CODES`); empty where no verdict is about it.
     """
 
     config: str
@@ -106,6 +107,7 @@ class GatedFigure:
     rows: int
     scored: int
     fixed: tuple[str, ...] = ()
+    verdict: str = ""
 
     def describe(self, margin: float) -> str:
         """Return how far the distance grew, and what that says of the margin."""
@@ -138,7 +140,8 @@ class GateResult:
     def lines(self) -> tuple[str, ...]:
         """What a terminal shows."""
         figures = (
-            f"{'failed' if figure.failed else 'passed'}: {_name(figure)}: {figure.describe(self.margin)}"
+            f"{'failed' if figure.failed else 'passed'}: {_name(figure)}"
+            f"{f' ({figure.verdict})' if figure.verdict else ''}: {figure.describe(self.margin)}"
             for figure in self.figures
         )
         rest = (f"not gated: {printable(name)}: {printable(reason)}" for name, reason in self.left_out.items())
@@ -200,6 +203,7 @@ class _Candidate:
             rows=self.new.tally.rows,
             scored=self.new.tally.scored,
             fixed=self.figure.fixed,
+            verdict=self.figure.verdict.code if self.figure.verdict else "",
         )
 
 
@@ -214,9 +218,12 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
     if any(KINDS[source.kind].tests for source in (new, old)):
         raise ResultError(_OF_TESTS)
     require_comparable([new, old])
+    new, old = judge(new), judge(old)
     for source in (new, old):
         if find_failed_control(source) is not None:
-            raise ResultError(f"{source.label} fails its control, so that its figures say nothing and are not gated")
+            raise ResultError(
+                f"{source.label} fails its control, so that its figures say nothing and are not gated: unreadable"
+            )
     candidates: list[_Candidate] = []
     left_out: dict[str, str] = {}
     for figure in _choose(new, old, names):
@@ -263,7 +270,7 @@ def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Fi
         if unknown[0] in _group_estimands(new):
             raise ResultError(f"cannot gate {unknown[0]} of single groups: {_OF_GROUPS}")
         raise ResultError(f"no figure or config {unknown[0]!r} in both results: {nearest(unknown[0], by_name)}")
-    return [*{_key(figure): figure for name in names for figure in by_name[name]}.values()]
+    return [*{figure.key: figure for name in names for figure in by_name[name]}.values()]
 
 
 def _group_estimands(source: ReportInput) -> list[str]:
@@ -287,14 +294,13 @@ def _gateable(leads: Sequence[Figure]) -> list[Figure]:
 def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | str:
     """Return a figure of both models over the rows that both scored, or why there is none to compare."""
     estimand, release = lookup(figure.estimand), new.release
-    before = next((f for f in old.result.figures if _key(f) == _key(figure)), None)
+    before = next((f for f in old.result.figures if f.key == figure.key), None)
     if estimand.measure != "points":
         return f"it is in {estimand.measure}, and the margin in points"
     if figure.neutral is None or before is None or before.neutral is None or release is None:
         return NO_NEUTRAL
-    if reason := next(
-        filter(None, (Judge(source).find_flaw([own]) for source, own in ((new, figure), (old, before)))), ""
-    ):
+    flaws = (f"unreadable: {own.verdict.flaw}" for own in (figure, before) if own.verdict and own.verdict.flaw)
+    if reason := next(flaws, ""):
         return reason
     if None in (figure.low, figure.high, before.low, before.high) or not estimand.has_interval:
         return NOT_ESTIMABLE
@@ -305,10 +311,6 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
         return f"{NO_NEUTRAL} over the rows that both scored"
     candidate = _Candidate(figure, rows[0], rows[1], design)
     return NOT_ESTIMABLE if candidate.growth(CONFIDENCE) is None else candidate
-
-
-def _key(figure: Figure) -> tuple[str, str, str | None]:
-    return figure.config, figure.estimand, figure.group
 
 
 def _test(candidates: Sequence[_Candidate], margin: float) -> list[GatedFigure]:

@@ -5,7 +5,8 @@ has the figures alone.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,20 +20,20 @@ from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs, withhe
 from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.figures import figures_of, fitting_estimands, scored_design
-from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.reporting.verdict import Verdict
+from senseprobe.evaluate.result import Result, folder_of, read_result
 from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import find_verdict, gated_figures
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
-from senseprobe.records import Design, Figure
+from senseprobe.records import Design, Figure, FigureVerdict
 from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
 MOST_NAME = 100  # characters of the name of a release that is not at hand
 
-UNREAD = "cannot be read"
 NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
 
 Tables = Mapping[str, pd.DataFrame]
@@ -56,6 +57,7 @@ class ReportInput:
     - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
+    - `verdicts`, `flaws`: what it says, and why nothing of a config can be read (`verdict_table.judge`); None before.
     """
 
     result: Result
@@ -67,6 +69,8 @@ class ReportInput:
     file: str = ""
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] | None = None
+    flaws: Mapping[str, str] | None = None
 
     @property
     def label(self) -> str:
@@ -111,8 +115,10 @@ class ReportInput:
         return noted | failed_tasks(self.result)
 
     def mark(self, figure: Figure, config: str) -> Figure:
-        """Return a figure of rows of a config with the reason in its note where a gate of that config fails."""
-        return replace(figure, note=joined(self.failing.get(config, ""), figure.note))
+        """Return a figure of rows of a config with the reason where nothing of the config can be read."""
+        flaw = (self.flaws or {}).get(config, "")
+        verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw else None
+        return replace(figure, note=joined(self.failing.get(config, ""), figure.note), verdict=verdict)
 
     def why_unread(self, config: str) -> str:
         """Return why the association tests of a config say nothing; empty where they can be read."""
@@ -149,6 +155,55 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str]
     controls = [result for _, result in read if control.is_control(result)]
     releases = _open_releases([result for _, result in read], [release] if isinstance(release, str) else release)
     return [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in read]
+
+
+def gather_scored(results: Sequence[Result], out: Path, release: str | None = None) -> list[ReportInput]:
+    """Return results that were scored just now, and written below `out`, with what verdicts on them need.
+
+    `release` is the name or path of the one that was scored, which was verified then. Controls of a model are those
+    among the results, and those below `out`. Rows of a release are read only where somebody asks for them.
+    """
+    return [_read_scored(result, results, out, release) for result in results]
+
+
+def _read_scored(result: Result, results: Sequence[Result], out: Path, requested: str | None) -> ReportInput:
+    name, content = _release_key(result)
+    release: Release | None = None
+    for spec in (requested, requested and project.newest_release(requested), name) if name != DRAFT else ():
+        with suppress(ReleaseError, ResultError):
+            release = release or (spec and _find_release(name, content, spec)) or None
+    controls: list[Result] = []
+    if KINDS[result.kind].infers and not control.is_control(result):
+        folder = folder_of(out, name, result.model["name"])
+        known = [other for other in results if control.is_control(other) and control.same_model(other, result)]
+        controls = [*{c.signature: c for c in (*known, *control.find_controls(folder, result))}.values()]
+    rows, words = result.rows, result.words
+    tables: Tables = {} if release is None or rows is None else _LazyTables(release, rows)
+    result, _ = _update_figures(result, release, tables, words)  # of a control that was scored long ago
+    return ReportInput(result=result, rows=rows, words=words, release=release, tables=tables, controls=tuple(controls))
+
+
+class _LazyTables(Mapping[str, pd.DataFrame]):
+    """The rows of a release with their scores, by config, each joined when it is asked for: there may be millions."""
+
+    def __init__(self, release: Release, rows: pd.DataFrame) -> None:
+        configs = {*map(str, rows["config"].unique())}
+        self._names = [name for name in release.configs if name in configs and _has_rows(release, name)]
+        self._release, self._rows = release, rows
+        self._joined: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, config: str) -> pd.DataFrame:
+        if config not in self._names:
+            raise KeyError(config)
+        if config not in self._joined:
+            self._joined |= _join_scores(self._release, self._rows[self._rows["config"] == config])
+        return self._joined[config]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:

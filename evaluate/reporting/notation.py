@@ -1,6 +1,7 @@
 """Figures as text: value and interval, p-value, what zero means, what a figure is based on."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
@@ -11,6 +12,9 @@ from senseprobe.evaluate.task_gates import GATES, GateReading, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
+
+UNREAD: Literal["cannot be read"] = "cannot be read"
+"""What is said of a figure that says nothing: neither its interval nor its p is printed where it has a flaw."""
 
 OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 """Tests of comparisons other than the interval's, by name."""
@@ -47,7 +51,7 @@ def format_ends(low: float | None, high: float | None, estimand: str = "", neutr
 def format_interval(figure: Figure) -> str:
     """Return value and interval in points, ``+12.3 [-4.0, +28.1]``, or that an expected interval is not estimable.
 
-    Where a gate fails the value is ``withheld``.
+    Where a gate fails the value is ``withheld``; of a figure with a flaw the value stands alone.
     """
     if figure.value is None:
         if find_verdict(figure):
@@ -55,9 +59,16 @@ def format_interval(figure: Figure) -> str:
         reason = _format_left_out(figure)
         return f"none ({reason})" if reason and not figure.rows else "none"
     value = format_points(figure.value, figure.estimand)
+    if has_flaw(figure):
+        return value
     ends = format_ends(figure.low, figure.high, figure.estimand, figure.neutral)
     missing = f"({NOT_ESTIMABLE})" if lookup(figure.estimand).promises_interval else ""
     return f"{value} {ends or missing}".rstrip()
+
+
+def has_flaw(figure: Figure) -> bool:
+    """Return whether interval and p of a figure say nothing, as where a control fails."""
+    return figure.verdict is not None and bool(figure.verdict.flaw)
 
 
 def _format_left_out(figure: Figure) -> str:
@@ -69,10 +80,10 @@ def _format_left_out(figure: Figure) -> str:
 def format_remarks(figure: Figure) -> str:
     """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any.
 
-    Before all of it, of a value that is shown although a gate fails, the verdict.
+    Before all of it, of a value that is shown although it says nothing, that it cannot be read.
     """
     remarks = (
-        "" if figure.value is None else find_verdict(figure),
+        "" if figure.value is None else find_verdict(figure) or (UNREAD if has_flaw(figure) else ""),
         format_p_value(figure),
         "older definition" if figure.definition < lookup(figure.estimand).definition else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
@@ -91,7 +102,7 @@ def format_test(test: Figure | Comparison) -> tuple[str, str]:
 
     Empty without a test; of one that left its family, since its words are too few, that it ``cannot reach``.
     """
-    if test.p is None:
+    if test.p is None or (isinstance(test, Figure) and has_flaw(test)):
         return "", ""
     is_upper_end = isinstance(test, Figure) and test.p_low is not None
     p, corrected = (None if n is None else format_p(n).removeprefix("p ") for n in (test.p, test.p_holm))
@@ -114,14 +125,27 @@ def describe_sizes(figure: Figure) -> str:
 def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
     """Return the p-value, corrected where it was: ``p = 0.0123 after Holm``; empty where no test was made.
 
-    A test other than the interval's is named.
+    A test other than the interval's is named. Empty, too, of a figure with a flaw.
     """
+    if isinstance(test, Figure) and has_flaw(test):
+        return ""
     p = test.p if test.p_holm is None else test.p_holm
     if p is None or (isinstance(test, Figure) and test.p_holm is None and not _prints_p(test)):
         return ""
     after = "" if test.p_holm is None else " after Holm"
     other = OTHER_TESTS.get(test.test) if isinstance(test, Comparison) else None
     return f"{format_p(p)}{after}{f' ({other}, rows independent)' if other else ''}"
+
+
+def format_verdict_p(figure: Figure) -> str:
+    """Return p as the verdict on a figure has it, corrected over its result; that of the figure without a verdict.
+
+    Empty of a figure that cannot be read.
+    """
+    judged = figure.verdict
+    if judged is None or judged.code == "unreadable" or judged.p is None:
+        return "" if judged is not None and judged.code == "unreadable" else format_p_value(figure)
+    return f"{format_p(judged.p)}{' after Holm' if judged.family > 1 else ''}"
 
 
 def _prints_p(figure: Figure) -> bool:

@@ -29,8 +29,8 @@ from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
 from senseprobe.evaluate.reporting.row_browser import build_row_section
-from senseprobe.evaluate.reporting.verdict import POINTS, Verdict, describe_family
-from senseprobe.evaluate.reporting.verdict_table import build_verdicts, direction_labels
+from senseprobe.evaluate.reporting.verdict import POINTS, TONES, Verdict, describe_family
+from senseprobe.evaluate.reporting.verdict_table import build_verdicts, direction_labels, judge
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.evaluate.units import KINDS
@@ -62,6 +62,7 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     if not inputs:
         raise ResultError("no results to report")
     releases: dict[tuple[ReleaseKey, bool], list[ReportInput]] = {}
+    inputs = [judge(source) for source in inputs]
     for source in inputs:
         releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
@@ -178,9 +179,6 @@ def _build_test_part(inputs: Sequence[ReportInput], comparisons: Sequence[signif
 # --- Verdicts -------------------------------------------------------------------------------------------------------
 
 KEY = f"{POINTS} Not shown: one of the two is not so. A hollow mark: 0 is not known to be neutral."
-
-TONES = {"shown": "strong", "not shown": "open", "shown to be small": "calm", "cannot be read": "mute"}
-"""The colour of a verdict, by its kind."""
 
 
 def _build_verdict_section(
@@ -361,7 +359,7 @@ COUNTS = (
     "Counted with each model's own tokenizer, over the requested rows. A word that a tokenizer does not know is one "
     "token, the same for all such words. Two sentences of the same tokens have the same score, which explains their "
     "ties. Of two with unequal numbers of tokens, a sum over tokens favours the shorter. A config with unknown words "
-    "in more than a fifth of its rows is called not readable: its figures are in the tables only."
+    "in more than a fifth of its rows is called not readable: only the values of its figures are told."
 )
 FIRST_TOKENS = (
     "A causal model reads from left to right: where two sentences differ in their first token, the probability of that "

@@ -27,6 +27,8 @@ from senseprobe.evaluate.reporting.sense_comparison import (
     predict_models,
     summarize_predictions,
 )
+from senseprobe.evaluate.reporting.verdict import word_of
+from senseprobe.evaluate.reporting.verdict_table import judge
 from senseprobe.messages import listed
 from senseprobe.records import Figure
 from senseprobe.statistics import Correlation
@@ -113,6 +115,7 @@ def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[Sequence[WatR
 
     Raises ResultError where no result is on vectors.
     """
+    sources = [judge(source) for source in sources]
     inputs, records = SenseInputs.of(sources), [record for part in wat for record in part]
     if not inputs.columns:
         raise ResultError(
@@ -190,8 +193,8 @@ def _build_test_cell(inputs: SenseInputs, name: str, column: str) -> Cell:
 def _build_cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell("")
-    remarks = filter(None, (notation.describe_test(figure), figure.note if figure.value is None else ""))
-    return Cell.number(notation.format_interval(figure), "; ".join(remarks))
+    remarks = (word_of(figure), notation.describe_test(figure), figure.note if figure.value is None else "")
+    return Cell.number(notation.format_interval(figure), "; ".join(filter(None, remarks)))
 
 
 # --- Models of text -------------------------------------------------------------------------------------------------

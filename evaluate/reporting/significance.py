@@ -122,7 +122,7 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
     without = [" ".join(name) for name in promised if name not in {key[:2] for key in answers}]
     rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
     rows = tuple(
-        (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells))
+        (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells, inputs))
         for (config, estimand, group), cells in answers.items()
     )
     headings = ("config", "figure", "group", *range(len(inputs)))
@@ -130,29 +130,34 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
     return Section(title, tuple(filter(None, (text, rest))), tables=tables)
 
 
-def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivalence]:
-    """Yield whether each figure of each config, and each matched contrast, is equivalent to its neutral value."""
+def assess_equivalence(source: ReportInput, margin: Margin, only: str = "") -> Iterator[Equivalence]:
+    """Yield whether each figure of each config, and each matched contrast, is equivalent to its neutral value.
+
+    `only`: of the config, or the contrast, of that name.
+    """
     release, seed, scale = source.release, source.result.seed, source.result.scale
     if release is None:
         return
-    for config, table in source.tables.items():
-        design = source.scored_design(config, release)
+    for config in (config for config in source.tables if only in ("", config)):
+        table, design = source.tables[config], source.scored_design(config, release)
         in_points = (name for name in design.estimands if lookup(name).measure == "points")  # as the margin is
         design = replace(design, estimands=tuple(in_points))
         if KINDS[design.kind].infers:  # those without a neutral value take long to compute
             neutral = (name for name in design.estimands if lookup(name).neutral is not None)
             design = replace(design, estimands=tuple(neutral))
         yield from equivalences(table, design, config, margin, seed=seed, scale=scale)
-    for contrast in release.manifest.contrasts:
+    for contrast in (contrast for contrast in release.manifest.contrasts if only in ("", contrast.name)):
         if contrast.a in source.tables and contrast.b in source.tables:
             a, b = ((source.tables[name], source.scored_design(name, release)) for name in (contrast.a, contrast.b))
             made = contrast_figures(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
             yield from (equivalence(figure, margin) for figure in made if lookup(figure.estimand).has_interval)
 
 
-def _build_answer_cell(answer: Equivalence | None) -> Cell:
+def _build_answer_cell(answer: Equivalence | None, source: ReportInput) -> Cell:
     if answer is None:
         return Cell("")
+    if answer.config in (source.flaws or {}):
+        return Cell(notation.UNREAD)
     ends = notation.format_ends(answer.low, answer.high, answer.estimand)
     return Cell.number(answer.answer, f"90 % {ends}" if ends else "no interval")
 
@@ -166,12 +171,15 @@ def build_polarity_section(inputs: Sequence[ReportInput]) -> Section:
     results = (without_single(permute_polarity(source), NULLS) for source in inputs)
     nulls = align([[(null.config, null) for null in result] for result in results])
     notes = dict.fromkeys(null.note for cells in nulls.values() for null in cells if null is not None)
-    rows = tuple(
-        (*name_cells(config), *(Cell("" if null is None else notation.format_null(null)) for null in cells))
-        for config, cells in nulls.items()
-    )
+    rows = tuple((*name_cells(config), *map(_build_null_cell, cells, inputs)) for config, cells in nulls.items())
     headings = ("config", *range(len(inputs)))
     return table_section(title, notes, [Table(title, headings, rows)])
+
+
+def _build_null_cell(null: PolarityNull | None, source: ReportInput) -> Cell:
+    if null is None:
+        return Cell("")
+    return Cell(notation.UNREAD if null.config in (source.flaws or {}) else notation.format_null(null))
 
 
 def permute_polarity(source: ReportInput) -> list[PolarityNull]:

@@ -10,7 +10,6 @@ from senseprobe.evaluate.caveats import (
     fitness_lines,
     flipped_text,
     refused_text,
-    unreadable_configs,
     unscored_text,
 )
 from senseprobe.evaluate.control import RELEASE, is_probe
@@ -41,9 +40,10 @@ from senseprobe.evaluate.reporting.comparison_page import (
     summarize_differences,
     tell_differences,
 )
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, UNREAD, ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, gather_scored
 from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 from senseprobe.evaluate.reporting.notation import (
+    UNREAD,
     describe_neutral,
     describe_test,
     format_difference,
@@ -51,15 +51,19 @@ from senseprobe.evaluate.reporting.notation import (
     format_p_value,
     format_points,
     format_test,
+    format_verdict_p,
+    has_flaw,
 )
 from senseprobe.evaluate.reporting.row_tables import ResultSlice
 from senseprobe.evaluate.reporting.significance import ModelComparison, find_control_figures
+from senseprobe.evaluate.reporting.verdict import word_of
+from senseprobe.evaluate.reporting.verdict_table import judge
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
 from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import counted, listed
-from senseprobe.records import Figure
+from senseprobe.messages import counted, listed, printable
+from senseprobe.records import Figure, FigureKey
 
 _NAMED = 2  # words without a vector in a table, whose other columns would be cut off otherwise
 TESTS = (
@@ -84,38 +88,21 @@ FEW_GROUPS = 5
 Summary: TypeAlias = Iterator[TextTable | str]
 
 
-def summarize_results(results: Sequence[Result], out: Path) -> Summary:
-    """Yield, for each result, its figures over whole configs, its signature, and what limits its reading.
+def summarize_results(results: Sequence[Result], out: Path, release: str | None = None) -> Summary:
+    """Yield, for each result, its figures with their verdicts, its signature, and what limits its reading.
 
-    `out` is the folder below which the results were written.
+    `out` is the folder below which the results were written, `release` the name or path of what was scored.
     """
-    for result in results:
+    for source in map(judge, gather_scored(results, out, release)):
+        result = source.result
         if KINDS[result.kind].tests:
-            yield from _summarize_tests(result)
+            yield from _summarize_tests(source)
             yield _written(result, out)
             continue
-        measures = {f.estimand: lookup(f.estimand).measure for f in result.figures}
-        columns = {"config": "left", "figure": "left", _heading(result.figures): "left"}
-        columns["neutral"] = "left"
-        rows = [
-            (
-                f.config,
-                " ".join(filter(None, (f.estimand, f.group))),
-                f"{format_interval(f)} {format_p_value(f)}".rstrip(),
-                describe_neutral(f),
-                f"{f.scored}/{f.rows}",
-                f.ties,
-                sum(f.left_out.values()) or "",
-            )
-            for f in result.figures
-            if _is_listed(f, result)
-        ]
-        title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
-        columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-        failed = {config: reason.partition(":")[0] for config, reason in failed_tasks(result).items()}
-        unreadable = unreadable_configs(result.fitness) | failed
-        yield TextTable(columns, _unreadable_last(rows, unreadable), title)
+        yield _figure_table(source)
+        yield from _verdict_lines(source)
         yield from summarize_tasks(result)
+        measures = {f.estimand: lookup(f.estimand).measure for f in result.figures}
         if others := [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]:
             rest = "the others in points" if len(others) < len(measures) else "no preferences"
             yield f"values: {', '.join(others)}; {rest}"
@@ -123,8 +110,43 @@ def summarize_results(results: Sequence[Result], out: Path) -> Summary:
             yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
         yield result.signature
         yield from filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results)))
-        yield from _group_lines(result)
+        yield from _group_lines(source)
         yield _written(result, out)
+
+
+def _figure_table(source: ReportInput) -> TextTable:
+    """Return the figures of whole configs, and those that verdicts are about; last those of which nothing is read."""
+    result = source.result
+    columns = dict.fromkeys(("config", "figure", _heading(result.figures), "verdict", "neutral"), "left")
+    columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
+    rows = [
+        (
+            f.config,
+            " ".join(filter(None, (f.estimand, f.group))),
+            f"{format_interval(f)} {format_verdict_p(f)}".rstrip(),
+            word_of(f),
+            describe_neutral(f),
+            f"{f.scored}/{f.rows}",
+            f.ties,
+            sum(f.left_out.values()) or "",
+        )
+        for f in sorted(_listed_figures(source), key=lambda f: has_flaw(f) and f.config in (source.flaws or {}))
+    ]
+    return TextTable(columns, rows, f"\n{result.scorer} of {result.model['name']} on {result.release['name']}")
+
+
+def _verdict_lines(source: ReportInput) -> Summary:
+    """Yield why figures cannot be read, with their configs, and over how many figures verdicts are corrected."""
+    reasons: dict[str, dict[str, None]] = {}
+    told = failed_tasks(source.result)  # of which lines on gates say it
+    for figure in _listed_figures(source):
+        judged = figure.verdict if figure.config not in told else None
+        if judged is not None and judged.code == "unreadable":
+            reasons.setdefault(judged.text, {})[figure.config] = None
+    for reason, configs in reasons.items():
+        yield f"{UNREAD}: {printable(listed(configs))}: {printable(reason)}"
+    if (family := max((verdict.family for verdict in source.verdicts or ()), default=0)) > 1:
+        yield f"verdicts are corrected over {counted(family, 'figure')} (Holm)"
 
 
 def summarize_tasks(result: Result) -> Summary:
@@ -146,11 +168,11 @@ def _written(result: Result, out: Path) -> str:
     return f"result in {result.path_in(folder)}"
 
 
-def _summarize_tests(result: Result) -> Summary:
+def _summarize_tests(source: ReportInput) -> Summary:
     """Yield a table of the association tests of each estimand and config, the signature, and how to read them."""
     columns = {"test": "left", "effect [95 %]": "left", "p": "right", "corrected": "right", "X+Y+A+B": "left"}
     columns |= dict.fromkeys(("reads", "without a vector"), "left")
-    source = ReportInput(result=result)
+    result = source.result
     tables: dict[tuple[str, Weat], list[tuple[str, ...]]] = {}
     tests = [test for own in (False, True) for test in find_tests(result.figures, variants=own)]
     asked = [(weat, figure) for weat, figure in tests if not weat.variant_of and not source.why_unread(figure.config)]
@@ -159,7 +181,7 @@ def _summarize_tests(result: Result) -> Summary:
     columns |= {"senses a word": "left"} if with_senses else {}
     for weat, figure in tests:
         senses = "+".join(f"{figure.senses[side]:.1f}" for side in SETS if side in figure.senses)
-        row = _test_row(weat, figure, source)
+        row = _test_row(figure, source.why_unread(figure.config))
         tables.setdefault((figure.config, weat), []).append((*row, senses) if with_senses else row)
     for (config, weat), rows in tables.items():
         title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}:{config}, {weat.title}"
@@ -168,33 +190,49 @@ def _summarize_tests(result: Result) -> Summary:
             yield f"{weat.id}: {weat.cannot_say}"
     yield from _notes((figure.note, figure.group or "") for _, figure in tests)
     yield result.signature
-    why = "" if source.is_comparable else NOT_COMPARABLE
-    yield from filter(None, [why, refused_text(result), flipped_text(result), *fitness_lines(result.fitness)])
+    whys = {figure.config: why for _, figure in tests if (why := source.why_unread(figure.config))}
+    yield from (f"{UNREAD}: {printable(config)}: {why}" for config, why in whys.items())
+    yield from filter(None, [refused_text(result), flipped_text(result), *fitness_lines(result.fitness)])
     if reverse:
         named = name_tests(sorted(reverse), [key_of(figure) for _, figure in asked])
         yield f"the other way round, Y nearer to A, which p does not test (-e weat-two-sided does): {named}"
     yield TESTS
 
 
-def _test_row(weat: Weat, figure: Figure, source: ReportInput) -> tuple[str, ...]:
+def _test_row(figure: Figure, why: str) -> tuple[str, ...]:
+    """Return the cells of a test; `why` nothing of its config can be read stands in a line below."""
     missing = dict.fromkeys(word for words in figure.missing.values() for word in words)
-    reads = weat.wording(figure) if weat.has_interval else ""
-    reads = "too many words lost" if weat.lost_too_many(figure) else reads
-    reads = UNREAD if source.why_unread(figure.config) else reads
+    reads: str = word_of(figure)
+    if reads == UNREAD and figure.verdict is not None and not why:
+        reads = f"{reads}: {figure.verdict.text}"
     sizes = "+".join(str(figure.levels.get(side, 0)) for side in SETS)
     named = listed([*missing][:_NAMED], len(missing))
     return figure.group or "", format_interval(figure), *format_test(figure), sizes, reads, named
 
 
-def _is_listed(figure: Figure, result: Result) -> bool:
-    """Return whether the table has a figure: of whole configs, and of the groups of a contrast where they are few."""
-    groups = [f for f in result.figures if (f.config, f.estimand) == (figure.config, figure.estimand)]
-    return figure.group is None or (lookup(figure.estimand).presentation.contrasts and len(groups) <= FEW_GROUPS)
+def _listed_figures(source: ReportInput) -> list[Figure]:
+    """Return the figures that the table has: of whole configs, those that verdicts are about, and of few groups all.
+
+    Of groups that differ, where they are many, it is the first, by config; of a contrast all groups are listed if few.
+    """
+    figures, listed_keys, counts = source.result.figures, set[FigureKey](), Counter[tuple[str, str]]()
+    for verdict in source.verdicts or ():
+        listed_keys |= {figure.key for figure, _ in verdict.of[:FEW_GROUPS]}
+    for figure in figures:
+        counts[figure.config, figure.estimand] += 1
+    return [
+        f
+        for f in figures
+        if f.group is None
+        or f.key in listed_keys
+        or (lookup(f.estimand).presentation.contrasts and counts[f.config, f.estimand] <= FEW_GROUPS)
+    ]
 
 
-def _group_lines(result: Result) -> Iterator[str]:
+def _group_lines(source: ReportInput) -> Iterator[str]:
     """Yield how many figures of single groups there are, and why those without a value have none."""
-    grouped = [figure for figure in result.figures if not _is_listed(figure, result)]
+    there = {figure.key for figure in _listed_figures(source)}
+    grouped = [figure for figure in source.result.figures if figure.key not in there]
     if grouped:
         yield f"{counted(len(grouped), 'figure')} of single groups: in the report, and in --json"
     # Of what is withheld it is said of the whole config.
@@ -358,15 +396,3 @@ def _notes(named: Iterable[tuple[str, str]]) -> Iterator[str]:
     for note, name in named:
         notes.setdefault(note, {})[name] = None
     yield from (f"{', '.join(names)}: {note}" for note, names in notes.items() if note)
-
-
-def _unreadable_last(rows: Sequence[Sequence[object]], reasons: Mapping[str, str]) -> list[Sequence[object]]:
-    """Return rows of a table with those of unreadable configs last, each config after a line with its reason.
-
-    `reasons` are by config, the first cell of a row; a reason stands in the third cell, where figures are.
-    """
-    ordered = [row for row in rows if row[0] not in reasons]
-    for config, why in reasons.items():
-        if unreadable := [row for row in rows if row[0] == config]:
-            ordered += [[config, "not readable", why, *[""] * (len(unreadable[0]) - 3)], *unreadable]
-    return ordered

@@ -1,15 +1,37 @@
 """A verdict: what one line of a result says, with its kind, its words and its p."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from senseprobe.evaluate.reporting.notation import format_p
-from senseprobe.records import Figure
+from senseprobe.evaluate.reporting.notation import UNREAD, format_p
+from senseprobe.records import Figure, FigureVerdict, VerdictCode
 
 Kind: TypeAlias = Literal["shown", "these attribute words only", "shown to be small", "not shown", "cannot be read"]
 
-ORDER: tuple[Kind, ...] = ("shown", "these attribute words only", "shown to be small", "not shown", "cannot be read")
+CODES: Mapping[Kind, VerdictCode] = {
+    "shown": "shown",
+    "these attribute words only": "these_words",
+    "shown to be small": "small",
+    "not shown": "not_shown",
+    UNREAD: "unreadable",
+}
+"""The code of each kind of verdict, in which `gate` and ``--json`` have it."""
+
+ORDER: tuple[Kind, ...] = tuple(CODES)
 """In which verdicts stand on a page."""
+
+WORDS: Mapping[VerdictCode, Kind] = {code: kind for kind, code in CODES.items()}
+"""The kind of verdict, in words, by its code."""
+
+TONES: Mapping[Kind, str] = {
+    "shown": "strong",
+    "these attribute words only": "calm",
+    "shown to be small": "calm",
+    "not shown": "open",
+    UNREAD: "mute",
+}
+"""The colour of a verdict, by its kind."""
 
 POINTS = (
     "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
@@ -47,6 +69,8 @@ class Verdict:
     - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None without a
       test.
     - `alone`: the kind that it would have by itself, which was its kind by the first definition of verdicts.
+    - `of`: the figures that it is about, each with its code and p: `figure`, or all groups that are shown to differ. Of
+      association tests each has its own.
     """
 
     config: str
@@ -61,11 +85,22 @@ class Verdict:
     p_holm: float | None = None
     family: int = 0
     alone: Kind | None = None
+    of: tuple[tuple[Figure, FigureVerdict], ...] = ()
+
+    @property
+    def code(self) -> VerdictCode:
+        """The code of its kind."""
+        return CODES[self.kind]
 
     @property
     def is_turned(self) -> bool:
         """Whether correction alone keeps it from being shown."""
         return self.alone == "shown" and self.kind != "shown"
+
+
+def word_of(figure: Figure) -> Kind | Literal[""]:
+    """Return what a figure shows, in the words of pages; empty where no verdict is about it."""
+    return "" if figure.verdict is None else WORDS[figure.verdict.code]
 
 
 def rank(verdict: Verdict) -> tuple[int, bool]:

@@ -20,7 +20,7 @@ from senseprobe.evaluate.control import DATASET, GUESS, RELEASE, beats_guess, is
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
-from senseprobe.evaluate.reporting.association_verdicts import judge_tests
+from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, judge_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
@@ -28,7 +28,7 @@ from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
-from senseprobe.records import Design, Figure
+from senseprobe.records import Design, Figure, FigureKey, FigureVerdict
 from senseprobe.statistics import holm
 
 LEVEL = 0.05
@@ -64,30 +64,38 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
 
     A model that fails its control has one verdict alone, which says that.
     """
+    return list(judge(source).verdicts or ())
+
+
+def judge(source: ReportInput) -> ReportInput:
+    """Return a result with its verdicts, its figures with theirs, and the configs of which nothing can be read.
+
+    Terminal, page, brief, gate and ``--json`` read what this says, and judge nothing themselves. Where it was said
+    before, the result is as it was.
+    """
+    if source.verdicts is not None:
+        return source
+    result, flaws = source.result, dict[str, str]()
     if KINDS[source.kind].tests:
-        return sorted(judge_tests(source), key=rank)
-    if (failed := find_failed_control(source)) is not None:
-        right = f"{describe_right(failed)}, not shown to beat guessing ({GUESS})"
-        return [
-            Verdict(
-                config=f"{DATASET}: {failed.config}",
-                figure=failed,
-                kind="cannot be read",
-                text=f"the model fails its control: {right}; nothing else that it says can be read",
-                basis=describe_levels(failed),
-                sharper="check the order of its classes (--labels), or take a model that was trained to infer",
-            )
-        ]
-    judge = Judge(source)
-    lines = [line for figures in group_by_config(source.result.figures).values() for line in judge.lines(figures)]
-    tested = [index for index, line in enumerate(lines) if line.p is not None]
-    corrected = dict(zip(tested, holm([lines[index].p or 0.0 for index in tested]).tolist(), strict=True))
-    verdicts = [
-        judge.verdict(line, corrected.get(index), len(tested))
-        for index, line in enumerate(lines)
-        if not line.is_left_out
-    ]
-    return sorted(verdicts, key=rank)
+        verdicts = [*judge_tests(source)]
+        stated = dict(judge_each_test(source))
+    else:
+        own = Judge(source)
+        flaws = {f.config: flaw for f in result.figures if (flaw := own.find_config_flaw(f.config))}
+        verdicts = own.verdicts()
+        stated = {
+            f.key: FigureVerdict(code="unreadable", text=flaw, flaw=flaw)
+            for f in result.figures
+            if (flaw := flaws.get(f.config) or ("" if f.group or f.value is None else own.find_flaw([f])))
+            and not lookup(f.estimand).needs_gold  # by which a model fails
+        }
+        stated |= {figure.key: said for verdict in verdicts for figure, said in verdict.of}
+        verdicts = own.control_verdict() or verdicts
+    figures = tuple(replace(figure, verdict=stated.get(figure.key)) for figure in result.figures)
+    judged = {figure.key: figure for figure in figures}
+    verdicts = [v if v.figure is None else replace(v, figure=judged.get(v.figure.key, v.figure)) for v in verdicts]
+    result = replace(result, figures=figures)
+    return replace(source, result=result, verdicts=tuple(sorted(verdicts, key=rank)), flaws=flaws)
 
 
 def list_turned(result: Result, release: str) -> list[str]:
@@ -157,17 +165,45 @@ class Judge:
         self.source = source
         self.unreadable = source.unreadable
         self.margin = significance.read_margin([source])
-        self._small: set[tuple[str, str, str | None]] | None = None
+        self.failed = find_failed_control(source)
+        self._small: dict[str, set[FigureKey]] = {}
         contrasts = source.release.manifest.contrasts if source.release else ()
         self.first_sides = {contrast.name: contrast.a for contrast in contrasts}
         for contrast in contrasts:
             if side := next((name for name in (contrast.a, contrast.b) if name in self.unreadable), ""):
                 self.unreadable[contrast.name] = f"of {side}, {self.unreadable[side]}"
 
+    def verdicts(self) -> list[Verdict]:
+        """Return the verdicts of all lines, corrected together."""
+        configs = group_by_config(self.source.result.figures)
+        lines = [line for figures in configs.values() for line in self.lines(figures)]
+        tested = [index for index, line in enumerate(lines) if line.p is not None]
+        corrected = dict(zip(tested, holm([lines[index].p or 0.0 for index in tested]).tolist(), strict=True))
+        return [
+            self.verdict(line, corrected.get(index), len(tested))
+            for index, line in enumerate(lines)
+            if not line.is_left_out
+        ]
+
+    def control_verdict(self) -> list[Verdict]:
+        """Return the only verdict of a model that fails its control; nothing of others."""
+        if self.failed is None:
+            return []
+        return [
+            Verdict(
+                config=f"{DATASET}: {self.failed.config}",
+                figure=self.failed,
+                kind="cannot be read",
+                text=_explain_failed(self.failed),
+                basis=describe_levels(self.failed),
+                sharper="check the order of its classes (--labels), or take a model that was trained to infer",
+            )
+        ]
+
     def lines(self, figures: Sequence[Figure]) -> Iterator[_Line]:
         """Yield what verdicts on a config are about: its bias types where it has figures of them, or the whole."""
         leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).presentation.see_p), None)
-        groups = tuple(f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups)
+        groups = tuple(f for f in figures if f.group and _is_tested_group(f))
         if groups and all(lead.neutral is None or lead is spread for lead in leads):
             yield self._line_of_groups(groups, spread)
             return
@@ -192,7 +228,7 @@ class Judge:
 
     def verdict(self, line: _Line, p_holm: float | None, family: int) -> Verdict:
         """Return the verdict of a line, whose p is `p_holm` after correction over the `family`, so many figures."""
-        figure = line.figures[0]
+        figure, times = line.figures[0], 1.0
         if line.of_groups:
             times = line.tests * (p_holm / line.p if line.p and p_holm is not None else 1.0)
             verdict, alone = (self._of_groups(line.figures, line.spread, by) for by in (times, 1.0))
@@ -203,12 +239,36 @@ class Judge:
                 for shown in (is_shown, True)
             )
         verdict = replace(verdict, p=line.p, p_holm=p_holm, family=family, alone=alone.kind)
-        if not verdict.is_turned or line.p is None or p_holm is None:
+        return self._with_figures(self._explain_turned(verdict, alone.text), line, times)
+
+    def _explain_turned(self, verdict: Verdict, alone: str) -> Verdict:
+        """Return a verdict that correction alone keeps from being shown with what it is `alone`; others as they are."""
+        if not verdict.is_turned or verdict.p is None or verdict.p_holm is None:
             return verdict
-        p = f"{format_p(line.p)}, corrected {format_p(p_holm).removeprefix('p ').removeprefix('= ')}"
-        text = f"by itself: {alone.text}; not after correction over {counted(family, 'figure')} ({p})"
+        p = f"{format_p(verdict.p)}, corrected {format_p(verdict.p_holm).removeprefix('p ').removeprefix('= ')}"
+        text = f"by itself: {alone}; not after correction over {counted(verdict.family, 'figure')} ({p})"
         rest = "" if verdict.kind == "cannot be read" else verdict.text.removeprefix(PLANTED)
         return replace(verdict, kind="not shown", text="; ".join(filter(None, (text, rest))))
+
+    def _with_figures(self, verdict: Verdict, line: _Line, times: float) -> Verdict:
+        """Return a verdict with the figures that it is about: the groups that differ, or its one figure.
+
+        `times`: by how much correction multiplies the p of groups and of their spread.
+        """
+        of = [f for f in (verdict.figure,) if f is not None]
+        if line.of_groups and verdict.kind == "shown" and verdict.figure in line.figures:
+            of = [figure for figure in line.figures if _differs(figure, times)]
+        stated = FigureVerdict(code=verdict.code, text=verdict.text, family=verdict.family if line.p is not None else 0)
+        if not lookup(line.figures[0].estimand).needs_gold:
+            stated = replace(stated, flaw=self.find_flaw(line.figures))
+        pairs = []
+        for figure in of:
+            p = verdict.p_holm
+            if line.of_groups and p is not None:
+                own = figure.p if figure is line.spread else figure.p_holm
+                p = None if own is None else min(1.0, times * own)
+            pairs.append((figure, replace(stated, p=p)))
+        return replace(verdict, of=tuple(pairs))
 
     def _of(self, figure: Figure, kind: Kind, text: str, hidden: float | None = None, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
@@ -243,15 +303,27 @@ class Judge:
         if lean:
             return "shown", lean
         none = ", or none, fits" if low <= 0 <= high else " fits"
-        return "not shown", f"a {estimand.presentation.effect} from {low:+.0f} to {high:+.0f} points{none} the rows"
+        ends = (f"{end:+.{0 if estimand.measure == 'points' else estimand.decimals}f}" for end in (low, high))
+        return (
+            "not shown",
+            f"a {estimand.presentation.effect} from {' to '.join(ends)} {estimand.measure}{none} the rows",
+        )
+
+    def find_config_flaw(self, config: str) -> str:
+        """Return why no figure of a config can be read, as where a gate or the control fails; empty where some can."""
+        if reason := self.unreadable.get(config):
+            return reason
+        if self.failed is not None:
+            return _explain_failed(self.failed)
+        if is_probe(self.source.result) and not _control_figures(self.source):
+            return f"no result on its control is at hand: `senseprobe score MODEL {RELEASE}`"
+        return ""
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
         figure = figures[0]
-        if reason := self.unreadable.get(figure.config):
+        if reason := self.find_config_flaw(figure.config):
             return reason
-        if is_probe(self.source.result) and not _control_figures(self.source):
-            return f"no result on its control is at hand: `senseprobe score MODEL {RELEASE}`"
         if all(part.value is None for part in figures):
             return figure.note or "no row can be used"
         scored, ties = (sum(getattr(part, name) for part in figures) for name in ("scored", "ties"))
@@ -293,16 +365,18 @@ class Judge:
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""
-        if self.margin is None or abs((figure.value or 0.0) - (figure.neutral or 0.0)) >= self.margin.points:
+        if self.margin is None or lookup(figure.estimand).measure != "points":
             return False
-        if self._small is None:
-            answers = significance.assess_equivalence(self.source, self.margin)
-            self._small = {
+        if abs((figure.value or 0.0) - (figure.neutral or 0.0)) >= self.margin.points:
+            return False
+        if figure.config not in self._small:
+            answers = significance.assess_equivalence(self.source, self.margin, figure.config)
+            self._small[figure.config] = {
                 (answer.config, answer.estimand, answer.group)
                 for answer in answers
                 if answer.neutral is not None and answer.answer != NOT_SMALL
             }
-        return (figure.config, figure.estimand, figure.group) in self._small
+        return figure.key in self._small[figure.config]
 
 
 def _find_hidden(figures: Sequence[Figure]) -> float | None:
@@ -315,6 +389,11 @@ def _neutral_span(figure: Figure) -> tuple[float, float] | None:
     """Return the neutral value, or all between what models read that always prefer one word; None without either."""
     values = [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]
     return (min(values), max(values)) if values else None
+
+
+def _is_tested_group(figure: Figure) -> bool:
+    """Return whether a group's figure is tested against what is neutral: of words in space nobody knows what is."""
+    return bool(lookup(figure.estimand).presentation.tested_groups) and figure.neutral is not None
 
 
 def _find_p(figure: Figure) -> float | None:
@@ -339,6 +418,11 @@ def _name_sides(figures: Sequence[Figure], design: Design | None) -> Iterator[st
         if side:
             names = listed([f.group for f in side[:FEW]], len(side))
             yield f"{names} {lookup(side[0].estimand).leaning(side[0], design, above)}"
+
+
+def _explain_failed(failed: Figure) -> str:
+    right = f"{describe_right(failed)}, not shown to beat guessing ({GUESS})"
+    return f"the model fails its control: {right}; nothing else that it says can be read"
 
 
 def _explain_no_interval(figure: Figure) -> str:

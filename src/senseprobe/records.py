@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +184,30 @@ class Headline:
     half_width: float | None
 
 
+VerdictCode: TypeAlias = Literal["shown", "these_words", "small", "not_shown", "unreadable"]
+"""What a figure shows, in short (evaluate/reporting/verdict.py); the same in terminal, page, gate and ``--json``."""
+
+FigureKey: TypeAlias = tuple[str, str, str | None]
+"""Config, estimand and group of a figure."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FigureVerdict:
+    """What a figure shows.
+
+    - `code`: what it shows; ``unreadable`` also of figures that no verdict is about, where nothing of a config is read.
+    - `text`: which way, how much could hide, or why it cannot be read: a clause without subject.
+    - `flaw`: why neither its interval nor its p says anything, such as a control that fails; empty of all others.
+    - `p`: after correction over the `family` of so many tests of its result; None without a test.
+    """
+
+    code: VerdictCode
+    text: str
+    flaw: str = ""
+    p: float | None = None
+    family: int = 0
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
     """A number as it is reported, with what a reader needs to interpret it.
@@ -201,6 +225,8 @@ class Figure:
     - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, the value
       for a model that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
     - `definition`: the version of the estimand's definition.
+    - `verdict`: what it shows, where its result was read with its release and controls; never in a result file, since
+      another control may be at hand tomorrow. None of figures that no verdict is about.
 
     Of an association test (`group` is its name, `value` an effect size and not in points, p one-sided), besides
 
@@ -238,8 +264,14 @@ class Figure:
     identity: str = ""
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     senses: Mapping[str, float] = field(default_factory=dict)
+    verdict: FigureVerdict | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> FigureKey:
+        """Config, estimand and group, which tell it from the others of its result."""
+        return self.config, self.estimand, self.group
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figure with the stable keys of ``--json`` and of result files; those of tests only where set."""
-        of_tests = ("p_low", "p_least", "identity", "missing", "senses")
-        return {key: value for key, value in asdict(self).items() if key not in of_tests or value not in (None, "", {})}
+        """Return the figure with the stable keys of ``--json`` and of result files; those of some only where set."""
+        of_some = ("p_low", "p_least", "identity", "missing", "senses", "verdict")
+        return {key: value for key, value in asdict(self).items() if key not in of_some or value not in (None, "", {})}

@@ -28,6 +28,7 @@ from senseprobe.cli import app
 from senseprobe.cli.score import _print_results
 from senseprobe.evaluate import models
 from senseprobe.evaluate.caveats import FirstToken, Fitness
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.progress import Step
 from senseprobe.records import Figure
@@ -83,6 +84,10 @@ def scored(typed: Typed, race: Path, tmp_path: Path) -> Typed:
     """The same, after `score bert sssb@1.0.0:race`."""
     shutil.copytree(race, tmp_path, dirs_exist_ok=True)
     return typed
+
+
+HALF = lookup("preference-half").definition
+"""Today's: of an older one the neutral value is not known without the labels of rows."""
 
 
 def redraw(folder: Path) -> None:
@@ -185,10 +190,13 @@ def test_score_on_all_configs(typed: Typed, whole: Path, tmp_path: Path) -> None
 
 
 def test_json(typed: Typed, tmp_path: Path) -> None:
-    """With --json the results are printed as they are written, and nothing else."""
+    """With --json the results are printed as they are written, each figure with its verdict, and nothing else."""
     done = typed("score", "bert", "sssb@1.0.0:race", "--json", "--out", "elsewhere")
     assert done.code == 0
     (printed,) = json.loads(done.out)
+    # Words of praise and blame have no neutral value, so that nobody reads the preference of all of race.
+    codes = {figure["estimand"]: figure.pop("verdict", {}).get("code") for figure in printed["figures"]}
+    assert codes == {"preference-half": "unreadable", "preference": None}
     assert printed == json.loads((tmp_path / "elsewhere/sssb@1.0.0/bert/aul.race.json").read_bytes())
     # Published keys, written down by hand.
     assert " ".join(printed) == (
@@ -242,8 +250,10 @@ def test_report_for_programs(typed: Typed, whole: Path) -> None:
     (told,) = json.loads(done.out)
     written = json.loads(path.read_bytes())
     assert done.code == 0
+    judged = {figure["config"] for figure in told["figures"] if figure.pop("verdict", None)}
     assert {key: told[key] for key in written} == written
     evaluative = {"nationality", "language", "race", "race-matched", "race-groups", "colour"}
+    assert judged >= evaluative | {"noun", "noun-bare", "verb"}, "each config has a verdict"
     assert {null["config"] for null in told["nulls"]} == evaluative, "a pronoun has no polarity"
     assert {answer["margin"] for answer in told["equivalences"]} == {5.0}
     assert not Path("report.html").exists()
@@ -872,12 +882,14 @@ def test_rate_of_what_is_computed() -> None:
 
 
 def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where a p-value was corrected, it is the corrected one that is shown."""
+    """Where a p-value was corrected, it is the corrected one that is shown; beside them are figures of verdicts."""
     figure = Figure(
         config="race", sense_type="race", estimand="relative", value=1.0, p=0.0123, p_holm=0.3456,
         rows=4, scored=4, unscored=0, ties=0,
     )  # fmt: skip
     figures = (figure, replace(figure, config="colour", p=0.0456, p_holm=None))
+    lead = replace(figure, estimand="preference-half", neutral=0.0, p=None, p_holm=None, definition=HALF)
+    figures += (lead, replace(lead, config="colour"))
     made = Result(
         scorer="aul",
         model={"name": "bert", "weights": "a", "config": "b", "tokenizer": "c", "dtype": "float32"},
@@ -886,7 +898,7 @@ def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
         seed=0,
         figures=figures,
     )
-    _print_results([made], Path("results"), as_json=False)
+    _print_results([made], Path("results"), "sssb@1.0.0", as_json=False)
     out = capfd.readouterr().out
     assert "p = 0.3456" in out
     assert "0.0123" not in out
@@ -1006,7 +1018,7 @@ def result_of(**changes: Any) -> Result:  # noqa: ANN401
     """A result with a figure on each of two configs."""
     figures = tuple(
         Figure(config=name, sense_type="", estimand="preference-half", value=7.5, low=1.0, high=9.0, neutral=0.0,
-               rows=100, scored=100, unscored=0, ties=0)
+               rows=100, scored=100, unscored=0, ties=0, definition=HALF)
         for name in ("race", "noun")
     )  # fmt: skip
     model = {"name": "m", **dict.fromkeys(("weights", "config", "tokenizer", "dtype"), "x")}
@@ -1016,33 +1028,39 @@ def result_of(**changes: Any) -> Result:  # noqa: ANN401
 
 
 def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    """41 of 100 rows hold unknown words: the config is named before its figures, which follow the others'."""
+    """41 of 100 rows hold unknown words: its figures follow the others', and a line below has the reason."""
     read = {"race": Fitness(rows=100, unknown=41), "noun": Fitness(rows=100, unknown=0)}
-    _print_results([result_of(fitness=read)], Path("results"), as_json=False)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("race", "noun"))]
-    assert [line.split()[:2] for line in lines] == [
-        ["noun", "preference-half"],
-        ["race", "not"],
-        ["race", "preference-half"],
-        ["race:", "41"],
+    _print_results([result_of(fitness=read)], Path("results"), "sssb@1.0.0", as_json=False)
+    starts = ("race", "noun", "cannot")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(starts)]
+    assert [line.split()[:3] for line in lines[:2]] == [
+        ["noun", "preference-half", "+7.5"],
+        ["race", "preference-half", "+7.5"],
     ]
-    assert lines[1].split(maxsplit=3)[3].strip() == "41 % of its rows hold words that the tokenizer does not know"
+    assert ["cannot be read" in line for line in lines[:3]] == [False, True, True]
+    assert ["[" in line for line in lines[:2]] == [True, False]
+    assert lines[2] == "cannot be read: race: 41 % of its rows hold words that the tokenizer does not know"
     assert lines[3] == "race: 41 of 100 rows with words that the tokenizer does not know"
 
 
 def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) -> None:
     """What stands before them is told, and what to score with, too; of a plug-in's model nothing is counted."""
     first = FirstToken(rows=60, before="<|im_start|>", preference=-50.0)
-    _print_results([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), as_json=False)
+    _print_results(
+        [result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})],
+        Path(),
+        "sssb@1.0.0",
+        as_json=False,
+    )
     out = capsys.readouterr().out
     assert "noun: 60 pairs with another first token, before which only <|im_start|> stands\n" in out
     assert "score with ll-no-start, too: " in out
     both = [result_of(scorer=name, fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})
             for name in ("ll", "ll-no-start")]  # fmt: skip
-    _print_results(both, Path(), as_json=False)
+    _print_results(both, Path(), "sssb@1.0.0", as_json=False)
     assert "score with" not in capsys.readouterr().out
     plugged = result_of()
-    _print_results([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), as_json=False)
+    _print_results([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), "sssb@1.0.0", as_json=False)
     assert "unknown words are not counted: the tokenizer of a plug-in's model is its own\n" in capsys.readouterr().out
 
 

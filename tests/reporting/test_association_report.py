@@ -177,7 +177,7 @@ def test_vectors_that_cannot_be_compared(tmp_path: Path) -> None:
     table, *lines = summarize_results([of], tmp_path)
     assert isinstance(table, TextTable)
     assert {row[5] for row in table.rows} == {"cannot be read"}
-    assert NOT_COMPARABLE in lines
+    assert any(NOT_COMPARABLE in str(line) for line in lines)
 
 
 def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_every_test() -> None:
     ]
     assert rows["weat7 gender; bleached"][2:] == [
         "8 and 8 words, 8 and 8 attributes A without sine, cosine, pi",
-        "cannot be read not judged: over a fifth of a set has no vector",
+        "cannot be read over a fifth of a set has no vector",
     ]
     assert rows["few intersectional; bleached"][1] == "p 0.0200, corrected cannot reach smallest possible p 7.8e-05"
 
@@ -334,7 +334,7 @@ def test_variants_have_a_table_of_their_own() -> None:
     variant = shown_test("weat3", value=1.03, estimand="weat-pop")
     shown = page(result("word", shown_test("weat3"), variant))
     assert "Shown in 1 of 1 test: weat3." in shown.text
-    assert ["weat3 bleached", "+1.03 [+0.20, +1.50] p 0.0010, corrected 0.0100"] in shown.rows
+    assert ["weat3 bleached", "+1.03 [+0.20, +1.50] p 0.0010, corrected 0.0100; shown"] in shown.rows
 
 
 def test_without_its_words() -> None:
@@ -496,7 +496,7 @@ def test_the_summary_of_score(tmp_path: Path) -> None:
     assert isinstance(table, TextTable)
     assert table.title.endswith(f"weat-word of org/model on association@1.1.0:bleached, {WEAT.title}")
     assert table.rows[0] == ("weat3", "+1.10 [+0.20, +1.50]", "0.0010", "0.0100", "8+8+8+8", "shown", "")
-    assert table.rows[5][-2:] == ("too many words lost", "sine, cosine and 1 more")
+    assert table.rows[5][-2:] == ("cannot be read: over a fifth of a set has no vector", "sine, cosine and 1 more")
     assert parts[-2:] == [TESTS, f"result in {tmp_path / 'association@1.1.0/org--model/weat-word.json'}"]
 
 

@@ -317,8 +317,8 @@ def test_a_likelihood_of_a_server_that_changed_is_withheld_and_says_why(tmp_path
     assert "application/json" not in text
     assert NOT_DONE not in text
     lines = printed(drifted(None), tmp_path=tmp_path)
-    assert "preference-half withheld" in lines
-    assert f"not readable {CHANGED}" in lines
+    assert "preference-half withheld cannot be read" in lines
+    assert f"{CHANGED} in verb: it fails unchanged" in lines
     shown = page(drifted(23.4567))
     assert f"<small>{CHANGED}" in shown
     assert find_distances(ExportSource(result=drifted(23.4567)))[0] == []

@@ -78,7 +78,7 @@ def test_a_model_that_went_far_from_neutral_fails(files: dict[str, Path], run: R
     assert code == 1
     heading, line = out.splitlines()
     assert heading.endswith("1 figure, margin 5 points, 95 % over all of them (Holm)")
-    assert line.startswith("failed: verb pronoun-stereotype: ")
+    assert line.startswith("failed: verb pronoun-stereotype (shown): ")
     assert "+50.0 now" in line
     assert line.endswith("farther than the baseline by more than 5 (not over occupation)")
 
@@ -91,7 +91,7 @@ def test_a_model_that_came_nearer_passes(files: dict[str, Path], run: Run) -> No
     code, out, _ = run("gate", files["new"], "--against", files["new"], "--margin", "0")
     assert (code, out.splitlines()[1]) == (
         0,
-        "passed: verb pronoun-stereotype: +50.0 before, +50.0 now: the two models answer every row alike",
+        "passed: verb pronoun-stereotype (shown): +50.0 before, +50.0 now: the two models answer every row alike",
     )
 
 

@@ -279,12 +279,17 @@ INFERENCE = (
 
 def test_figures_of_inference() -> None:
     """Figures from 0 to 100 have no plus sign, differences have; and the page says what would be perfect."""
-    page = Page(render([result("nli", figures=INFERENCE)]))
+    right = figure("flat", "accuracy", 90.0, neutral=None, low=85.0, high=95.0)
+    control = replace(
+        result(figures=(right,)), release={"name": "nli-control@1.0.1", "content": "e" * 64, "config": None}
+    )
+    probed = ReportInput(result=result("nli", figures=INFERENCE), controls=(control,))
+    page = Page(setting.render_html(build_report([probed])))
     assert page.row("activities", "nn")[2:4] == ["97.2 [95.0, 98.5]", "100 is neutral to all"]
     assert page.row("activities", "gap")[2:4] == ["+4.0 [-1.0, +9.0]", "neutral"]
     assert page.row("activities", "nurse")[2] == "+8.0 [-10.5, +12.8] p = 0.0200 after Holm"
     forests = sum(tag == "table" and attributes.get("class") == "forest" for tag, attributes in page.elements)
-    assert forests == 2, "one axis around 0, another from 0 to 100"
+    assert forests == 3, "one axis around 0, another from 0 to 100, and that of the control"
 
 
 @pytest.mark.parametrize(
@@ -567,7 +572,7 @@ def test_what_the_tokenizer_makes_of_the_rows() -> None:
     assert shown.row("nationality", "aul · org/model")[2:] == ["100", "41", "3", "60", "5", "3"]
     assert "aul · org/model: nationality is not readable: 41 % of its rows hold words" in shown.text
     assert "noun is not readable" not in shown.text
-    assert "+7.5 [-10.5, +12.8]" in shown.row("nationality", "preference-half")[2], "figures remain in their table"
+    assert "+7.5 cannot be read" in shown.row("nationality", "preference-half")[2], "values remain in their table"
 
 
 def test_nothing_is_said_of_results_that_do_not_count() -> None:

@@ -156,7 +156,7 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     shown = Page(html)
     assert next(row for row in shown.rows if row[0] == "Flowers vs Insects")[1:3] == [
         "weat1",
-        "+1.50 [+0.20, +1.50] p 0.0010, corrected 0.0100",
+        "+1.50 [+0.20, +1.50] shown; p 0.0010, corrected 0.0100",
     ]
     assert next(row for row in shown.rows if row[0] == "Math vs Art")[2].startswith("left out")
     assert next(row for row in shown.rows if row[0] == "WAT")[2] == "+0.31 [+0.25, +0.37], 5,110 words"

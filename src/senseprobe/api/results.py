@@ -99,13 +99,29 @@ def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNam
 def describe_results(
     results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None
 ) -> list[dict[str, Any]]:
-    """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with."""
+    """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with.
+
+    Figures that a verdict is about have it, as the page does, as ``verdict``.
+    """
     return [_describe(source) for source in _gather(list_sources(results), release)]
+
+
+def describe_scored(results: Sequence[Result], out: str | Path, release: str | None = None) -> list[dict[str, Any]]:
+    """Return what ``senseprobe score --json`` prints of results that were written below `out`, with their verdicts.
+
+    `release` is the name or path of the release that was scored, where it is not found by the name in the results.
+    """
+    from senseprobe.evaluate.reporting.inputs import gather_scored
+    from senseprobe.evaluate.reporting.verdict_table import judge
+
+    return [judge(source).result.as_dict() for source in gather_scored(results, Path(out), release)]
 
 
 def _describe(source: ReportInput) -> dict[str, Any]:
     from senseprobe.evaluate.reporting.significance import assess_equivalence, permute_polarity, read_margin
+    from senseprobe.evaluate.reporting.verdict_table import judge
 
+    source = judge(source)
     margin = read_margin([source])
     return {
         **source.result.as_dict(),
@@ -304,11 +320,14 @@ def summarize_metrics() -> Summary:
     return summary.summarize_metrics()
 
 
-def summarize_results(results: Sequence[Result], out: str | Path) -> Summary:
-    """Yield what ``senseprobe score`` prints of results that were written below `out`: tables, and lines below them."""
+def summarize_results(results: Sequence[Result], out: str | Path, release: str | None = None) -> Summary:
+    """Yield what ``senseprobe score`` prints of results that were written below `out`: tables, and lines below them.
+
+    `release` is as of `describe_scored`.
+    """
     from senseprobe.evaluate.reporting import summary
 
-    return summary.summarize_results(results, Path(out))
+    return summary.summarize_results(results, Path(out), release)
 
 
 def list_sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:

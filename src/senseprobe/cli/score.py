@@ -269,7 +269,7 @@ def score(
             say=complain,
             progress=step,
         )
-    _print_results(results, out, as_json)
+    _print_results(results, out, release, as_json=as_json)
     if any(task.changed for result in results for task in result.tasks.values()):
         raise typer.Exit(1)  # a served model that changed on the way: its figures are withheld
 
@@ -353,13 +353,13 @@ def plant(
     from senseprobe import api
 
     result = api.plant(release, folder, share=share, out=out, seed=seed)
-    _print_results([result], out, as_json)
+    _print_results([result], out, release, as_json=as_json)
 
 
-def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.api.results import summarize_results
+def _print_results(results: "list[Result]", out: Path, release: str, *, as_json: bool) -> None:
+    from senseprobe.api.results import describe_scored, summarize_results
 
     if as_json:
-        print_json([result.as_dict() for result in results])
+        print_json(describe_scored(results, out, release))
     else:
-        print_summary(summarize_results(results, out))
+        print_summary(summarize_results(results, out, release))

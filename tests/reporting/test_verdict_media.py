@@ -1,0 +1,348 @@
+"""Each medium says the same of the same figure: terminal, page, brief, page of senses, `gate`, and ``--json``.
+
+Expected codes follow from the definition of verdicts and the ends of made-up intervals, or from models whose answers
+are planted; none was copied from what the code printed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.reporting import test_association_report as association
+from tests.reporting import test_chat_report as chat
+from tests.reporting.test_gate import result as planted
+from tests.reporting.test_sense_page import of_word, static
+from tests.reporting.test_verdict_table import GAP, PROBE, control, figure, groups_of, source
+
+import senseprobe
+from senseprobe.api.results import brief, describe_results, describe_scored, gate, summarize_results
+from senseprobe.document import render_html, render_markdown
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.caveats import Fitness
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.reporting.inputs import gather_inputs
+from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.sense_page import build_sense_page
+from senseprobe.evaluate.reporting.summary import TextTable
+from senseprobe.evaluate.result import Result, folder_of, read_result
+
+Key = tuple[str, str]
+"""The config, and the figure with its group, as tables name it."""
+
+CODES = {
+    "shown": "shown",
+    "these attribute words only": "these_words",
+    "shown to be small": "small",
+    "not shown": "not_shown",
+    "cannot be read": "unreadable",
+}
+"""The words of people's media, by the code that the issue names."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Results as `score` wrote them, the first with figures whose codes are `expected`, and the others its controls.
+
+    - `lines`: of these the figures that have a line on the page and in the brief; None: all.
+    - `of_brief`: those in the brief, where it has fewer than the page.
+    - `unprinted`: intervals and p that nothing but JSON may have, since nothing can be read of them.
+    """
+
+    results: Sequence[Result]
+    expected: Mapping[Key, str]
+    lines: Sequence[Key] | None = None
+    of_brief: Sequence[Key] | None = None
+    unprinted: Sequence[str] = ()
+
+
+own = partial(figure, definition=lookup("preference-half").definition)
+"""A figure of today's definition, which no page computes again."""
+
+
+def of_sssb(share: float, *, name: str = "org/model", tied: bool = False) -> Result:
+    """A model that is typical in a share of the frames of ``verb``; `tied`: whose sentences all score alike."""
+    release = senseprobe.load("sssb@1.0.2")
+    made = planted(release, name, share)
+    if not tied or made.rows is None:
+        return made
+    table = release.table("verb").assign(stereo_score=-2.0, anti_score=-2.0)
+    rows = made.rows.assign(stereo_score=-2.0, anti_score=-2.0)
+    return replace(made, rows=rows, figures=figures_of(release, {"verb": table}, seed=0, scale="log"))
+
+
+def probe(*controls: Result) -> Sequence[Result]:
+    """A result of inference, with figures whose p and interval would be shown, and controls of its model."""
+    return [source(PROBE, GAP, scorer="ll-nli", name="nli-occupation@1.0.1").result, *controls]
+
+
+def unknown_words() -> Result:
+    """A config of which 41 of 100 rows have words that the tokenizer does not know, more than a fifth."""
+    made = source(own("noun", 20.0, 6.0, 31.0), own("verb", 5.0, -4.0, 14.0)).result
+    return replace(made, fitness={"noun": Fitness(rows=100, unknown=41)})
+
+
+def family() -> Result:
+    """Three figures by themselves shown: Holm by hand makes 3 x 0.01, 2 x 0.02 and 0.03, thus 0.03, 0.04 and 0.04."""
+    return source(*(own(name, 20.0, 6.0, 31.0, p=p) for name, p in (("a", 0.01), ("b", 0.02), ("c", 0.03)))).result
+
+
+def turned() -> Result:
+    """The same with 0.01, 0.02 and 0.06: 0.03 and 0.04, and the last, whose interval excludes 0, is not shown."""
+    return source(*(own(name, 20.0, 6.0, 31.0, p=p) for name, p in (("a", 0.01), ("b", 0.02), ("c", 0.06)))).result
+
+
+def of_groups() -> Result:
+    """Two groups of which one differs: twice 0.001 is small, and its interval excludes 0."""
+    return source(*groups_of((10, 2, 30, 0.001), (-5, -24, 20, 0.9))).result
+
+
+def senses() -> Result:
+    """Words on a scale whose zero nobody knows, and the difference of two senses of them, whose zero is neutral."""
+    place = of_word(None, 0.25, low=0.1, high=1.0)
+    difference = of_word(None, 0.4, "race-colour", estimand="matched-contrast", neutral=0.0, low=0.2, high=0.9, p=0.001)
+    made = static("ll", "sense", (place, of_word("Japanese", 0.5), difference)).result
+    return replace(made, words=None)
+
+
+VERB = ("verb", "preference-half")
+UNREAD = {("x", "nn"): "unreadable", ("x", "gap"): "unreadable"}
+PROBED = ("[95.0, 98.5]", "[+5.0, +20.0]", "p < 0.0001")
+BLIND = ("preference-half", "preference", "pronoun-stereotype", "pronoun-baseline")
+OF_TESTS = {
+    ("bleached", "weat weat3"): "shown",
+    ("bleached", "weat weat4"): "these_words",  # p 0.03, and the interval includes 0
+    ("bleached", "weat weat5"): "not_shown",
+    ("bleached", "weat weat5b"): "not_shown",
+    ("bleached", "weat weat6"): "shown",
+    ("bleached", "weat weat7"): "unreadable",  # 3 of 11 words are lost, more than a fifth
+    ("bleached", "weat few"): "unreadable",  # p cannot be small
+}
+LARGEST = [("bleached", f"weat {name}") for name in ("weat3", "weat6", "few")]
+"""Of race, gender and what is about both, the largest of those that say most."""
+
+
+def passing_chat() -> Result:
+    """Its only figure is above 0 in the whole interval."""
+    return replace(
+        chat.PASSING, figures=tuple(replace(f, definition=own("", 0, 0, 0).definition) for f in chat.PASSING.figures)
+    )
+
+
+CASES: Mapping[str, Callable[[], Case]] = {
+    # Always what is typical is +50, also beyond what always "he" would read.
+    "planted": lambda: Case([of_sssb(1.0)], {("verb", "pronoun-stereotype"): "shown", VERB: "shown"}),
+    "half": lambda: Case([of_sssb(0.5)], {("verb", "pronoun-stereotype"): "not_shown"}),
+    "blind": lambda: Case(
+        [of_sssb(0.5, tied=True)],
+        {("verb", name): "unreadable" for name in BLIND},
+        lines=[("verb", "pronoun-stereotype")],
+        unprinted=["[+0.0, +0.0]", "p = 1.0000"],
+    ),
+    "unknown words": lambda: Case(
+        [unknown_words()],
+        {("noun", "preference-half"): "unreadable", VERB: "not_shown"},
+        unprinted=["[+6.0, +31.0]", "p < 0.0001"],
+    ),
+    "family": lambda: Case([family()], {(name, "preference-half"): "shown" for name in "abc"}),
+    "turned": lambda: Case(
+        [turned()],
+        {(name, "preference-half"): code for name, code in zip("abc", ["shown", "shown", "not_shown"], strict=True)},
+    ),
+    "groups": lambda: Case([of_groups()], {("race", "relative g0"): "shown"}),
+    "control passed": lambda: Case(probe(control(80.0, 75.0)), {("x", "gap"): "shown"}),
+    "control failed": lambda: Case(
+        probe(control(33.0, 30.0)), UNREAD, lines=[("nli-control: nation", "accuracy")], unprinted=PROBED
+    ),
+    "no control": lambda: Case(probe(), UNREAD, lines=[("x", "gap")], unprinted=PROBED),
+    "association": lambda: Case([association.result()], OF_TESTS, of_brief=LARGEST),
+    "decoder's words": lambda: Case(
+        [association.decoder(association.result())],
+        dict.fromkeys(OF_TESTS, "unreadable"),
+        of_brief=[],
+        unprinted=["[+0.20, +1.50]", "0.0010", "0.0300"],
+    ),
+    "senses": lambda: Case(
+        [senses()], {("nationality", "sc-weat"): "unreadable", ("race-colour", "matched-contrast"): "shown"}
+    ),
+    "chat": lambda: Case([passing_chat()], {VERB: "shown"}),
+    "failing chat": lambda: Case([chat.FAILING], {VERB: "unreadable"}),
+    "failing chat, shown": lambda: Case([chat.SHOWN], {VERB: "unreadable"}, unprinted=["[+13.5, +33.5]"]),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    """One of the cases."""
+    return CASES[request.param]()
+
+
+@pytest.fixture
+def files(case: Case, tmp_path: Path) -> list[Path]:
+    """The files of its results, where `score` puts them; the first is that of the probe."""
+    return [made.write(folder_of(tmp_path, str(made.release["name"]), made.model["name"])) for made in case.results]
+
+
+def in_terminal(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
+    """The codes of the words in the tables of `score`."""
+    del files
+    said: dict[Key, str] = {}
+    for part in summarize_results(case.results[:1], out):  # its controls are found below `out`
+        if not isinstance(part, TextTable):
+            continue
+        if "verdict" in part.columns:
+            said |= {(row[0], row[1]): row[3] for row in map(_texts, part.rows) if row[3]}
+        elif "reads" in part.columns:
+            rows = map(_texts, part.rows)
+            said |= {("bleached", f"weat {row[0]}"): row[5].partition(":")[0] for row in rows if row[5]}
+    return {key: CODES[word] for key, word in said.items()}
+
+
+def _texts(row: Sequence[object]) -> list[str]:
+    return [str(cell) for cell in row]
+
+
+def in_json(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
+    """The codes of ``report --json``."""
+    del case, out
+    return _coded(describe_results(files[:1])[0]["figures"])
+
+
+def in_json_of_score(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
+    """The codes of ``score --json``."""
+    del files
+    return _coded(describe_scored(case.results[:1], out)[0]["figures"])
+
+
+def _coded(figures: Sequence[Mapping[str, object]]) -> dict[Key, str]:
+    found = {}
+    for made in figures:
+        if isinstance(judged := made.get("verdict"), dict):
+            found[str(made["config"]), " ".join(filter(None, (made["estimand"], made["group"])))] = judged["code"]  # type: ignore[arg-type]
+    return found
+
+
+def on_page(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
+    """The codes of the tags in the page's tables of verdicts, or of single tests."""
+    del case, out
+    (part,) = build_report(gather_inputs(files[:1])).parts
+    said: dict[Key, str] = {}
+    for section in part.sections:
+        for table in section.tables:
+            for row in table.rows:
+                if section.title == "What it shows" and "verdict" in table.headings and len(row) == 4:
+                    name = re.split(r" \(\+|; ", row[2].note)[0].replace(",", "")
+                    said |= {(row[0].text, name): row[1].tag} if name and not _is_of_tests(part.sections) else {}
+                elif section.title == "Every test" and table.headings[-1] == "reads":
+                    said[row[0].note.split("; ")[-1], f"weat {row[0].text}"] = row[-1].tag
+    return {key: CODES[word] for key, word in said.items()}
+
+
+def _is_of_tests(sections: Sequence[object]) -> bool:
+    return any(getattr(section, "title", "") == "Every test" for section in sections)
+
+
+def in_brief(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
+    """The codes of the words in the table of `--brief`."""
+    del case, out
+    said: dict[Key, str] = {}
+    for line in brief(files[:1]).splitlines():
+        cells = [cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
+        if len(cells) > 3 and cells[1] in CODES:
+            under = re.sub(r"<[^>]+>", "\n", cells[3]).split("\n")[-1] if "<" in cells[3] else ""
+            if name := re.split(r"; p ", under)[0].strip():
+                said[cells[0] if ":" in cells[0] else cells[0].split()[0], name] = CODES[cells[1]]
+    return said
+
+
+ON_LINES = (on_page, in_brief)
+MEDIA = (in_terminal, in_json, in_json_of_score, *ON_LINES)
+
+
+@pytest.mark.parametrize("medium", MEDIA)
+def test_each_medium_has_the_same_code(
+    medium: Callable[..., dict[Key, str]], case: Case, files: list[Path], tmp_path: Path
+) -> None:
+    """Tables and JSON have a code for each figure that a verdict is about, a page and a brief one for each line."""
+    expected, keys = {**case.expected, ("nli-control: nation", "accuracy"): "unreadable"}, [*case.expected]
+    if medium in ON_LINES:
+        lines = case.of_brief if medium is in_brief and case.of_brief is not None else case.lines
+        keys = keys if lines is None else [*lines]
+    assert medium(case, files, tmp_path) == {key: expected[key] for key in keys}
+
+
+def test_no_medium_for_people_prints_what_cannot_be_read(case: Case, files: list[Path], tmp_path: Path) -> None:
+    """Neither the interval nor p: not in a table, not beside a chart."""
+    parts = [*summarize_results(case.results[:1], tmp_path)]
+    lines = [" ".join(map(str, row)) for part in parts if isinstance(part, TextTable) for row in part.rows]
+    page = build_report(gather_inputs(files[:1]))
+    printed = "\n".join([*lines, brief(files[:1]), render_markdown(page), render_html(page)])
+    assert not [text for text in case.unprinted if text in printed]
+
+
+def test_a_reason_is_told_in_the_terminal() -> None:
+    """Below the table, once, with the config."""
+    for made, words in ((probe()[0], "no result on its control"), (unknown_words(), "41 % of its rows")):
+        lines = [part for part in summarize_results([made], Path("nowhere")) if isinstance(part, str)]
+        assert [line.split(": ")[:2] for line in lines if words in line] == [["cannot be read", made.figures[0].config]]
+
+
+def test_a_family_is_counted_once(tmp_path: Path) -> None:
+    """Holm by hand of 0.01, 0.02 and 0.03: 0.03, 0.04 and 0.04, of three figures in every medium."""
+    made = family()
+    path = made.write(tmp_path)
+    by_hand = {"a": 0.03, "b": 0.04, "c": 0.04}
+    table, *lines = summarize_results([made], tmp_path)
+    assert isinstance(table, TextTable)
+    assert {row[0]: str(row[2]).partition("] ")[2] for row in table.rows} == {
+        name: f"p = {p:.4f} after Holm" for name, p in by_hand.items()
+    }
+    assert any("3 figures" in str(line) for line in lines)
+    figures = describe_results(path)[0]["figures"]
+    assert {f["config"]: (f["verdict"]["p"], f["verdict"]["family"]) for f in figures} == {
+        name: (pytest.approx(p), 3) for name, p in by_hand.items()
+    }
+    assert [f"{p:.4f} of 3 figures" in brief(path) for p in by_hand.values()] == [True] * 3
+    page = render_markdown(build_report(gather_inputs([path])))
+    assert page.count("0.0400 of 3 figures") == 2
+
+
+def test_the_gate_says_what_the_new_model_shows() -> None:
+    """The code stands beside the name; what cannot be read is not gated, and called so."""
+    base = of_sssb(0.5, name="org/base")
+    assert "verb pronoun-stereotype (shown): " in gate(of_sssb(1.0), base).lines[1]
+    assert "verb pronoun-stereotype (not_shown): " in gate(of_sssb(0.5), base).lines[1]
+    with pytest.raises(ResultError, match="unreadable: the model gives every sentence the same score"):
+        gate(of_sssb(0.5, tied=True), base)
+    failing, released = chat.with_rows(chat.SHOWN, ["verb"]), chat.with_rows(chat.PASSING, ["verb"])
+    with pytest.raises(ResultError, match="unreadable: this model does not do the task"):
+        gate(failing, released)
+
+
+def test_the_page_of_senses_has_the_same_words() -> None:
+    """What a test shows stands before its p; of a model whose words say nothing there is neither interval nor p."""
+    shown = association.shown_test("weat1", "", 1.5)
+    for made, words in (
+        (association.result("word", shown), ["shown"]),
+        (association.decoder(association.result("word", shown)), ["cannot be read"]),
+    ):
+        (part,) = build_sense_page(gather_inputs([made])).parts
+        (cells,) = [row for table in part.sections[0].tables for row in table.rows if row[1].text == "weat1"]
+        assert cells[2].note.split("; ")[:1] == words
+        assert ("[" in cells[2].text, "p 0.0010" in cells[2].note) == (words == ["shown"],) * 2
+
+
+def test_a_file_cannot_say_its_own_verdict(tmp_path: Path) -> None:
+    """It is computed anew from the figures, whatever stands there; and results are written without any."""
+    path = probe()[0].write(tmp_path)
+    assert "verdict" not in json.loads(path.read_text(encoding="utf-8"))["figures"][0]
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for made in data["figures"]:
+        made["verdict"] = {"code": "shown", "text": "all is well", "flaw": "", "p": 0.001, "family": 1}
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert read_result(path).figures[0].verdict is None
+    assert {f["verdict"]["code"] for f in describe_results(path)[0]["figures"]} == {"unreadable"}

@@ -182,6 +182,8 @@ def _run_ability(
 ) -> list[RunResult]:
     """Return the results of scorers of one ability; the model is released on return."""
     with opened_model(source, scorers[0].ability) as model:
+        for remark in getattr(model, "remarks", ()):
+            options.warn(f"{model.name}: {remark}")
         return _run_scorers(job, model, scorers, options, control)
 
 

@@ -24,7 +24,7 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
 # A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
-BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
+BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("arrays", "atomic_files", "project")}
 BELOW |= {"charts": set(), "document": {"charts"}}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}

@@ -19,6 +19,9 @@ import pytest
 from tests.annotation import world
 
 import senseprobe
+import senseprobe.api
+from senseprobe.evaluate.models.vector_files import VectorFile
+from senseprobe.evaluate.units import Unit
 
 FOLDER = Path(__file__).parent / "cases"
 
@@ -137,7 +140,28 @@ def words_in_two_sets(files: Path, _: Path) -> None:
         assert told in figure["note"]
 
 
+def words_of_vectors(files: Path, _: Path) -> None:
+    """All 18 words have the numbers that end their lines; a header, or a blank word, is remarked."""
+    for path in files.iterdir():
+        lines = path.read_text("utf-8-sig").splitlines()
+        fields = [line.split() for line in lines]
+        expected = {word: [*map(float, numbers)] for word, *numbers in fields if len(numbers) == 4}
+        file = VectorFile.load(f"vectors:{path}")
+        ((*answers,),) = file.encode("word", map(Unit, expected))
+        assert len(expected) == 18
+        assert {unit.text: vector.tolist() for unit, vector in answers} == {
+            word: pytest.approx(numbers) for word, numbers in expected.items()
+        }
+        remarks = senseprobe.api.vectors(path, None).remarks
+        odd = [number for number, line in enumerate(lines, 1) if line[0] == " "]
+        told = [f"line {number}" for number in odd] or ["line 1 says 19"] * (path.name == "words.vec")
+        assert [part in remark for part, remark in zip(told, remarks, strict=True)] == [True] * len(told)
+
+
 CASES: dict[str, Case] = {
+    "01-header-off-by-one": words_of_vectors,
+    "02-space-token-first": words_of_vectors,
+    "04-byte-order-mark": words_of_vectors,
     "08-server-token-spelling": spelling_of_tokens,
     "10-server-five-top-logprobs": five_log_probabilities,
     "11-server-fixed-temperature": a_fixed_temperature,

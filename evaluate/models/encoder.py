@@ -134,6 +134,8 @@ class Encoder(PretrainedModel):
             raise Unloadable("lengths are set to 1 of vectors of senses, in a file of them: leave --unit out")
         if options.exact_lemma is not None:
             raise Unloadable("WordNet's senses are looked up for files of senses alone: leave --exact-lemma out")
+        if options.reading_parts:
+            raise Unloadable("--header and --skip-bad are of files of vectors: leave them out")
         if options.lower is not None:
             raise Unloadable("lower case is looked up in files of vectors; a model's tokenizer decides it here")
         if convention and convention.lower:

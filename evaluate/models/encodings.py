@@ -31,6 +31,8 @@ class EncodingOptions:
     - `lower`: whether words are looked up in lower case in a file of vectors.
     - `unit`: whether each vector of a sense is made one of length 1 when it is read.
     - `exact_lemma`: whether a word has its own senses alone, and not those of words of which it may be a form.
+    - `header`: whether the first line of a file of vectors is a header; None: what the lines below it tell.
+    - `skip_bad`: whether lines of such a file that are no word with its numbers are passed over.
     """
 
     pooling: str | None = None
@@ -39,13 +41,21 @@ class EncodingOptions:
     lower: bool | None = None
     unit: bool | None = None
     exact_lemma: bool | None = None
+    header: bool | None = None
+    skip_bad: bool = False
+
+    @property
+    def reading_parts(self) -> tuple[tuple[str, str], ...]:
+        """What is stated of how a file is read, as parts of an encoding; none where nothing is."""
+        header = () if self.header is None else (("header", "yes" if self.header else "no"),)
+        return (*header, *((("bad", "skipped"),) if self.skip_bad else ()))
 
     @classmethod
     def of_text(cls, text: str) -> Self:
         """Return options that ask for an encoding, as `Encoding.text` states it. ModelError where it states none."""
         parts = dict(part.split("=", 1) for part in text.split(";") if "=" in part)
         lower, layer, start = parts.get("lower"), parts.get("layer"), parts.get("start")
-        unit = parts.get("unit")
+        unit, header = parts.get("unit"), parts.get("header")
         try:
             return cls(
                 pooling=parts.get("pooling"),
@@ -54,6 +64,8 @@ class EncodingOptions:
                 lower=None if lower is None else lower == "yes",
                 unit=None if unit is None else unit == "yes",
                 exact_lemma=True if parts.get("lemma") == "exact" else None,
+                header=None if header is None else header == "yes",
+                skip_bad=parts.get("bad") == "skipped",
             )
         except ValueError:
             raise ModelError(f"{text!r} is no encoding of words") from None

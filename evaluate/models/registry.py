@@ -40,12 +40,17 @@ def opens(spec: str) -> bool:
     return _files_of(spec) is not None
 
 
-def summarize(spec: str, release: str = "", sets: Mapping[tuple[str, str], Sequence[str]] | None = None) -> FileSummary:
-    """Read a whole file of vectors, ``senses:FILE`` or another one, and return what it is.
+def summarize(
+    spec: str,
+    release: str = "",
+    sets: Mapping[tuple[str, str], Sequence[str]] | None = None,
+    options: EncodingOptions = OWN_WAY,
+) -> FileSummary:
+    """Read a whole file of vectors, ``senses:FILE`` or another one, as `options` say, and return what it is.
 
     `sets` are the words of each test and role of `release`, or sense keys. Raises ModelError where it cannot be used.
     """
-    return (_files_of(spec) or VectorFile).load(spec).summarize(release, sets or {})
+    return (_files_of(spec) or VectorFile).load(spec, options).summarize(release, sets or {})
 
 
 class Model(Protocol):

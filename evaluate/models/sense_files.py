@@ -10,22 +10,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from senseprobe.evaluate.models.vector_formats import (
-    MOST_HEADER,
+from senseprobe.arrays import (
+    BYTE_ORDER_MARK,
+    HEADER,
     MOST_LINE,
-    are_numbers,
-    fields_of,
-    open_vectors,
-    read_text,
-)
-from senseprobe.evaluate.models.vector_tables import (
     Unusable,
     VectorTable,
     Vocabulary,
+    are_numbers,
     explained,
-    map_tensors,
-    table_of,
+    read_text,
 )
+from senseprobe.evaluate.models.vector_formats import MOST_HEADER, open_vectors
+from senseprobe.evaluate.models.vector_tables import map_tensors, table_of
 from senseprobe.lexicon.wordnet import part_of_speech
 from senseprobe.messages import counted, listed, printable
 
@@ -39,20 +36,24 @@ _FEWEST_UNKNOWN, _MOST_UNKNOWN = 5, 0.01
 _SYNSET = re.compile(r".+\.[nvasr]\.[0-9]+|(?:wn:)?[0-9]{8}-?[nvasr]|bn:.*")
 
 
-def open_senses(path: Path, known: Callable[[str], bool]) -> tuple[VectorTable, tuple[str, ...]]:
+def open_senses(
+    path: Path, known: Callable[[str], bool], *, header: bool | None = None, skip_bad: bool = False
+) -> tuple[VectorTable, tuple[str, ...]]:
     """Look through a file of senses; return it, and its keys that WordNet 3.0 does not have: none of those `known`.
 
-    Raises ModelError where it cannot be used, or is of words, of synsets or of another version of WordNet.
+    `header` and `skip_bad` are as of `read_text`. Raises ModelError where it cannot be used, or is of words, of synsets
+    or of another version of WordNet.
     """
     path = path.expanduser()
-    table = _open_own(path) if path.is_file() else None
-    if table is None and path.is_file() and _has_header(path):
+    is_told = header is None and not skip_bad
+    table = _open_own(path) if is_told and path.is_file() else None
+    if table is None and header is None and path.is_file() and _has_odd_header(path):
         with explained(path):
-            table = read_text(path, headed=True)
+            table = read_text(path, header=True, skip_bad=skip_bad)
             stated = [int(number) for number in re.findall("[0-9]+", table.header)]
             if len(stated) == 1 and stated[0] not in (table.vocabulary.count, table.dimensions):
                 raise Unusable(f"its header says {table.header!r}, and it has {table.vocabulary.count:,} senses")
-    table = table or open_vectors(path)
+    table = table or open_vectors(path, header=header, skip_bad=skip_bad)
     if table.dtype == "decimal":
         layout = "a header, as ARES" if table.header else "no header, as LMMS"
         table = replace(table, format=f"text of senses with {layout}")
@@ -80,15 +81,15 @@ def check_keys(vocabulary: Vocabulary, known: Callable[[str], bool]) -> tuple[st
     return unknown
 
 
-def _has_header(path: Path) -> bool:
-    """Return whether the first line of a text is no sense with numbers and the second one is."""
+def _has_odd_header(path: Path) -> bool:
+    """Return whether line 1 of a text is neither a sense with numbers nor two counts, and line 2 is a sense."""
     with path.open("rb") as file:
-        first, second = file.readline(MOST_LINE), file.readline(MOST_LINE)
-    return not _is_row(first) and _is_row(second)
+        first, second = file.readline(MOST_LINE).removeprefix(BYTE_ORDER_MARK), file.readline(MOST_LINE)
+    return not _is_row(first) and not HEADER.fullmatch(first.rstrip(b"\n")) and _is_row(second)
 
 
 def _is_row(line: bytes) -> bool:
-    key, *numbers = fields_of(line)
+    key, *numbers = line.split() or [b""]
     return bool(part_of_speech(key.decode(errors="replace"))) and are_numbers(numbers)
 
 

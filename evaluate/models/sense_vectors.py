@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from senseprobe.arrays import VectorTable, explained
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
 from senseprobe.evaluate.models.sense_files import check_keys, open_senses
@@ -25,7 +26,6 @@ from senseprobe.evaluate.models.vector_files import (
     path_of,
     wrap_table,
 )
-from senseprobe.evaluate.models.vector_tables import VectorTable, explained
 from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import LEXICONS, PARTS_OF_SPEECH, Vocabulary, part_of_speech, senses_of
 from senseprobe.messages import counted
@@ -60,6 +60,9 @@ class SenseFile:
         if any(option is not None for option in other) or options.pooling not in (None, "mean"):
             raise ModelError(f"{name} has vectors of senses: a word's is their mean, and there is no other way")
         self.name, self.table, self.dimensions, self.unknown = name, table, table.dimensions, tuple(unknown)
+        if options.reading_parts and not table.files:
+            raise ModelError(f"{name} is no file of senses: --header and --skip-bad are of one")
+        self.remarks, self._read_as = table.remarks, options.reading_parts
         self.unit, self.exact_lemma = bool(options.unit), bool(options.exact_lemma)
         self._wordnet = wordnet
         self._senses: dict[str, tuple[str, ...]] = {}
@@ -72,7 +75,8 @@ class SenseFile:
         Raises ModelError where it cannot be used, LexiconError where WordNet is not prepared.
         """
         wordnet = Vocabulary.open()
-        return cls(spec, *open_senses(path_of(spec), wordnet.has_key), wordnet, options)
+        opened = open_senses(path_of(spec), wordnet.has_key, header=options.header, skip_bad=options.skip_bad)
+        return cls(spec, *opened, wordnet, options)
 
     @classmethod
     def wrap(
@@ -100,7 +104,9 @@ class SenseFile:
         pooling = (("pooling", "mean"),) if level == "word" else ()
         unit, size = ("unit", "yes" if self.unit else "no"), ("dimensions", str(self.dimensions))
         lemma = (("lemma", "exact"),) if self.exact_lemma else ()
-        return Encoding(level, (("senses", "all"), *lemma, *pooling, unit, size, ("lexicon", LEXICONS[0])))
+        return Encoding(
+            level, (("senses", "all"), *lemma, *pooling, unit, size, ("lexicon", LEXICONS[0]), *self._read_as)
+        )
 
     def width(self, level: str) -> int:
         """Return the numbers of a unit: those of a vector, and at the level ``sense`` how many senses there are."""
@@ -167,7 +173,7 @@ class SenseFile:
 
         Raises ModelError where one of its numbers is none.
         """
-        rows, described = self.table.vocabulary.rows, describe_table(self.table)
+        rows, described = self.table.vocabulary.rows, describe_table(self.table, self.remarks)
         wanted = {word for words in sets.values() for word in words}
         parts = Counter(map(part_of_speech, rows))
         lexicons = {"data files": self._wordnet.keys, "index.sense": self._wordnet.indexed_keys}

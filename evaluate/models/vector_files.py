@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from senseprobe.arrays import Unusable, VectorTable, Vocabulary, check_finite, explained
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import Encoding, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.vector_formats import open_vectors
-from senseprobe.evaluate.models.vector_tables import Unusable, VectorTable, Vocabulary, check_finite, explained
 from senseprobe.evaluate.units import Unit
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted, listed, printable
 
 PREFIX = "vectors:"
 """Before the path of a file of vectors, or the name of one that was fetched, where a model is named."""
@@ -72,9 +72,11 @@ class VectorFile:
             raise ModelError(
                 f"{name} has vectors of words: --unit and --exact-lemma are of a file of senses, senses:FILE"
             )
+        if options.reading_parts and not table.files:
+            raise ModelError(f"{name} is no file of vectors: --header and --skip-bad are of one")
         if table.tokens and options.lower is not None:
             raise ModelError(f"{name} has a tokenizer of its own, which decides about lower case")
-        self.name, self.table, self.dimensions = name, table, table.dimensions
+        self.name, self.table, self.dimensions, self.options = name, table, table.dimensions, options
         self._has_sentences = not table.files and any(map(_SENTENCE.fullmatch, table.vocabulary.rows))
         self.levels = ("word", "sent", "cword") if self._has_sentences else ("word", "sent")
         self.lower = is_lower(table.vocabulary) if options.lower is None else options.lower
@@ -83,7 +85,7 @@ class VectorFile:
     @classmethod
     def load(cls, spec: str, options: EncodingOptions = _ANY) -> Self:
         """Look through the file that ``vectors:FILE`` names. Raises ModelError where it cannot be used."""
-        return cls(spec, open_vectors(path_of(spec)), options)
+        return cls(spec, open_vectors(path_of(spec), header=options.header, skip_bad=options.skip_bad), options)
 
     @classmethod
     def wrap(
@@ -97,6 +99,16 @@ class VectorFile:
         Keys are words, or whole sentences. Raises ModelError where they do not fit, or a number is not finite.
         """
         return cls(name, wrap_table(name, vectors), options)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is odd about the words, a sentence each: also of lines that were passed over."""
+        rows = self.table.vocabulary.rows
+        sample = [word for word in islice(rows, _WINDOW) if word.startswith("/c/")]
+        if 2 * len(sample) <= min(len(rows), _WINDOW):
+            return self.table.remarks
+        hint = f"words stand as in ConceptNet Numberbatch ({printable(sample[0])}), where no word of a text is found"
+        return (*self.table.remarks, f"{hint}: take its English file, or cut /c/en/ off and leave other languages out")
 
     @cached_property
     def identity(self) -> dict[str, str]:
@@ -116,7 +128,7 @@ class VectorFile:
             return Encoding(level, (("key", "sentence"), ("check", "none")))
         several = (("multiword", "_,mean"),) if level == "word" else (("tokens", "words,n't"), ("pooling", "mean"))
         key = (("key", "sentence"),) if self._has_sentences and level == "sent" else ()
-        return Encoding(level, (*key, lower, *several))
+        return Encoding(level, (*key, lower, *several, *self.options.reading_parts))
 
     def width(self, level: str) -> int:
         """Return the numbers of a unit; at ``cword`` its vector stands there twice, since nothing else checks it."""
@@ -162,7 +174,7 @@ class VectorFile:
 
         Raises ModelError where one of its numbers is none.
         """
-        vocabulary, described = self.table.vocabulary, describe_table(self.table)
+        vocabulary, described = self.table.vocabulary, describe_table(self.table, self.remarks)
         units = dict.fromkeys(Unit(word) for words in sets.values() for word in words)
         answers = (answer for answers in self.encode("word", units) for answer in answers)
         return VectorSummary(
@@ -295,6 +307,7 @@ class FileSummary:
     - `zeros`: how many vectors are zero; the first of their names.
     - `norms`: the smallest and the largest length of a vector.
     - `release` and `coverage`: of its tests each set.
+    - `remarks`: what was read otherwise than it stands there, or passed over.
     """
 
     files: tuple[Path, ...]
@@ -308,6 +321,7 @@ class FileSummary:
     norms: tuple[float, float]
     release: str
     coverage: tuple[SetCoverage, ...]
+    remarks: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it with what JSON has."""
@@ -320,6 +334,7 @@ class FileSummary:
         yield f"{counted(self.count, 'vector')} of {self.dimensions} dimensions, {self.dtype}"
         low, high = self.norms
         yield f"lengths from {low:.4g} to {high:.4g}; zero: {name_some(self.zeros, self.zero_words)}"
+        yield from self.remarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,8 +367,8 @@ def name_some(count: int, names: Sequence[str]) -> str:
     return f"{count:,} ({listed(names, count)})" if count else "none"
 
 
-def describe_table(table: VectorTable) -> dict[str, Any]:
-    """Return what a summary has of a table, all of whose vectors are read for it.
+def describe_table(table: VectorTable, remarks: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a summary has of a table, all of whose vectors are read for it, with `remarks`.
 
     Raises ModelError where one of its numbers is none.
     """
@@ -371,6 +386,7 @@ def describe_table(table: VectorTable) -> dict[str, Any]:
         "zeros": len(zeros),
         "zero_words": tuple(word for word, row in table.vocabulary.rows.items() if row in zeros)[:MOST_NAMED],
         "norms": (float(norms.min()), float(norms.max())),
+        "remarks": remarks,
     }
 
 

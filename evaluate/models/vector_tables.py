@@ -1,31 +1,30 @@
-"""Vectors of words in memory or in a file: the words, and what reads the vectors of rows; arrays, Parquet, safetensors.
-
-A file is looked through once, for its words; vectors stay in the file until they are asked for. Nothing is unpickled.
-"""
+"""Files of vectors that are arrays with a list of words, Parquet or safetensors. Nothing is unpickled."""
 
 import json
-import tokenize
 import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from senseprobe.errors import ModelError
+from senseprobe.arrays import (
+    BYTE_ORDER_MARK,
+    Unusable,
+    Vectors,
+    VectorTable,
+    Vocabulary,
+    check_count,
+    check_finite,
+    explained,
+)
 from senseprobe.messages import printable
 from senseprobe.release.parquet import MAX_MEMORY, ROWS_AT_ONCE, bounded_parquet, next_batch
 
-Vectors: TypeAlias = NDArray[np.float64]
-ReadRows: TypeAlias = Callable[[Sequence[int]], Vectors]
-
-MOST_WORDS = 20_000_000
 MOST_LIST = 2**30  # bytes of a list of words
 _MOST_UNPACKED = 64  # times the bytes of an .npz: vectors hardly shrink when they are compressed
 _SPARE_UNPACKED = 2**26
@@ -33,117 +32,6 @@ _SPARE_UNPACKED = 2**26
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I8": "i1", "U8": "u1"}
 _LISTS = (".txt", ".json", ".parquet")
 _NAMED_LISTS = ("words", "vocab", "vocabulary")
-
-
-@dataclass(slots=True)
-class Vocabulary:
-    """The words of a file in order; `rows` has the first row of each, so the first of `duplicates` counts.
-
-    - `count`: rows of the file; `not_utf8`: of these, words that are no UTF-8, which no text can name.
-    """
-
-    rows: dict[str, int] = field(default_factory=dict)
-    count: int = 0
-    duplicates: list[str] = field(default_factory=list)
-    not_utf8: int = 0
-
-    def add(self, word: str | bytes) -> None:
-        """Add the word of the next row."""
-        row, self.count = self.count, self.count + 1
-        if isinstance(word, bytes):
-            try:
-                word = word.decode()
-            except UnicodeDecodeError:
-                self.not_utf8 += 1
-                return
-        if self.rows.setdefault(word, row) != row:
-            self.duplicates.append(word)
-
-    def name(self, row: int) -> str:
-        """Return the word of a row in brackets, after a blank; empty where no text can name it."""
-        word = next((word for word, first in self.rows.items() if first == row), "")
-        return word and f" ({printable(word[:80])})"
-
-    @classmethod
-    def of(cls, words: Iterable[str | bytes]) -> "Vocabulary":
-        """Return the vocabulary of words in the order of their rows."""
-        vocabulary = cls()
-        for word in words:
-            vocabulary.add(word)
-        return vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class VectorTable:
-    """A file of vectors that was looked through.
-
-    - `files`: those that it consists of, the vectors first; `format`: its name for people; `header`: what the file says
-      of itself; `dtype`: of its numbers.
-    - `read(rows)`: vectors of rows, float64 of shape (rows, dimensions). ModelError where a number is not finite.
-    - `tokens`: for static vectors of tokens (model2vec), the rows of which the mean is the vector of a text; None where
-      rows are words. `normalized`: whether that mean is made one of length 1.
-    """
-
-    format: str
-    files: tuple[Path, ...]
-    vocabulary: Vocabulary
-    dimensions: int
-    dtype: str
-    read: ReadRows
-    header: str = ""
-    tokens: Callable[[str], list[int]] | None = None
-    normalized: bool = False
-
-
-class Unusable(Exception):
-    """Why a file cannot be used, in a clause; `explained` says which file that is."""
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn what readers and libraries raise of a damaged file into ModelError with its path."""
-    try:
-        yield
-    except Unusable as error:
-        raise ModelError(f"{printable(str(path))}: {error}") from None
-    except (
-        *(OSError, ValueError, TypeError, LookupError, EOFError, SyntaxError, OverflowError, MemoryError),
-        *(
-            RecursionError,
-            NotImplementedError,
-            RuntimeError,
-            AttributeError,
-            zipfile.BadZipFile,
-            zlib.error,
-            pa.ArrowException,
-        ),
-        tokenize.TokenError,  # NumPy reads the headers of arrays as Python
-    ) as error:
-        reason = printable(str(error).partition("\n")[0][:200]) or type(error).__name__
-        raise ModelError(f"{printable(str(path))}: cannot be read as vectors ({reason})") from None
-
-
-def check_count(words: int) -> None:
-    """Raise Unusable where there are more words than are read."""
-    if words > MOST_WORDS:
-        raise Unusable(f"it has more than {MOST_WORDS:,} words")
-
-
-def check_finite(
-    numbers: NDArray[Any], rows: Sequence[int], noun: str = "row", first: int = 1, words: Vocabulary | None = None
-) -> Vectors:
-    """Return vectors of rows as float64. Raise Unusable where one is not finite in float32: `noun` `first` + row.
-
-    With `words` the message names the word, too.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # some bits of NaN are signals
-        vectors = numbers.astype(np.float64)
-        bad = np.flatnonzero(~np.isfinite(vectors.astype(np.float32)).all(axis=1))
-    if len(bad):
-        row = rows[bad[0]]
-        named = words.name(row) if words else ""
-        raise Unusable(f"{noun} {row + first} has a number that is not finite in float32{named}")
-    return vectors
 
 
 # --- arrays with a list of words ------------------------------------------------------------------------------------
@@ -232,7 +120,8 @@ def _read_list(path: Path) -> list[str | bytes]:
     if path.suffix == ".parquet":
         return [*_texts(path)]
     if path.suffix == ".txt":
-        return [line.removesuffix(b"\r") for line in path.read_bytes().removesuffix(b"\n").split(b"\n")]
+        lines = path.read_bytes().removeprefix(BYTE_ORDER_MARK).removesuffix(b"\n").split(b"\n")
+        return [line.removesuffix(b"\r") for line in lines]
     words = json.loads(path.read_bytes())
     if isinstance(words, dict) and sorted(words.values()) == [*range(len(words))]:
         words = sorted(words, key=words.__getitem__)

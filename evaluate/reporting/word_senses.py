@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from senseprobe.arrays import VectorTable
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Document, Part, Section, Table
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.models.vector_tables import VectorTable
 from senseprobe.evaluate.scorers.senses import SenseVectors, span_direction
 from senseprobe.lexicon import SenseEntry
 from senseprobe.messages import counted, listed

@@ -356,3 +356,44 @@ def test_in_other_circumstances(typed: Typed, tmp_path: Path) -> None:
     again = [sys.executable, "-m", "senseprobe", *words, "--no-store"]
     subprocess.run(again, cwd=elsewhere, env={**os.environ, **others}, check=True, capture_output=True)
     assert files_below(elsewhere / "results") == files_below(tmp_path / "results")
+
+
+def test_odd_lines_of_vectors_are_remarked(typed: Typed) -> None:
+    """The same words and numbers, and four lines more, two of them bad; the header says 18, not 17."""
+    lines = Path("v.txt").read_text().splitlines()
+    numbers = " 1" * 12
+    Path("odd.txt").write_text("\n".join(["18 12", f" {numbers}", *lines, "lost", f"last{numbers}", "15 1"]) + "\n")
+    refused = typed("score", "vectors:odd.txt", "mine@1.0.0", "-m", "weat-word").message
+    assert [part for part in ("line 16 has 0 numbers", "--skip-bad") if part not in refused] == []
+    done = typed("score", "vectors:odd.txt", "mine@1.0.0", "-m", "weat-word", "--skip-bad", "--json")
+    assert (done.code, done.err.count("vectors:odd.txt: ")) == (0, 3), done.err
+    for part in ("line 1 says 18 words", "blank in line 2", "2 lines: line 16 has 0 numbers", "line 18 has 1 number"):
+        assert part in done.err
+    plain = told(typed, "vectors:v.txt", "mine@1.0.0", "-m", "weat-word")
+    assert [figure["value"] for figure in done.told[0]["figures"]] == [f["value"] for f in plain[0]["figures"]]
+    assert done.told[0]["model"]["encoding"].endswith(";bad=skipped")
+    (result,) = Path("results").glob("*/*odd*/*.json")
+    assert typed("replay", str(result)).code == 0
+    assert typed("score", "vectors:v.txt", "mine@1.0.0", "--header", "maybe").code == 2
+    assert typed("score", "bert", "mine@1.0.0", "-m", "weat-word", "--skip-bad").code == 2
+
+
+def test_bad_lines_of_vectors_wherever_vectors_are_named(typed: Typed) -> None:
+    """Line 3 is refused, and passed over, by each command; line 1 is a header only where it is said to be."""
+    pairs = ["oak,saw", "birch,plane", "merry,gloomy"]
+    Path("pairs.csv").write_text("\n".join(["tree,tool", *pairs]) + "\n")
+    Path("lexicon.tsv").write_text("fine\t1\nrude\t-1\nthis\t0.5\nhere\t-0.2\n")
+    Path("texts.txt").write_text("fine things\n")
+    first, *lines = Path("v.txt").read_text().splitlines()
+    Path("odd.txt").write_text("\n".join(["words", first, "lost", *lines]) + "\n")
+    commands = [
+        ("vectors", "odd.txt", "--release", ""),
+        ("bias-score", "texts.txt", "--vectors", "odd.txt", "--pairs", "pairs.csv"),
+        ("wat", "--lexicon", "lexicon.tsv", "--vectors", "vectors:odd.txt", "--pairs", "pairs.csv"),
+    ]
+    for command in commands:
+        assert "line 1 has 0 numbers" in typed(*command).message
+        assert "line 3 has 0 numbers" in typed(*command, "--header", "yes").message
+        done = typed(*command, "--header", "yes", "--skip-bad")
+        assert done.code == 0, done.err
+        assert "passed over: 1 line: line 3 has 0 numbers" in done.out + done.err

@@ -33,10 +33,23 @@ def test_no_row_is_lost_or_invented(header: str, tmp_path: Path) -> None:
     assert table.read([0, 2]).tolist() == [[1, 0], [0.5, 2]]
 
 
+def test_bad_lines_and_headers_of_senses(tmp_path: Path) -> None:
+    """A byte-order mark is no part of the first key; bad lines are passed over, and line 1 is what is stated."""
+    path = tmp_path / "s.txt"
+    path.write_text(ROWS + "lost\n", "utf-8-sig")
+    table, _ = open_senses(path, KNOWN.__contains__, skip_bad=True)
+    assert ({*table.vocabulary.rows}, len(table.remarks)) == (KNOWN, 1)
+    assert "line 4 has 0 numbers" in table.remarks[0]
+    path.write_text("3\n" + ROWS, "utf-8-sig")
+    assert open_senses(path, KNOWN.__contains__)[0].read([0]).tolist() == [[1, 0]]
+    with pytest.raises(ModelError, match="line 1 has 0 numbers"):
+        open_senses(path, KNOWN.__contains__, header=False)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("4 2\n" + ROWS, "line 1 says 4 words"),
+        ("5 2\n" + ROWS, "line 1 says 5 words"),
         ("7\n" + ROWS, "header says '7'"),
         (ROWS + ROWS[:20], "stand there twice: judge%1:18:00::"),
         ("the 1 2\nnurse 1 2\n", "named vectors:FILE"),

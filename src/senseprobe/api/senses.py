@@ -20,7 +20,7 @@ from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
-    from senseprobe.evaluate.models.encodings import VectorModel
+    from senseprobe.evaluate.models.encodings import EncodingOptions, VectorModel
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
     from senseprobe.evaluate.word_association import WatResult
@@ -50,12 +50,13 @@ def build_senses(
     Raises ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
+    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.gloss_vectors import build_senses
     from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
     gendered = chain.from_iterable(read_gender_pairs("word").values())
     chosen = [*gendered, *(word for source in words for word in _words_of(source))] if words else None
-    model = _load_vectors(str(encoder), pooling, device=device, dtype="float64")
+    model = _load_vectors(str(encoder), say, EncodingOptions(pooling=pooling), device=device, dtype="float64")
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
 
@@ -83,11 +84,15 @@ def show_senses(
     *,
     nearest: int = 5,
     folder: str | Path | None = None,
+    header: bool | None = None,
+    skip_bad: bool = False,
+    say: Callable[[str], None] = warn,
 ) -> WordSenses:
     """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
 
     With `senses`, a file of sense embeddings, each sense also has its cosine with the direction of gender (pairs of the
     list `gender_senses`), and the `nearest` (0 to 100) other senses of the file. With `out` a page is written, too.
+    `header` and `skip_bad` are as of `vectors`; `say` hears what is odd about the file.
     WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails or WordNet does
     not have the word, ModelError for a file that is not one of senses, and SenseprobeError where it has none of these.
     """
@@ -105,10 +110,14 @@ def show_senses(
     entries = look_up(word, prepare_wordnet(folder).folder)
     shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
     if senses is not None:
+        from senseprobe.evaluate.models.encodings import EncodingOptions
         from senseprobe.evaluate.models.sense_vectors import PREFIX, SenseFile
         from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
-        model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}")
+        reading = EncodingOptions(header=header, skip_bad=skip_bad)
+        model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}", reading)
+        for remark in model.remarks:
+            say(f"{model.name}: {remark}")
         pairs = [*read_gender_pairs("sense_noun").values()]
         shown = place_senses(shown, model, read_blocks(model.table), pairs, nearest)
     if out is not None:
@@ -148,14 +157,19 @@ def word_association(
     directed: bool = False,
     pairs: str | Path | None = None,
     out: str | Path | None = None,
+    header: bool | None = None,
+    skip_bad: bool = False,
+    say: Callable[[str], None] = warn,
 ) -> WatResult:
     """Score the gender of words in a graph of associations, or take a `lexicon` of scores; correlate it with vectors.
 
     `vectors` are models, ``vectors:FILE`` or ``senses:FILE``, and `levels` ``word`` or ``sense`` (default: what each
-    model has); `alpha`, in (0, 1), is how far masses spread, and `directed` keeps cues and responses apart. `pairs` is
-    as in `bias_score`, the positive words first (default: its pairs, male first). `out` writes scores as .tsv,
-    and the record as .json. Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
+    model has), read with `header` and `skip_bad` as `vectors` reads them; `say` hears what is odd. `alpha`, in (0, 1),
+    is how far masses spread, and `directed` keeps cues and responses apart. `pairs` is as in `bias_score`, the positive
+    words first (default: its pairs, male first). `out` writes scores as .tsv, and the record as .json. Raises
+    SenseprobeError where files cannot be used or one is not given, and ModelError.
     """
+    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
 
     if (graph is None) == (lexicon is None):
@@ -174,10 +188,11 @@ def word_association(
     else:
         result = score_lexicon(Path(str(lexicon)), seeds, ends=ends, version=version)
     if vectors:
+        reading = EncodingOptions(header=header, skip_bad=skip_bad)
         classes = _word_classes()
         correlations = (
             correlate_scores(result, model, level, seeds, classes)
-            for model in map(_load_vectors, vectors)
+            for model in [_load_vectors(spec, say, reading) for spec in vectors]
             for level in levels or [level for level in LEVELS if level in model.levels]
         )
         result = replace(result, correlations=tuple(correlations))
@@ -187,17 +202,22 @@ def word_association(
     return result
 
 
-def _load_vectors(spec: str, pooling: str | None = None, **options: Any) -> VectorModel:  # noqa: ANN401
+def _load_vectors(
+    spec: str,
+    say: Callable[[str], None],
+    encoding: EncodingOptions,
+    **options: Any,  # noqa: ANN401
+) -> VectorModel:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models import load as load_model
-    from senseprobe.evaluate.models.encodings import EncodingOptions
 
     source = ModelSource(spec)
     if source.reads_wordnet:
         prepare_wordnet()
-    encoding = EncodingOptions(pooling=pooling)
     model = cast("VectorModel", load_model(source.spec, ability="vectors", encoding=encoding, **options))
     model.name = source.name
+    for remark in getattr(model, "remarks", ()):
+        say(f"{model.name}: {remark}")
     return model
 
 

@@ -38,6 +38,8 @@ _LOADING: Mapping[str, tuple[str, Any]] = {
     "start": ("start token", True),
     "lower": ("lower case", None),
     "unit": ("unit length", None),
+    "header": ("header", None),
+    "skip_bad": ("bad lines", False),
     "exact": ("exact p", False),
 }
 """Options of models that are loaded here: what messages call them, and their defaults."""

@@ -16,6 +16,7 @@ from senseprobe import project
 from senseprobe.api.author import word_lists
 from senseprobe.api.releases import load
 from senseprobe.api.results import write_page, write_text
+from senseprobe.api.scoring import warn
 from senseprobe.atomic_files import read_plain, whole_file
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
@@ -72,12 +73,16 @@ def bias_score(
     out: str | Path | None = None,
     page: str | Path | None = None,
     beside: str | Path | None = None,
+    header: bool | None = None,
+    skip_bad: bool = False,
+    say: Callable[[str], None] = warn,
     progress: Callable[[int], None] | None = None,
 ) -> BiasScores:
     """Return the Bias Scores (Azzalini et al. 2022) of the sentences of texts, one a line, or of a release.
 
     - `sources`: files, folders, ``hf://datasets/…`` (`column` has the sentence of a table), or one release.
-    - `vectors`: a file of word vectors. `encoder`: ``infersent:FILE``, or a transformer, whose score is called
+    - `vectors`: a file of word vectors, read with `header` and `skip_bad` as `vectors` reads it; `say` hears what
+      is odd. `encoder`: ``infersent:FILE``, or a transformer, whose score is called
       ``bias-score-proxy``; None weighs all words alike, ``bias-score-uniform``. `words`: each line is a word.
     - `pairs`: a CSV of two columns whose names are those of the ends, the positive first; None: Bolukbasi et al.'s ten
       pairs, female positive. `gendered`: a CSV with a column ``word`` of words that count 0; None: Zhao et al.'s (2018)
@@ -89,6 +94,7 @@ def bias_score(
     """
     from senseprobe.evaluate.bias_score import SentenceScorer, find_axis
     from senseprobe.evaluate.bias_score_summary import ScoreSummary
+    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
     from senseprobe.evaluate.reporting.bias_score_page import build_page
 
@@ -98,7 +104,10 @@ def bias_score(
         raise SenseprobeError(f"{out}: scores are written as Parquet, and a .json beside it: name it .parquet")
     if top < 1:
         raise SenseprobeError(f"--top {top}: rank one sentence or more")
-    file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}")
+    reading = EncodingOptions(header=header, skip_bad=skip_bad)
+    file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}", reading)
+    for remark in file.remarks:
+        say(f"{file.name}: {remark}")
     ends, words_of_pairs = read_pairs(pairs)
     axis = find_axis(file, words_of_pairs, ends)
     importance = _importance(None if words else encoder, file, keep_boundary=keep_boundary)

@@ -37,6 +37,16 @@ ReleaseOrConfig = Annotated[
 ReleasesFolder = Annotated[
     Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
 ]
+Header = Annotated[
+    str | None,
+    typer.Option(
+        metavar="yes|no",
+        help="Of vectors as text: whether line 1 is a header, whatever it says. Default: what the lines tell.",
+    ),
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Of vectors as text: pass over lines that are none, and list them.")
+]
 MOST_ROWS = 20
 """Most entries of a long list that are printed; --json has all."""
 
@@ -48,6 +58,13 @@ _WORD = re.compile(r"\[[^\]\s]+, [^\]\s]+\]\S*|p [=<>≤≥] \S+|\S+")
 
 _out = Console(highlight=False, emoji=False, soft_wrap=True)
 _err = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
+
+
+def read_header(text: str | None) -> bool | None:
+    """Return what --header says; None where it is not given."""
+    if text not in (None, "yes", "no"):
+        raise typer.BadParameter(f"{text}: expected yes or no", param_hint="--header")
+    return None if text is None else text == "yes"
 
 
 def complain(message: str) -> None:

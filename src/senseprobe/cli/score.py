@@ -10,13 +10,16 @@ import typer
 
 from senseprobe.cli.console import (
     AsJson,
+    Header,
     ReleaseOrConfig,
+    SkipBad,
     complain,
     complete_release,
     print_json,
     print_line,
     print_note,
     print_summary,
+    read_header,
 )
 from senseprobe.cli.served import (
     AcceptNoise,
@@ -90,12 +93,14 @@ def vectors(
             metavar="RELEASE", help="Whose words are looked up; empty: none.", autocompletion=complete_release
         ),
     ] = "association",
+    header: Header = None,
+    skip_bad: SkipBad = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a file of vectors is: form, words or senses, numbers, and which words of a release's tests it has."""
     from senseprobe import api
 
-    summary = api.vectors(file, release or None)
+    summary = api.vectors(file, release or None, header=read_header(header), skip_bad=skip_bad)
     if as_json:
         print_json(summary.as_dict())
     else:
@@ -171,6 +176,8 @@ def score(
         bool,
         typer.Option("--exact-lemma", help="Give a word its own senses alone, not those of words it is a form of."),
     ] = False,
+    header: Header = None,
+    skip_bad: SkipBad = False,
     exact: Annotated[
         bool, typer.Option(help="Count every p of association tests exactly, up to 52 targets: weat-exact.")
     ] = False,
@@ -251,6 +258,8 @@ def score(
             lower=lower,
             unit=unit,
             exact_lemma=exact_lemma or None,
+            header=read_header(header),
+            skip_bad=skip_bad,
             exact=exact,
             out=out,
             seed=seed,

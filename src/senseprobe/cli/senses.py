@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_note, print_summary
+from senseprobe.cli.console import (
+    AsJson,
+    Header,
+    SkipBad,
+    complain,
+    print_json,
+    print_line,
+    print_note,
+    print_summary,
+    read_header,
+)
 from senseprobe.cli.report import Release
 from senseprobe.messages import counted, listed
 
@@ -55,12 +65,23 @@ def show(
     nearest: Annotated[int, typer.Option("--nearest", "-n", help="How many nearest senses, 0 to 100.")] = 5,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="PAGE.html", help="Write a page, too.")] = None,
     folder: Annotated[Path | None, typer.Option(help="NLTK data folder.", show_default="senseprobe's own")] = None,
+    header: Header = None,
+    skip_bad: SkipBad = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the senses of a word: keys, definitions, and where an embedding puts them."""
     from senseprobe.api.senses import show_senses
 
-    shown = show_senses(word, file, out, nearest=nearest, folder=folder)
+    shown = show_senses(
+        word,
+        file,
+        out,
+        nearest=nearest,
+        folder=folder,
+        header=read_header(header),
+        skip_bad=skip_bad,
+        say=complain,
+    )
     if as_json:
         print_json(shown.as_dict())
         return
@@ -107,6 +128,8 @@ def wat(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scores (.tsv) or the record (.json).")
     ] = None,
+    header: Header = None,
+    skip_bad: SkipBad = False,
     as_json: AsJson = False,
 ) -> None:
     """Score the gender of words in people's associations, and correlate it with that in vectors."""
@@ -121,6 +144,9 @@ def wat(
         directed=directed,
         pairs=pairs,
         out=out,
+        header=read_header(header),
+        skip_bad=skip_bad,
+        say=complain,
     )
     print_json(result.as_dict()) if as_json else print_summary(_wat_lines(result))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, print_summary
+from senseprobe.cli.console import AsJson, Header, SkipBad, complain, print_json, print_line, print_summary, read_header
 
 if TYPE_CHECKING:
     from senseprobe.api.texts import BiasScores
@@ -49,6 +49,8 @@ def bias_score(
         Path | None,
         typer.Option(metavar="RESULT.json", help="Say whether the score predicts this model's preferences."),
     ] = None,
+    header: Header = None,
+    skip_bad: SkipBad = False,
     as_json: AsJson = False,
 ) -> None:
     """Score how far the words of sentences lean to either end of a gender axis of word vectors (the Bias Score)."""
@@ -67,6 +69,9 @@ def bias_score(
         out=out,
         page=report,
         beside=beside,
+        header=read_header(header),
+        skip_bad=skip_bad,
+        say=complain,
     )
     if as_json:
         print_json(found.as_dict())

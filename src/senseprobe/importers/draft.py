@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,7 +24,7 @@ from senseprobe.importers.sentence_pairs import (
     pair_row,
 )
 from senseprobe.importers.sources import Source, Table
-from senseprobe.messages import listed
+from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
 from senseprobe.release.manifest import Manifest
@@ -33,6 +34,7 @@ from senseprobe.release.schema import KINDS, design_schema
 if TYPE_CHECKING:
     import pandas as pd
     from datasets import Dataset
+    from numpy.typing import ArrayLike
 
     RowTable: TypeAlias = pd.DataFrame | Dataset | pa.Table
 
@@ -120,6 +122,37 @@ _COLUMNS: Mapping[str, Callable[[set[str]], bool]] = {
     "association": lambda columns: columns >= {"test", "role"} and bool(columns & {"word", "sentence"}),
 }
 """Whether a table with some columns is of a kind."""
+
+
+def key_vectors(
+    vectors: "Mapping[str, ArrayLike] | ArrayLike", release: Release
+) -> tuple[Mapping[str, "ArrayLike"], tuple[str, ...]]:
+    """Return vectors by text, and the level that they are scored at unless one is named.
+
+    An array has a row for each row of a draft, whose text is its sentence, or its word without one. Raises
+    SenseprobeError where it has not.
+    """
+    rows = release.rows.to_pylist() if isinstance(release, Draft) else []
+    texts = [row.get("sentence") or row.get("word") for row in rows]
+    levels = ("sent",) if any(row.get("sentence") for row in rows) else ("word",)
+    if isinstance(vectors, Mapping):
+        return vectors, levels
+    try:
+        array = np.asarray(vectors)
+    except (ValueError, TypeError, RuntimeError) as error:  # rows of unequal length; what torch refuses
+        raise SenseprobeError(f"what was given cannot be read as an array of vectors: {error}") from error
+    if not rows or array.ndim != 2 or len(array) != len(rows):
+        shape = " by ".join(map(str, array.shape)) or "one number"
+        raise SenseprobeError(
+            f"an array of vectors has a row for each row of a table of tests, and this has {shape} for"
+            f" {counted(len(rows), 'row')}: give a dict by word or sentence"
+        )
+    keyed: dict[str, ArrayLike] = {}
+    for text, vector in zip(texts, array, strict=True):
+        first = keyed.setdefault(text, vector)
+        if first is not vector and not np.array_equal(first, vector):
+            raise SenseprobeError(f"{text!r} stands in several rows with different vectors: give it one")
+    return keyed, levels
 
 
 def _as_arrow(table: Any) -> pa.Table:  # noqa: ANN401 - of three libraries

@@ -24,6 +24,7 @@ _OVER_ONE = 1e-4
 # What is so long that the server's words about it are cut.
 _LONGEST_NAME = 200
 _TOO_LONG = ("exceed_context_size", "context_length_exceeded", "maximum context length", "context length", "too long")
+_LIST = re.compile(r"\w+(?:[`'\"]*(?:,| and| or)\s*[`'\"]*\w+)*")
 _FILTERED = ("content_filter", "content_policy", "responsibleai", "moderation")
 
 
@@ -67,10 +68,14 @@ class Dialect:
         `words` are shown; `about` is all that the server says, in which the field is looked for.
         """
         told = about or words
-        known = ("max_tokens", "temperature", "logprobs", "seed", *self.fields)
-        # A server may list the fields that it takes after the one that it does not.
-        named = sorted((told.index(name), name) for name in known if name in told and self._can_change(name, told))
-        return self._changed(named[0][1], words) if named else None
+        known = ("max_tokens", "logprobs", "temperature", "seed", *self.fields)
+        named = [name for name in known if name in told and self._can_change(name, told)]
+        if not named:
+            return None
+        # A server may list the fields that it takes after the one that it does not, or several that it does not.
+        listed = _LIST.match(told, min(map(told.index, named)))
+        own = next((name for name in named if listed and name in listed.group()), named[0])
+        return self._changed(own, words)
 
     def _can_change(self, name: str, told: str) -> bool:
         if name == "max_tokens":

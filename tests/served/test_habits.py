@@ -38,7 +38,7 @@ from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.event_stream import join_events
 from senseprobe.evaluate.served.probe import probe
-from senseprobe.evaluate.served.wire import read_chat
+from senseprobe.evaluate.served.wire import DIALECTS, chat_body, read_chat
 
 CHAT = "/v1/chat/completions"
 
@@ -221,6 +221,28 @@ def test_the_field_is_that_which_the_server_names_first() -> None:
 
     with PlantedServer(twist=by_param) as server:
         assert _probed(server).dialect.without == ("seed",)
+
+
+def test_of_a_list_of_fields_log_probabilities_go_first() -> None:
+    """As before, so that what is kept of such servers is found again (litellm's words)."""
+
+    def twist(request: Request, reply: Reply) -> Reply:
+        unfit = [name for name in ("seed", "logprobs", "top_logprobs") if name in (request.body or {})]
+        if request.path != CHAT or not unfit:
+            return reply
+        return error(400, "UnsupportedParamsError", f"openai_like does not support parameters: {unfit}, for model=tiny")
+
+    with PlantedServer(twist=twist) as server:
+        assert _probed(server).dialect.without == ("logprobs", "top_logprobs", "seed")
+
+
+def test_what_most_servers_are_asked_stays_the_same_to_the_byte() -> None:
+    """Answers are kept by the bytes that were asked: a temperature of 0, not of 0.0."""
+    body = chat_body("Hello", "m", DIALECTS["other"])
+    assert json.dumps(body, separators=(",", ":")) == (
+        '{"model":"m","messages":[{"role":"user","content":"Hello"}],"temperature":0,"seed":0,"logprobs":true,'
+        '"top_logprobs":20,"max_tokens":16}'
+    )
 
 
 def test_words_of_a_server_are_short_printable_and_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

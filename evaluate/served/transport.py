@@ -5,7 +5,6 @@ import logging
 import math
 import re
 import time
-import zlib
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -14,15 +13,13 @@ from typing import Any, NamedTuple
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.served.address import BEARER, HIDDEN, KEY_HEADERS, Address, hide_key
 from senseprobe.evaluate.served.event_stream import join_events
+from senseprobe.exchange import LARGEST, BodyError, LateError, limit_exchanges
 
 CONNECT = 5.0
 """Seconds that a connection may take."""
 
 READ = 120.0
-"""Seconds that an answer may take, and again its body: no more is in flight than a server has slots."""
-
-LARGEST = 64 * 2**20
-"""Bytes of a body, unpacked; the largest in use, of a whole vocabulary, has eight million."""
+"""Seconds that an answer may take from the request to its last byte: no more is in flight than a server has slots."""
 
 DEEPEST = 64
 """Levels of a body's JSON; answers have ten."""
@@ -61,7 +58,7 @@ class Transport:
         except ImportError:
             raise SenseprobeError("httpx not installed: pip install 'senseprobe[served]'") from None
         self._httpx, self._key = httpx, key
-        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "senseprobe"}
+        headers = {"Accept": "application/json", "User-Agent": "senseprobe"}
         try:
             self._http = httpx.Client(
                 headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
@@ -74,6 +71,7 @@ class Transport:
             raise ModelError(
                 "what HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE says cannot be used: mend or unset it"
             ) from None
+        limit_exchanges(self._http, httpx.ByteStream, most=LARGEST)
         self._filter = _KeyFilter(key)
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(self._filter)
@@ -100,14 +98,12 @@ class Transport:
             if not with_key:
                 for name in KEY_HEADERS:
                     request.headers.pop(name, None)
-            response = self._http.send(request, stream=True)
-            try:
-                return self._read(response)
-            finally:
-                response.close()
+            return self._read(self._http.send(request))
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnansweredError(self._clean(str(error) or "no connection"), reached=False) from None
-        except httpx.TimeoutException:
+        except BodyError as error:
+            raise UnansweredError(f"the answer {error}", again=error.again) from None
+        except (httpx.TimeoutException, LateError):
             raise UnansweredError(f"no answer within {READ:.0f} s") from None
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, LookupError) as error:
             raise UnansweredError(self._clean(str(error) or type(error).__name__)) from None
@@ -116,7 +112,7 @@ class Transport:
         return hide_key(" ".join(text.split()), self._key)[:200]
 
     def _read(self, response: Any) -> Reply:  # noqa: ANN401 - of httpx, which is imported late
-        data, headers = _read_bytes(response), response.headers
+        data, headers = response.content, response.headers
         try:
             body = read_json(data, self._key)
         except DepthError:
@@ -131,28 +127,6 @@ class Transport:
             hide_key(request_id, self._key) if re.fullmatch(r"[\w.:-]{1,100}", request_id, re.ASCII) else "",
             self._clean(headers.get("location", "")),
         )
-
-
-def _read_bytes(response: Any) -> bytes:  # noqa: ANN401 - of httpx
-    """Return a body, unpacked; UnansweredError where it is too large, too slow, cut, or packed as nobody asked."""
-    coding = response.headers.get("content-encoding", "").strip().lower()
-    if coding not in ("", "identity", "gzip", "x-gzip"):
-        raise UnansweredError("the answer is packed in a way that was not asked for", again=False)
-    unpacker = zlib.decompressobj(wbits=31) if "gzip" in coding else None
-    data, end = bytearray(), time.monotonic() + READ
-    try:
-        for chunk in response.iter_raw():
-            # One byte more than may be shows that there is too much, whatever a few bytes unpack to.
-            data += unpacker.decompress(chunk, LARGEST + 1 - len(data)) if unpacker else chunk
-            if len(data) > LARGEST:
-                raise UnansweredError(f"the answer is larger than {LARGEST >> 20} MiB", again=False)
-            if time.monotonic() > end:
-                raise UnansweredError(f"the answer is not complete within {READ:.0f} s")
-    except zlib.error:
-        raise UnansweredError("the answer cannot be unpacked") from None
-    if unpacker and data and not unpacker.eof:
-        raise UnansweredError("the answer is cut short")
-    return bytes(data)
 
 
 class DepthError(ValueError):

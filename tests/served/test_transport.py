@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import traceback
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 from tests.served.raw_server import SEED, RawServer, http
+from tests.slow_server import ENDLESS, SlowServer, bomb
 
+from senseprobe import api
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.served import client as served_client
+from senseprobe.evaluate.served import transport
 from senseprobe.evaluate.served.address import KEY_VARIABLE, ServingOptions, parse
 from senseprobe.evaluate.served.answer_store import AnswerStore
 from senseprobe.evaluate.served.client import Client, Response
-from senseprobe.evaluate.served.transport import DEEPEST, DepthError, Transport, read_json, read_retry_after
+from senseprobe.evaluate.served.transport import (
+    DEEPEST,
+    DepthError,
+    Reply,
+    Transport,
+    UnansweredError,
+    read_json,
+    read_retry_after,
+)
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-proj-0123456789abcdefXYZ"
@@ -236,7 +249,63 @@ def test_retry_after(text: str, seconds: Any) -> None:  # noqa: ANN401 - a numbe
 def test_connections_are_those_of_one_address(server: RawServer) -> None:
     """A transport that is closed takes its filter of logs with it."""
     before = [*logging.getLogger("httpx").filters]
-    transport = Transport(parse(f"openai:{server.origin}/v1"), None)
+    carried = Transport(parse(f"openai:{server.origin}/v1"), None)
     assert len(logging.getLogger("httpx").filters) == len(before) + 1
-    transport.close()
+    carried.close()
     assert logging.getLogger("httpx").filters == before
+
+
+# --- one clock, one size, no cookies ---
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("part", ENDLESS)
+def test_an_answer_that_never_ends_is_given_up(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part of it keeps the client, though no single read is late."""
+    monkeypatch.setattr(transport, "READ", 1.0)
+    with SlowServer(*ENDLESS[part]) as slow, pytest.raises(UnansweredError, match="no answer within 1 s") as error:
+        send(slow)
+    assert error.value.again
+
+
+@pytest.mark.timeout(120)
+def test_a_probe_of_a_server_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command ends with its message, not in silence."""
+    monkeypatch.setattr(transport, "READ", 0.5)
+    monkeypatch.setattr(served_client, "FIRST_WAIT", 0.0)
+    with SlowServer(*ENDLESS["header lines"]) as slow, pytest.raises(ModelError, match="no answer within"):
+        api.probe(f"{slow.origin}/v1")
+
+
+def test_a_small_answer_that_unpacks_to_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each read of gzip, of 64 KiB, holds 64 MiB: no more of it is unpacked than may be."""
+    monkeypatch.setattr(transport, "LARGEST", 2**20)
+    answer = bomb(2**27)
+    tracemalloc.start()
+    try:
+        with SlowServer(answer) as slow, pytest.raises(UnansweredError, match="larger than 1 MiB"):
+            send(slow)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_cookies_are_not_kept() -> None:
+    """A server that sets one does not get it back with the next request."""
+    answer = b"HTTP/1.1 200 OK\r\nset-cookie: who=you; path=/\r\ncontent-length: 2\r\n\r\n{}"
+    with SlowServer(answer) as server:
+        carried = Transport(parse(f"openai:{server.origin}/v1#m"), None)
+        for _ in range(2):
+            assert carried.send("GET", server.origin, None).body == {}
+        carried.close()
+    assert len(server.heads) == 2
+    assert b"cookie" not in server.heads[1].lower()
+
+
+def send(server: SlowServer) -> Reply:
+    """What a server answers to one request."""
+    carried = Transport(parse(f"openai:{server.origin}/v1#m"), None)
+    try:
+        return carried.send("GET", server.origin, None)
+    finally:
+        carried.close()

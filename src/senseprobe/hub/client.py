@@ -8,14 +8,17 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from json import JSONDecodeError
 from pathlib import Path
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.exchange import BodyError, limit_exchanges
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.manifest import VERSION
@@ -28,6 +31,13 @@ _READERS = {"read"}
 """Roles, of a token or in an organisation, that may not write."""
 
 SCHEME = "hf://"
+
+FILE = "senseprobe.file"
+"""The extension of a request whose answer is a file, of any length."""
+
+_waiting = local()
+_limits: list[float] = []
+_installing = Lock()
 
 # What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
 _PART = re.compile(r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*", re.ASCII)
@@ -109,12 +119,66 @@ def open_client() -> "HfApi":
     from huggingface_hub.utils import get_session, httpx  # type: ignore[attr-defined]  # the one in use
 
     api = HfApi(token=read_token(), library_name="senseprobe")
+    _limit_clients()
     try:
         get_session()  # it reads the environment, which may hold passwords: its own message is not printed
     except (ImportError, OSError, ValueError, httpx.InvalidURL):
         message = f"what {_VARIABLES} says cannot be used: mend or unset it (SOCKS needs `pip install socksio`)"
         raise ReleaseError(message) from None
     return api
+
+
+@contextmanager
+def limit_waiting(seconds: float) -> Iterator[None]:
+    """Let the Hub's client give up an exchange of this thread after so many seconds: else it waits for ever.
+
+    One clock is around connection, header lines and body of each answer of the API. Where the Hub wants to be left
+    alone for longer, that is an error and no wait. The body of a request with the extension `FILE` is not read: who
+    asked reads it, under a clock of its own. Threads that the client starts have the longest limit that there is.
+    """
+    before = getattr(_waiting, "seconds", None)
+    _waiting.seconds = seconds
+    _limits.append(seconds)
+    try:
+        yield
+    finally:
+        _limits.remove(seconds)
+        _waiting.seconds = before
+
+
+def _seconds() -> float | None:
+    """Return the limit of an exchange of this thread; None without one."""
+    own: float | None = getattr(_waiting, "seconds", None)
+    return max(_limits, default=None) if own is None else own
+
+
+def _limit_clients() -> None:
+    """Let each client that the Hub's library makes mind `limit_waiting`: after a failed connection it makes another."""
+    from huggingface_hub import set_client_factory
+    from huggingface_hub.utils import _http
+
+    with _installing:
+        former = _http._GLOBAL_CLIENT_FACTORY  # there is no other way to ask for it
+        if not (isinstance(former, partial) and former.func is _make_client):
+            set_client_factory(partial(_make_client, former))
+
+
+def _make_client(former: Callable[[], Any]) -> Any:  # noqa: ANN401 - of httpx, whichever it is
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # the one in use
+
+    client = former()
+    limit_exchanges(client, httpx.ByteStream, seconds=_seconds, is_file=lambda request: FILE in request.extensions)
+    client.event_hooks["response"].append(_shorten_wait)
+    return client
+
+
+def _shorten_wait(response: Any) -> None:  # noqa: ANN401 - of httpx, whichever it is
+    """Take from an answer that it wants no request for longer than our limit, which the client would wait."""
+    most = _seconds()
+    for name, pattern in (("retry-after", r"\d+"), ("ratelimit", r"(?<=t=)\d+")):
+        waits = re.findall(pattern, response.headers.get(name, ""), re.ASCII)
+        if most is not None and any(len(wait) > 9 or int(wait) > most for wait in waits):
+            del response.headers[name]
 
 
 def why_refused(api: "HfApi", repo: str) -> str | None:
@@ -206,6 +270,7 @@ def _explanations() -> list[tuple[tuple[type[Exception], ...], str]]:
     unreadable = (JSONDecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError)
     return [
         ((errors.OfflineModeIsEnabled,), _OFFLINE),
+        ((BodyError,), _NO_HUB),
         ((errors.GatedRepoError,), _GATED),
         ((errors.HfHubHTTPError,), ""),
         ((errors.FileMetadataError, httpx.InvalidURL, *unreadable), _NO_HUB),

@@ -1,13 +1,14 @@
 """List and fetch the files of a commit on the Hub, and compare them with the manifest of a release.
 
-A download takes no more bytes than the listing has, gives up where they come too slowly, and goes on after a cut.
+A download takes no more bytes than the listing has, gives up where they come too slowly, and goes on after a cut. Up to
+its header lines it has the clock of any exchange with the Hub; then a file may be long, and its clock begins anew with
+each of its parts, while the least rate holds for all of them.
 """
 
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.hub.client import open_client, read_token, relabel_errors
+from senseprobe.exchange import all_within, go_on
+from senseprobe.hub.client import FILE, limit_waiting, open_client, read_token, relabel_errors
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.hashing import file_sha256
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 TIMEOUT = 30.0
-"""Seconds without an answer, or with less than MIN_BYTES_PER_SECOND, after which the Hub is given up."""
+"""Seconds after which the Hub is given up: of an exchange, and of a file without an answer, or with less than
+MIN_BYTES_PER_SECOND."""
 
 MIN_BYTES_PER_SECOND = 1_000
 """The smallest average over the time-out: without it a slow download could last for years."""
@@ -40,27 +43,13 @@ _AT_ONCE = 4
 MAX_FILES = 100_000
 """Files that are listed of a commit; a release of 10^9 rows has 4,000."""
 
+_LISTING = 20
+"""Times the time-out that all pages of a listing may take, of which a Hub could send ever more."""
+
 Entry = tuple[int, str]
 """Size and identity (``sha256:…`` or ``git:…``) of a file."""
 
 Progress = Callable[[int], None]
-
-
-@contextmanager
-def limit_waiting(seconds: float) -> Iterator[None]:
-    """Let the Hub's client give up a request after so many seconds without an answer: else it waits for ever."""
-    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
-
-    def limit(request: Any) -> None:  # noqa: ANN401 - of httpx, whichever it is
-        request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
-
-    session = get_session()
-    before = session.event_hooks
-    session.event_hooks = {**before, "request": [*before["request"], limit]}
-    try:
-        yield
-    finally:
-        session.event_hooks = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +70,7 @@ class Download:
 
         Raise what the Hub's client raises, and TimeoutError where bytes come too slowly.
         """
-        with limit_waiting(self.timeout), ThreadPoolExecutor(_AT_ONCE) as pool:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
             futures = [pool.submit(self._file, name, entry, folder / name) for name, entry in files.items()]
             try:
                 for future in futures:
@@ -106,7 +95,8 @@ class Download:
         attempts_left = _ATTEMPTS
         while (size_before := part.stat().st_size) < size:
             try:
-                self._append(name, size, part)
+                with limit_waiting(self.timeout):
+                    self._append(name, size, part)
             except httpx.TransportError:
                 if part.stat().st_size == size_before:
                     attempts_left -= 1
@@ -124,7 +114,8 @@ class Download:
         url = hf_hub_url(self.repo, name, repo_type="dataset", revision=self.commit, endpoint=open_client().endpoint)
         headers = build_hf_headers(token=read_token() or False, library_name="senseprobe")
         headers |= {"Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
-        with get_session().stream("GET", url, headers=headers, follow_redirects=True) as answer:
+        file = {FILE: True}
+        with get_session().stream("GET", url, headers=headers, follow_redirects=True, extensions=file) as answer:
             hf_raise_for_status(answer)
             if not any("X-Repo-Commit" in response.headers for response in (*answer.history, answer)):
                 raise LookupError(name)  # what answers is no Hub
@@ -132,9 +123,9 @@ class Download:
             if offset and not (answer.status_code == 206 and rest.startswith(f"bytes {offset}-")):
                 self.progress(-offset)
                 offset = 0
-            with part.open("ab" if offset else "wb") as file:
+            with part.open("ab" if offset else "wb") as stream:
                 for chunk in self._chunks(answer, name, size - offset):
-                    file.write(chunk)
+                    stream.write(chunk)
                     self.progress(len(chunk))
 
     def _chunks(self, answer: Any, name: str, most: int) -> Iterator[bytes]:  # noqa: ANN401 - of httpx, whichever it is
@@ -145,6 +136,7 @@ class Download:
             if received > most:
                 raise ReleaseError(f"cannot fetch {self.name}: the Hub sends more bytes of {name} than it has")
             yield chunk
+            go_on(self.timeout)
             if (now := time.monotonic()) - period_start > self.timeout:
                 if received - received_before < MIN_BYTES_PER_SECOND * (now - period_start) and received < most:
                     raise TimeoutError(name)
@@ -173,11 +165,13 @@ class CommitFiles:
     restored: Mapping[str, Entry] = field(default_factory=dict)
 
 
-def list_files(api: "HfApi", repo: str, commit: str) -> dict[str, Entry]:
+def list_files(api: "HfApi", repo: str, commit: str, timeout: float = TIMEOUT) -> dict[str, Entry]:
     """Return size and identity of each file of a commit that may be part of a release."""
     from huggingface_hub.hf_api import RepoFile
 
-    entries = [*islice(api.list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True), MAX_FILES + 1)]
+    with all_within(_LISTING * timeout):
+        tree = api.list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True)
+        entries = [*islice(tree, MAX_FILES + 1)]
     if len(entries) > MAX_FILES:
         raise ReleaseError(f"{repo} has more than {MAX_FILES:,} files and folders, which no release has")
     files = [entry for entry in entries if isinstance(entry, RepoFile) and not is_foreign(entry.path)]
@@ -189,7 +183,7 @@ def list_files(api: "HfApi", repo: str, commit: str) -> dict[str, Entry]:
 
 def read_commit(api: "HfApi", repo: str, commit: str, name: str, timeout: float = TIMEOUT) -> CommitFiles:
     """List the files of a commit and read its manifest; `name` is the commit's name in messages."""
-    files = list_files(api, repo, commit)
+    files = list_files(api, repo, commit, timeout)
     small = [file for file in (NAME, RESTORED) if 0 < files.get(file, (0, ""))[0] <= MAX_BYTES]
     if NAME not in small:
         return CommitFiles(files)

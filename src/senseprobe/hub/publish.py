@@ -20,6 +20,7 @@ from senseprobe.hub.client import (
     check_commit,
     check_repo,
     explain_errors,
+    limit_waiting,
     open_client,
     read_token,
     why_refused,
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 
 Gate = Literal["auto", "manual", "no"]
 GATES = ("auto", "manual", "no")
+
+ANSWER = 300.0
+"""Seconds that the Hub may take for each answer: it makes a commit of all files at once."""
+
 COLUMNS = ("version", "repo", "commit", "content")
 
 _PROMPT = "extra_gated_prompt:"
@@ -77,7 +82,7 @@ def publish(
     names = [*manifest.files, NAME, *([RESTORED] if (folder / RESTORED).is_file() else [])]
     files = {name: folder / name for name in sorted(names)}
     publication = Publication(open_client(), folder, manifest, repo, files)
-    with explain_errors(publication.aim):
+    with explain_errors(publication.aim), limit_waiting(ANSWER):
         if dry_run and (why := why_refused(publication.api, repo)):
             raise ReleaseError(f"cannot {publication.aim}: {why}")
         state = read_repo(publication.api, repo)

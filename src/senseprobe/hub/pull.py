@@ -19,11 +19,12 @@ from senseprobe.hub.client import (
     check_commit,
     damaged_copy,
     explain_errors,
+    limit_waiting,
     open_client,
     parse_address,
     relabel_errors,
 )
-from senseprobe.hub.download import TIMEOUT, Download, Entry, compare_files, limit_waiting, read_commit
+from senseprobe.hub.download import TIMEOUT, Download, Entry, compare_files, read_commit
 from senseprobe.messages import listed, sized
 from senseprobe.records import Finding
 from senseprobe.release.manifest import NAME, VERSION, Manifest

@@ -158,10 +158,35 @@ def words_of_vectors(files: Path, _: Path) -> None:
         assert [part in remark for part, remark in zip(told, remarks, strict=True)] == [True] * len(told)
 
 
+def labels_of_the_hub(files: Path, folder: Path) -> None:
+    """Bias types by the list in the schema (6 is age); of CSV it is said that these are the Hub's integers."""
+    columns = {"stereo": "sent_more", "anti": "sent_less", "bias_type": "bias_type"}
+    release, _ = senseprobe.import_release(
+        "parquet", [files / "pairs.parquet"], "x", "1.0.0", None, folder, columns=columns
+    )
+    kinds = [*release.to_pandas("rows")["bias_type"]]
+    assert kinds == ["age", "gender", "socioeconomic", "physical-appearance", "gender", "religion"]
+    named = ("--name", "y", "--version", "1.0.0", "--dry-run")
+    told = typed_in(folder, "import", "crows-pairs", str(files / "pairs.csv"), *named)
+    assert (told.returncode, told.stdout, "Hub's copy" in told.stderr) == (2, "", True)
+
+
+def lines_of_the_hub(files: Path, folder: Path) -> None:
+    """It is called the Hub's form, and what to take is named."""
+    named = ("--name", "x", "--version", "1.0.0", "--dry-run")
+    told = typed_in(folder, "import", "stereoset", str(files / "items.json"), *named)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert [
+        word for word in ("items.json", "Hub's form", "one object a line", "dev.json") if word not in told.stderr
+    ] == []
+
+
 CASES: dict[str, Case] = {
     "01-header-off-by-one": words_of_vectors,
     "02-space-token-first": words_of_vectors,
     "04-byte-order-mark": words_of_vectors,
+    "05-hub-class-labels": labels_of_the_hub,
+    "06-hub-stereoset-lines": lines_of_the_hub,
     "08-server-token-spelling": spelling_of_tokens,
     "10-server-five-top-logprobs": five_log_probabilities,
     "11-server-fixed-temperature": a_fixed_temperature,

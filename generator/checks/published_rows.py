@@ -3,6 +3,7 @@
 The rules are those of the checks with the same codes. Rows are as published, so what is found is a remark.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ SENTENCES: Mapping[str, tuple[str, ...]] = {
     "inference": ("premise", "hypothesis"),
     "association": ("sentence",),
 }
+LABELS = ("bias_type", "sense_type", "group", "gender", "stereotype", "valence", "label_basis")
+"""The columns whose values are names."""
+_INTEGER = re.compile(r"[+-]?[0-9]+(?:\.0+)?")
 _KEY_CODES = {"malformed": "E301", "missing": "E302"}
 
 
@@ -36,7 +40,9 @@ def check_rows(
     Articles and pronouns are those of English. A sentence that is in several rows has a remark for each.
     """
     sets: dict[tuple[str, str], list[str]] = {}
+    told: set[str] = set()
     for row in rows:
+        yield from _integer_labels(row, told)
         if design.kind == "association":
             yield from _shared_words(row, sets)
         for column in SENTENCES[design.kind]:
@@ -55,6 +61,15 @@ def _check_text(text: str, *, english: bool) -> Iterator[tuple[str, str]]:
         yield "E116", f"{match[0]!r} needs {right!r}"
     for start, message in find_blank_mistakes(text, english=english):
         yield "E117", f"{message}: {text[max(start - 12, 0) : start + 12]!r}"
+
+
+def _integer_labels(row: Mapping[str, Any], told: set[str]) -> Iterator[Remark]:
+    """Yield, at the first row, each column of labels that holds an integer; add it to those that were `told`."""
+    for column in LABELS:
+        if column not in told and _INTEGER.fullmatch(str(row.get(column) or "")):
+            told.add(column)
+            message = f"{column} {row[column]!r} is an integer, and nothing says what it means"
+            yield Remark(row, column, "W522", message)
 
 
 def _shared_words(row: Mapping[str, Any], sets: dict[tuple[str, str], list[str]]) -> Iterator[Remark]:

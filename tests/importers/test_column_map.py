@@ -22,6 +22,7 @@ from senseprobe import SenseprobeError, api
 from senseprobe.cli import app
 from senseprobe.importers.column_map import ColumnMap
 from senseprobe.importers.draft import draft_of
+from senseprobe.importers.integer_labels import NO_NAME
 from senseprobe.importers.plan import ImportedDataset, read_import
 
 PAIRS = pd.DataFrame(
@@ -250,7 +251,7 @@ def test_inference(tmp_path: Path) -> None:
     assert golden.design("rows").estimands == ("accuracy",)
     kinds = "is not entailment, neutral or contradiction"
     assert [str(note) for note in golden.notes.listed] == [
-        f"own.jsonl:5: left out: gold: '2' {kinds}, and numbers mean other classes in other data",
+        f"own.jsonl:5: left out: gold: '2' {NO_NAME}",
         f"own.jsonl:7: left out: gold: '' {kinds}",
         "own.jsonl:9: left out: p holds a list or an object, not a text",
     ]
@@ -342,7 +343,7 @@ def test_own_tables_and_published_formats_take_their_own_options(tmp_path: Path)
         api.read_import("csv", [_file(tmp_path)], "own", "1.0.0")
     with pytest.raises(SenseprobeError, match="sssb takes no map of columns"):
         api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", columns=MAP)
-    with pytest.raises(SenseprobeError, match="factors, title and citation are of a table of one's own"):
+    with pytest.raises(SenseprobeError, match="factors, title, citation and labels are of a table of one's own"):
         api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", factors=["job"])
 
 

@@ -147,6 +147,7 @@ def import_release(
     factors: Sequence[str] = (),
     title: str = "",
     citation: str | Path | None = None,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Release, Notes]:
     """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
@@ -154,14 +155,14 @@ def import_release(
     release is not published. `language` is the tag (BCP 47) of the sentences' language, by default that of the format.
     A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to its columns, as
     ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more of their kind,
-    `title` is for the card, and `citation` a file of BibTeX with one entry. Raises ReleaseError where a file is of
-    another format or the version exists, and SenseprobeError where nothing is in them, a column is not, or a dataset
-    has the name.
+    `title` is for the card, `citation` a file of BibTeX with one entry, and `labels` name integers by role:
+    ``{"gold": {"0": "entailment", …}}``. Raises ReleaseError where a file is of another format or the version exists,
+    and SenseprobeError where nothing is in them, a column is not, or a dataset has the name.
     """
     from senseprobe.importers.plan import release_plan
 
     folder = _releases(out) / name / version
-    own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation}
+    own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation, "labels": labels}
     imported = read_import(format_, files, name, version, license_, language=language, **own)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
@@ -179,13 +180,14 @@ def read_import(
     factors: Sequence[str] = (),
     title: str = "",
     citation: str | Path | None = None,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> ImportedDataset:
     """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
     from senseprobe.importers import plan
     from senseprobe.importers.column_map import map_columns
 
     plan.check_name(name, version)
-    column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
+    column_map = map_columns(columns, factors, title, None if citation is None else Path(citation), labels)
     paths = [Path(file) for file in files]
     return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), language, column_map))
 

@@ -141,6 +141,10 @@ def import_files(
         list[str] | None,
         typer.Option("--map", metavar="ROLE=COLUMN,…", help="Of csv, jsonl and parquet: what its columns are."),
     ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[ROLE:]0=NAME,1=…", help="What integers of a column mean; without a role, of gold."),
+    ] = None,
     factors: Annotated[
         list[str] | None,
         typer.Option("--factor", metavar="COLUMN", help="A column whose levels stand for more; may be repeated."),
@@ -157,7 +161,7 @@ def import_files(
     from senseprobe import api
 
     own: dict[str, Any] = {"columns": _parse_map(column_map), "factors": factors or ()}
-    own |= {"title": title, "citation": citation}
+    own |= {"title": title, "citation": citation, "labels": _parse_labels(labels)}
     if dry_run:
         draft = api.read_import(format_, files, name, version, license_, language=language, **own)
         rows = {table.name: len(table.rows) for table in draft.tables}
@@ -184,6 +188,20 @@ def _parse_map(values: list[str] | None) -> dict[str, str] | None:
         if columns.setdefault(role.strip(), column) is not column:
             raise SenseprobeError(f"--map has {role.strip()!r} twice")
     return columns if values else None
+
+
+def _parse_labels(values: list[str] | None) -> dict[str, dict[str, str]]:
+    """Return the names of integers by role."""
+    labels: dict[str, dict[str, str]] = {}
+    for value in values or ():
+        role, _, names = value.partition(":") if ":" in value.partition("=")[0] else ("gold", "", value)
+        for part in next(csv.reader([names], skipinitialspace=True), []):
+            number, _, name = part.partition("=")
+            if not name.strip():
+                raise SenseprobeError(f"--labels {part!r}: expected INTEGER=NAME, several with commas between them")
+            if labels.setdefault(role.strip(), {}).setdefault(number.strip(), name.strip()) != name.strip():
+                raise SenseprobeError(f"--labels names {number.strip()} of {role.strip()} twice")
+    return labels
 
 
 def _print_import(description: dict[str, Any], notes: "Notes") -> None:

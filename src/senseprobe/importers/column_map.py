@@ -7,7 +7,7 @@ columns that are mapped, or named as factors, become columns of the release.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import ImportFormat, find_format
 from senseprobe.importers.draft import CONFIG, SENTENCES, complete_rows
+from senseprobe.importers.integer_labels import NO_NAME, Names, as_integer, check_labels, name_label, read_schema_names
 from senseprobe.importers.sentence_pairs import keep_unlike_words
 from senseprobe.importers.sources import (
     MAX_FILE,
@@ -74,13 +75,15 @@ class ColumnMap:
     """Which columns of a table are what, and what the card says of it.
 
     `columns` maps roles (`ROLES`) to columns; `factors` are columns whose levels stand for more of their kind;
-    `citation` is a file of BibTeX with one entry, or None. Raises SenseprobeError where these do not fit together.
+    `citation` is a file of BibTeX with one entry, or None; `labels` are the names of integers, by role. Raises
+    SenseprobeError where these do not fit together.
     """
 
     columns: Mapping[str, str]
     factors: Sequence[str] = ()
     title: str = ""
     citation: bytes | None = None
+    labels: Mapping[str, Names] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
@@ -99,6 +102,7 @@ class ColumnMap:
             raise SenseprobeError(f"the title is not a line of text of at most {MAX_TEXT} characters")
         if len(names := [factor.name for factor in self.named_factors()]) > len({*names}):
             raise SenseprobeError(f"two factors would be one column: {', '.join(sorted(names))}")
+        check_labels(self.labels, (role for role in self.columns if role not in SENTENCES[self.kind]))
         self.key()
 
     @property
@@ -157,18 +161,23 @@ def _column_name(column: str) -> str:
 
 
 def map_columns(
-    columns: Mapping[str, str] | None, factors: Sequence[str], title: str, citation: Path | None
+    columns: Mapping[str, str] | None,
+    factors: Sequence[str],
+    title: str,
+    citation: Path | None,
+    labels: Mapping[str, Names] | None = None,
 ) -> ColumnMap | None:
     """Return the map of a table's columns, with the BibTeX of a file; None where no column is mapped.
 
     Raise SenseprobeError where the rest is given without `columns`, does not fit together, or cannot be read.
     """
     if columns is None:
-        if factors or title or citation:
-            raise SenseprobeError("factors, title and citation are of a table of one's own: map its columns (--map)")
+        if factors or title or citation or labels:
+            own = "factors, title, citation and labels"
+            raise SenseprobeError(f"{own} are of a table of one's own: map its columns (--map)")
         return None
     bibtex = read_sources([citation])[0].data if citation else None
-    return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex)
+    return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex, labels=labels or {})
 
 
 def mapped_format(name: str, column_map: ColumnMap) -> ImportFormat:
@@ -222,6 +231,8 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
     """Yield what the map does not give, and which figures that costs. The card quotes it: no name of a column."""
     if missing := [role for role in ROLES[column_map.kind] if role not in {*column_map.columns, *_DERIVED}]:
         yield f"not given: {', '.join(missing)}"
+    for role, own in column_map.labels.items():
+        yield f"integers of {role} are named: {listed(f'{number} {name}' for number, name in own.items())}"
     for needs in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, needed in left_out.items() if needed == needs)
         yield f"left out: {names}, which would need {needs.replace('`', '')}"
@@ -235,7 +246,10 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
 
 def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, notes: Notes) -> Row | None:
     """Return the values of a row by the columns of the release; None where it is left out."""
-    texts = {role: _as_text(cells.get(column)) for role, column in column_map.sources().items()}
+    texts = {
+        role: name_label(_as_text(cells.get(column)), column_map.labels.get(role, {}))
+        for role, column in column_map.sources().items()
+    }
     row: Row = {role: text and source.with_plain_spaces(text, line).strip() for role, text in texts.items()}
     pair = SENTENCES[column_map.kind]
     sentences = [*pair, *(["unrelated"] if row.get("unrelated") else [])]
@@ -259,8 +273,10 @@ def _find_error(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> str:
     if row[pair[0]] == row[pair[1]] and column_map.kind == "contrast":
         return "its two sentences are the same"
     if "gold" in row and (row["gold"] or "").lower() not in GOLD:
-        numbers = ", and numbers mean other classes in other data" if (row["gold"] or "").isdigit() else ""
-        return f"gold: {excerpt(row['gold'] or '')!r} is not {', '.join(GOLD[:-1])} or {GOLD[-1]}{numbers}"
+        expected = NO_NAME if as_integer(row["gold"]) else f"is not {', '.join(GOLD[:-1])} or {GOLD[-1]}"
+        return f"gold: {excerpt(row['gold'] or '')!r} {expected}"
+    if unnamed := [role for role in column_map.labels if as_integer(row[role])]:
+        return f"{unnamed[0]}: {excerpt(row[unnamed[0]] or '')!r} is none of the integers that are named"
     if flags := [name for name in _FLAGS if (row.get(name) or "").lower() not in _TRUTH]:
         return f"{flags[0]}: {excerpt(row[flags[0]])!r} is not true or false"
     empty = [factor.name for factor in column_map.named_factors() if row[factor.name] is None]
@@ -326,10 +342,20 @@ def _parquet_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[
         raise _unreadable(source, error) from None
     if len({*names}) < len(names):
         raise ReleaseError(f"{source.name}: has two columns of one name: rename or remove one of them")
-    return names, _parquet_cells(source, file, [*dict.fromkeys(column_map.sources().values())])
+    roles = {role: column for role, column in column_map.sources().items() if role not in column_map.labels}
+    by_column = read_schema_names(file.schema_arrow.metadata)
+    if named := [role for role, column in roles.items() if column in by_column and role in column_map.columns]:
+        notes.add_fact(source, f"the integers of {', '.join(named)} have the names that its schema gives them")
+    labels = {column: by_column.get(column, {}) for column in roles.values()}
+    return names, _parquet_cells(source, file, [*dict.fromkeys(column_map.sources().values())], labels)
 
 
-def _parquet_cells(source: Source, file: Any, columns: list[str]) -> Numbered:  # noqa: ANN401 - pyarrow has no types
+def _parquet_cells(
+    source: Source,
+    file: Any,  # noqa: ANN401 - pyarrow has no types
+    columns: list[str],
+    labels: Mapping[str, Names],
+) -> Numbered:
     for name in columns:
         kind = file.schema_arrow.field(name).type
         if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_binary(kind):
@@ -343,7 +369,8 @@ def _parquet_cells(source: Source, file: Any, columns: list[str]) -> Numbered:  
             texts = [pc.cast(batch[name], pa.string()).to_pylist() for name in columns]
             for cells in zip(*texts, strict=True):
                 number += 1
-                yield number, dict(zip(columns, cells, strict=True))
+                row = dict(zip(columns, cells, strict=True))
+                yield number, {name: name_label(cell, labels.get(name, {})) for name, cell in row.items()}
     except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
         raise _unreadable(source, error) from None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from senseprobe.errors import ReleaseError
 from senseprobe.importers import ImportFormat
+from senseprobe.importers.integer_labels import as_integer
 from senseprobe.importers.sentence_pairs import contrast_design, list_bias_types, pair_row
 from senseprobe.importers.sources import (
     Notes,
@@ -31,6 +32,11 @@ DIRECTION = "direction"
 NUMBERS = ("", "Unnamed: 0", "index", "indices", "id")
 """The columns in which the number of a row may stand."""
 MAX_COLUMNS = 60
+HUB_INTEGERS = (
+    "is an integer, as in the Hub's copy, whose schema names directions and bias types; this file has no schema: take "
+    "crows_pairs_anonymized.csv, or the Hub's Parquet file (import parquet --map "
+    "stereo=sent_more,anti=sent_less,bias_type=bias_type)"
+)
 _RESERVED = {*row_schema("contrast", ()).names, *IMPORTED, "item"}
 
 
@@ -71,7 +77,9 @@ class PairColumns:
         for source in sources:
             needed = (self.stereo, self.anti, self.bias_type)
             parsed = []
-            for line, cells in delimited_rows(source, find_header(source, needed)[0], needed, notes):
+            table = [*delimited_rows(source, find_header(source, needed)[0], needed, notes)]
+            self._check_directions(source, [cells for _, cells in table])
+            for line, cells in table:
                 self.name_others(cells, names, source)
                 parsed.append(self._row(source, line, cells, names, notes))
             pairs = [*limit_rows(parsed, source, len(rows))]
@@ -106,9 +114,20 @@ class PairColumns:
             pair_row(stereo, anti, source, line, id=f"{CONFIG}.{number or sentences_id(stereo, anti)}") | labels | own
         )
 
+    def _direction(self, cells: Collection[str]) -> str:
+        """Return the column of directions; empty where there is none."""
+        return next((column for column, name in self.names.items() if name == DIRECTION and column in cells), "")
+
+    def _check_directions(self, source: Source, table: Sequence[Mapping[str, str]]) -> None:
+        """Raise ReleaseError where every direction is an integer, as in the Hub's copy."""
+        column = self._direction(table[0]) if table else ""
+        if column and all(as_integer(cells[column]) for cells in table):
+            first = excerpt(table[0][column])
+            raise ReleaseError(f"{source.name}: {column} {first!r} {HUB_INTEGERS}")
+
     def _find_error(self, cells: Mapping[str, str], own: Mapping[str, str | None]) -> str:
         """Return why a row cannot be used; empty where it can."""
-        column = next((column for column, name in self.names.items() if name == DIRECTION and column in cells), None)
+        column = self._direction(cells)
         if column and own[DIRECTION] not in {"stereo", "antistereo"}:
             return f"direction {excerpt(cells[column])!r} is neither stereo nor antistereo"
         if cells[self.stereo].strip() == cells[self.anti].strip() != "":

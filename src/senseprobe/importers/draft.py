@@ -11,6 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.importers.integer_labels import (
+    NO_NAME,
+    Names,
+    as_integer,
+    name_label,
+    number_names,
+    read_schema_names,
+)
 from senseprobe.importers.sentence_pairs import (
     WORD_SIGN,
     as_span,
@@ -156,16 +164,30 @@ def key_vectors(
 
 
 def _as_arrow(table: Any) -> pa.Table:  # noqa: ANN401 - of three libraries
-    """Return a table with texts and booleans only; columns of nested values are dropped."""
+    """Return a table with texts and booleans only; columns of nested values are dropped.
+
+    Integers that its schema, or the features of `datasets`, give names to are these names.
+    """
+    features = table.features if hasattr(type(table), "features") else {}
+    labels = {name: feature for name, feature in features.items() if hasattr(feature, "int2str")}
+    names = {name: number_names(label.names or ()) for name, label in labels.items()}
     if not isinstance(table, pa.Table):
         as_pandas = table if hasattr(table, "columns") else table.to_pandas()
         table = pa.Table.from_pandas(as_pandas, preserve_index=False)
+    names |= read_schema_names(table.schema.metadata)
     if "span" in table.column_names and pa.types.is_struct(span := table.schema.field("span").type):
         for name in {"start", "end"} & {field.name for field in span}:
             table = table.append_column(f"span_{name}", pc.struct_field(table["span"], name))
     flat = {field.name: field.type for field in table.schema if not pa.types.is_nested(field.type)}
     types = {name: kind if pa.types.is_boolean(kind) else pa.string() for name, kind in flat.items()}
-    return pa.table({name: pc.cast(table[name], kind) for name, kind in types.items()})
+    cast = {name: pc.cast(table[name], kind) for name, kind in types.items()}
+    return pa.table({name: _named(column, names.get(name, {})) for name, column in cast.items()})
+
+
+def _named(column: pa.ChunkedArray, names: Names) -> pa.ChunkedArray | pa.Array:
+    """Return a column of texts with the names of its integers."""
+    is_text = names and pa.types.is_string(column.type)
+    return pa.array([name_label(text, names) for text in column.to_pylist()], pa.string()) if is_text else column
 
 
 def _check_sentences(rows: pa.Table, columns: Sequence[str]) -> None:
@@ -286,6 +308,9 @@ def _is_crossed(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], _: Source) -> _Completed:
+    if integers := [str(number) for number, row in enumerate(records) if as_integer(row.get("gold"))]:
+        first = str(records[int(integers[0])]["gold"])
+        raise SenseprobeError(f"gold of rows {listed(integers)} (from 0): {first!r} {NO_NAME}")
     rows = [{**row, "gold": row.get("gold") or "neutral"} for row in records]
     probes = all(row["gold"] == "neutral" for row in rows)
     gap = probes and "pair" in schema.names and {"male", "female"} <= {row.get("gender") for row in rows}

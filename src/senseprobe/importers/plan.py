@@ -145,6 +145,8 @@ class ImportedDataset:
         if self.column_map:
             facts = {"columns": dict(self.column_map.columns), "factors": [*self.column_map.factors]}
             parameters |= {**facts, "title": self.column_map.title}
+            if self.column_map.labels:
+                parameters["labels"] = {role: dict(names) for role, names in self.column_map.labels.items()}
         columns = ["file", "line", "outcome", "reason"]
         if self.lexicon is not None:
             parameters["lexicon"] = self.lexicon
@@ -340,6 +342,7 @@ class _Parameters(BaseModel):
     columns: dict[str, str] = {}
     factors: list[str] = []
     title: str = ""
+    labels: dict[str, dict[str, str]] = {}
     lexicon: str | None = None
 
     def column_map(self, bibliography: Path) -> ColumnMap | None:
@@ -347,7 +350,9 @@ class _Parameters(BaseModel):
         if not self.columns:
             return None
         citation = bibliography.read_bytes() if bibliography.is_file() else None
-        return ColumnMap(columns=self.columns, factors=self.factors, title=self.title, citation=citation)
+        return ColumnMap(
+            columns=self.columns, factors=self.factors, title=self.title, citation=citation, labels=self.labels
+        )
 
 
 def is_import(recipe: Path) -> bool:

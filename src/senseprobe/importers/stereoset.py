@@ -5,6 +5,7 @@ A row holds the stereotypical and the anti-stereotypical sentence, and the unrel
 paper scored these with next-sentence prediction; a figure from their likelihoods is another one.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ DESCRIPTIONS = {
     "intrasentence": "A word of the sentence fits a stereotype, or its opposite.",
     "intersentence": "A context, and a sentence after it that fits a stereotype of its target, or its opposite.",
 }
+_LONGEST_ITEM = 2**17
+_ITEM = re.compile(r"\s*\{.*\}\s*\Z")
 _ALONE = re.compile(r"(?<![\w.,!?])BLANK(?!\w)")
 ESTIMANDS = ("preference", "preference-half", "lms", "ss", "icat", "lms-micro", "ss-micro", "icat-micro")
 COLUMNS = ("context", "unrelated", "stereo_labels", "anti_labels", "source_id", "source_file", "source_line")
@@ -52,6 +55,11 @@ def _table(part: str, rows: list[Row]) -> Table:
 
 def _parse(source: Source, notes: Notes) -> dict[str, Any]:
     """Return the items by part; raise ReleaseError where there are none, or where they are not a list."""
+    if _is_of_hub(source):
+        raise ReleaseError(
+            f"{source.name}: is the Hub's form of StereoSet (one object a line), whose labels are integers without"
+            " names: take dev.json, as its authors published it"
+        )
     whole = parse_json(source)
     data = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(data, dict) or not {*data} & {*DESCRIPTIONS}:
@@ -61,6 +69,18 @@ def _parse(source: Source, notes: Notes) -> dict[str, Any]:
     if other := [*({*whole} - KEYS), *(f"data.{key}" for key in {*data} - {*DESCRIPTIONS})]:
         notes.leave_out(source, 0, f"what the format does not have: {excerpt(', '.join(sorted(other)))}")
     return data
+
+
+def _is_of_hub(source: Source) -> bool:
+    """Return whether the first line is an object of its own with an item, whose sentences are lists by key."""
+    first = next((line for line in source.lines if line.strip()), "")
+    if len(first) > _LONGEST_ITEM or not _ITEM.match(first):
+        return False
+    try:
+        item = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(item, dict) and "context" in item and isinstance(item.get("sentences"), dict)
 
 
 def _row(source: Source, part: str, number: int, value: object, notes: Notes) -> Row | None:

@@ -1,0 +1,64 @@
+"""Integers that stand for labels, as in data of the Hub: a schema or the user names them, and nothing is guessed."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from senseprobe.errors import SenseprobeError
+
+Names = Mapping[str, str]
+"""The names of integers."""
+
+NO_NAME = (
+    "is an integer, and numbers mean other classes in other data: name them (import --labels "
+    "0=entailment,1=neutral,2=contradiction), or keep the Hub's schema, which does"
+)
+"""What is said of an integer in the place of a label, everywhere."""
+
+_INTEGER = re.compile(r"([+-]?[0-9]{1,9})(?:\.0+)?")
+_KEY = b"huggingface"
+
+
+def as_integer(text: str | None) -> str | None:
+    """Return a text that is an integer in its shortest form; None where it is none.
+
+    >>> as_integer("1"), as_integer("1.0"), as_integer("neutral")
+    ('1', '1', None)
+    """
+    match = _INTEGER.fullmatch((text or "").strip())
+    return str(int(match[1])) if match else None
+
+
+def name_label(text: str | None, names: Names) -> str | None:
+    """Return the name of an integer that has one; any other text as it is."""
+    return names.get(as_integer(text) or "", text)
+
+
+def read_schema_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, Names]:
+    """Return the names of integers by column, as `datasets` writes them into a schema (ClassLabel).
+
+    None are found where they cannot be read: their integers are without names then, which is said where they stand.
+    """
+    try:
+        features = json.loads((metadata or {})[_KEY])["info"]["features"]
+        found = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {name: number_names(names) for name, names in found.items() if isinstance(names, list)}
+
+
+def number_names(names: Iterable[object]) -> Names:
+    """Return names by their integers, from 0; without those that are no text."""
+    return {str(number): name for number, name in enumerate(names) if isinstance(name, str) and name.strip()}
+
+
+def check_labels(labels: Mapping[str, Names], roles: Iterable[str]) -> None:
+    """Raise SenseprobeError where names are of a role that is not in the map, or not of integers."""
+    mapped = [*roles]
+    for role, names in labels.items():
+        if role not in mapped:
+            raise SenseprobeError(f"labels of {role!r}, which the map does not have: map it ({role}=COLUMN)")
+        if wrong := [number for number in names if as_integer(number) != number]:
+            raise SenseprobeError(f"labels of {role}: {wrong[0]!r} is no integer: expected 0=NAME, 1=NAME")
+        if wrong := [number for number, name in names.items() if not (name.strip() and name.isprintable())]:
+            raise SenseprobeError(f"labels of {role}: {wrong[0]} has no name: expected {wrong[0]}=NAME")

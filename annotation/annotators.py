@@ -72,12 +72,11 @@ def read_secret(folder: Path) -> bytes:
     """Return the key of the project in `folder`, made where there is none, and kept from git and other users."""
     path, ignored = folder / SECRET, folder / ".gitignore"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         there = ignored.is_symlink() or ignored.exists()
         names = read_plain(ignored, 2**20).decode("utf-8", "surrogateescape").splitlines() if there else []
         if missing := [name for name in IGNORED if name not in names]:
             lines = "".join(f"{name}\n" for name in [*names, *missing])
-            write_whole(ignored, lines.encode("utf-8", "surrogateescape"))
+            write_whole(ignored, lines.encode("utf-8", "surrogateescape"))  # which makes the folder
         if not path.is_symlink() and not path.exists():
             _make(path)
         raw, mode = read_plain(path, 100), path.stat().st_mode

@@ -223,9 +223,8 @@ def store(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
     """Store what came in unless the last export, or any sheet, has the same bytes; return it, and if it is new."""
     exports_folder = folder / EXPORTS
     try:
-        exports_folder.mkdir(parents=True, exist_ok=True)
-        stored = _stored_files(exports_folder)
-        same = _find_stored(folder, raw, suffix)
+        stored = _stored_files(exports_folder) if exports_folder.exists() else []
+        same = _find_stored(folder, raw, suffix) if stored else None
         if same and (suffix == "csv" or same == [path for path in stored if path.suffix == ".json"][-1]):
             return same, False
         number = int(stored[-1].stem.partition("-")[0]) + 1 if stored else 1

@@ -86,7 +86,6 @@ def score(
     """
     requested = [get(name) for name in dict.fromkeys(scorers)]
     job.check_estimands()
-    check_out(job, source.name, options.out)
     fitting = fitting_scorers(source, requested) if requested else default_scorers(source, {*job.kinds.values()})
     scored = {name for scorer in fitting for name in job.configs(scorer)}
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
@@ -409,7 +408,8 @@ def _first_line(error: BaseException) -> str:
 def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
     """Raise ResultError where results could not be written below `out`: better before an hour of scoring than after."""
     if out is not None:
-        check_writable(folder_of(out, job.release.manifest.name, model))
+        rows = sum(int(job.release.manifest.config(name)["rows"]) for name in job.kinds)
+        check_writable(folder_of(out, job.release.manifest.name, model), min(rows, job.limit or rows))
 
 
 def write(result: Result, out: Path | None) -> Result:

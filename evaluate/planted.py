@@ -17,6 +17,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
+from senseprobe.atomic_files import new_folders
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
@@ -113,8 +114,13 @@ def train(
     model on any processor, but for the last bit of some weights. Raises ModelError where the folder cannot be written.
     """
     copies = plant(rows, share=share, seed=seed)
-    with _writing(folder):  # before a minute is spent
-        folder.mkdir(parents=True, exist_ok=True)
+    with _writing(folder), new_folders(folder):  # before a minute is spent
+        return _train(copies, folder, seed, epochs, progress)
+
+
+def _train(
+    copies: "pd.Series[int]", folder: Path, seed: int, epochs: int, progress: Callable[[int], None] | None
+) -> "pd.Series[float]":
     tokenizer = tokenizer_of(copies.index.tolist())
     encoded = tokenizer(copies.index.tolist())["input_ids"]
     corpus = [np.array(ids) for ids, n in zip(encoded, copies, strict=True) for _ in range(n)]
@@ -123,7 +129,7 @@ def train(
         longest = max(map(len, corpus))
         model = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), max_position_embeddings=longest, **_SIZES))
         _fit(model, corpus, epochs, seed, progress)
-    with _writing(folder), quiet():
+    with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return pd.Series(np.log(copies.to_numpy()), index=copies.index, name="truth")

@@ -5,8 +5,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from errno import EDQUOT, EFBIG, ENOSPC
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,16 +17,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.atomic_files import check_space, new_files, new_folders, read_plain, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import MAX_LISTED, counted
+from senseprobe.messages import MAX_LISTED, counted, sized
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
+
+_BYTES, _BYTES_OF_A_ROW = 2**18, 64  # of a result, and of a row of its table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -243,20 +245,16 @@ class Result:
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
         rows = None if self.rows is None else pa.Table.from_pandas(self.rows, preserve_index=False)
         tables = {tokens_path(path): self.tokens, words_path(path): self.words, path.with_suffix(".parquet"): rows}
-        new = [file for file in tables if not os.path.lexists(file)]
         try:
-            for file, table in tables.items():
-                if table is not None:
-                    sink = pa.BufferOutputStream()
-                    pq.write_table(
-                        table.replace_schema_metadata({"signature": self.signature}), sink, compression="zstd"
-                    )
-                    write_whole(file, bytes(sink.getvalue()))
-            write_whole(path, f"{text}\n".encode())
+            with new_folders(folder), new_files(tables):  # no table without its result
+                for file, table in tables.items():
+                    if table is not None:
+                        sink = pa.BufferOutputStream()
+                        signed = table.replace_schema_metadata({"signature": self.signature})
+                        pq.write_table(signed, sink, compression="zstd")
+                        write_whole(file, bytes(sink.getvalue()))
+                write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
-            for file in new:  # no table without its result
-                with suppress(OSError):
-                    file.unlink()
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
 
@@ -283,14 +281,20 @@ def folder_of(out: Path, release: str, model: str) -> Path:
     return out / release / f"{readable or 'model'}--{digits}"
 
 
-def check_writable(folder: Path) -> None:
-    """Raise ResultError where the folder, or the nearest of its parents that exists, cannot be written to."""
+def check_writable(folder: Path, rows: int = 0) -> None:
+    """Raise ResultError where results of so many rows cannot be written to the folder: no rights to it, or no space.
+
+    Where it does not exist, that is asked of the nearest of its parents that does; nothing is left there.
+    """
+    size = _BYTES + _BYTES_OF_A_ROW * rows
     try:
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+            raise ResultError(f"cannot write results to {folder}: {nearest} is no folder that you may write to")
+        check_space(nearest, size)
     except OSError as error:
-        raise ResultError(f"cannot write results to {folder}: {error.strerror}") from error
-    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        raise ResultError(f"cannot write results to {folder}: {nearest} is no folder that you may write to")
+        needed = f" (results may take {sized(size)})" if error.errno in (ENOSPC, EDQUOT, EFBIG) else ""
+        raise ResultError(f"cannot write results to {folder}: {error.strerror}{needed}") from error
 
 
 # --- files ----------------------------------------------------------------------------------------------------------

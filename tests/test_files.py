@@ -1,5 +1,6 @@
 """Files and folders that are whole or absent."""
 
+import errno
 import fcntl
 import os
 import socket
@@ -8,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import typing
 
-from senseprobe.atomic_files import whole_folder, write_whole
+from senseprobe.atomic_files import whole_file, whole_folder, write_whole
 
 # The limit is set by the child itself: forking a process that has threads is no longer allowed everywhere.
 LIMITED = """
@@ -153,6 +155,44 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     assert "File too large" in done.stderr
     assert path.read_bytes() == b"old"
     assert _names(tmp_path) == ["x.json"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_folders_that_were_made_in_vain_are_removed(kind: str, tmp_path: Path) -> None:
+    """Those above what failed go, unless they were there before, or somebody put something there meanwhile."""
+    (tmp_path / "old").mkdir()
+
+    def fail(final: Path) -> None:
+        with whole_file(final) if kind == "file" else whole_folder(final):
+            if final.parent.name == "shared":
+                (final.parent / "theirs").touch()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    for place in ("old/a/b/x", "new/a/x", "new/shared/x"):
+        with pytest.raises(OSError, match="No space left") as caught:
+            fail(tmp_path / place)
+        assert caught.value.filename == str(tmp_path / place)
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")) == [
+        *("new", "new/shared", "new/shared/theirs", "old"),
+    ]
+
+
+def test_init_names_the_path_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The system's error names no file: the file of the project is told, and of the project nothing stays."""
+    write = Path.write_bytes
+
+    def write_until_full(path: Path, data: bytes) -> int:
+        if "README.md" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", write_until_full)
+    monkeypatch.chdir(tmp_path)
+    done = typing(monkeypatch, capfd)("init", "deep/project")
+    assert (done.code, done.message) == (2, f"{tmp_path}/deep/project/README.md: No space left on device")
+    assert _names(tmp_path) == []
 
 
 def test_what_another_container_writes_is_kept(tmp_path: Path) -> None:

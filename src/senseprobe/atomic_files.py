@@ -5,7 +5,8 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,21 +19,22 @@ def whole_folder(final: Path) -> Iterator[Path]:
     """Provide a folder to fill, which gets its final name when the block ends, and is removed if the block fails.
 
     What killed processes left behind is removed first. Raise FileExistsError if `final` exists, before the block or
-    after it, and OSError.
+    after it, and OSError, which names what is below `final`.
     """
     if final.exists():
         raise _exists_error(final)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial_path(final)
-    partial.mkdir()
-    with _advisory_lock(partial):
-        try:
-            yield partial
-            _sync_tree(partial)
-            _rename_new(partial, final)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+    with new_folders(final.parent):
+        partial = _partial_path(final)
+        with _naming(final, partial):
+            partial.mkdir()
+            with _advisory_lock(partial):
+                try:
+                    yield partial
+                    _sync_tree(partial)
+                    _rename_new(partial, final)
+                except BaseException:
+                    shutil.rmtree(partial, ignore_errors=True)
+                    raise
     _sync(final.parent)
 
 
@@ -53,17 +55,57 @@ def whole_file(path: Path, *, follow: bool = True) -> Iterator[Path]:
     Else as `write_whole`: it is for what does not fit into memory.
     """
     path = _resolve_plain(path, follow=follow)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial_path(path)
+    with new_folders(path.parent):
+        partial = _partial_path(path)
+        with _naming(path, partial):
+            try:
+                partial.touch()
+                with _advisory_lock(partial):
+                    yield partial
+                    _sync(partial)
+                    partial.replace(path)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
+
+
+@contextmanager
+def new_folders(folder: Path) -> Iterator[None]:
+    """Make a folder, and the parents that it lacks; where the block fails, those of them that are empty are removed."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        partial.touch()
-        with _advisory_lock(partial):
-            yield partial
-            _sync(partial)
-            partial.replace(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except BaseException:
-        partial.unlink(missing_ok=True)
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
         raise
+
+
+@contextmanager
+def new_files(paths: Iterable[Path]) -> Iterator[None]:
+    """Where the block fails, remove those of some files that were not there before it."""
+    absent = [path for path in paths if not os.path.lexists(path)]
+    try:
+        yield
+    except BaseException:
+        for path in absent:
+            with suppress(OSError):
+                path.unlink()
+        raise
+
+
+def check_space(folder: Path, size: int) -> None:
+    """Raise OSError where a file of `size` bytes cannot be written into a folder: no rights, no space. None stays."""
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except (AttributeError, OSError) as error:  # macOS has none, and not each file system
+            if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            for _ in range(0, size, 2**20):
+                file.write(bytes(2**20))
 
 
 def read_plain(path: Path, most: int) -> bytes:
@@ -86,6 +128,18 @@ def _resolve_plain(path: Path, *, follow: bool) -> Path:
     if real.is_symlink() or (path.exists() and not path.is_file()):  # where links lead in a circle, one is left
         raise _not_plain_error(path)
     return real
+
+
+@contextmanager
+def _naming(final: Path, partial: Path) -> Iterator[None]:
+    """Let an error of the system name what is written: one of a full disk names nothing, others name the part of it."""
+    try:
+        yield
+    except OSError as error:
+        named = str(error.filename or partial)
+        if error.errno is not None and named.startswith(str(partial)):
+            error.filename = f"{final}{named.removeprefix(str(partial))}"
+        raise
 
 
 def _not_plain_error(path: Path) -> OSError:

@@ -397,3 +397,12 @@ def test_bad_lines_of_vectors_wherever_vectors_are_named(typed: Typed) -> None:
         done = typed(*command, "--header", "yes", "--skip-bad")
         assert done.code == 0, done.err
         assert "passed over: 1 line: line 3 has 0 numbers" in done.out + done.err
+
+
+@pytest.mark.parametrize("model", ["vectors:nothing.txt", "openai:http://127.0.0.1:9/v1#m"])
+def test_where_results_go_is_looked_at_first(model: str, typed: Typed) -> None:
+    """Before the model: there is none in this file, and no server behind this port."""
+    Path("results").write_text("mine")
+    message = typed("score", model, "mine@1.0.0").message
+    assert message.startswith("cannot write results to results/mine@1.0.0/")
+    assert Path("results").read_text() == "mine"

@@ -295,6 +295,17 @@ def test_file_in_the_way(below: str, tmp_path: Path) -> None:
     assert way.read_text() == "mine"
 
 
+def test_space_is_asked_for_before(tmp_path: Path) -> None:
+    """A table of 10,000 rows may take 640 kB besides the 262 kB of the rest; what fails leaves no folders."""
+    with files_up_to(500_000):
+        check_writable(tmp_path / "a" / "b", 1_000)
+        with pytest.raises(ResultError, match=r"cannot write results to .*a/b: File too large \(.* 902 kB\)"):
+            check_writable(tmp_path / "a" / "b", 10_000)
+    with files_up_to(200), pytest.raises(ResultError, match="cannot write"):
+        RESULT.write(tmp_path / "a" / "b")
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_check_makes_nothing(tmp_path: Path) -> None:
     """Asking whether a folder can be written makes none."""
     check_writable(tmp_path / "a" / "b")
@@ -669,12 +680,12 @@ def test_reasons_that_are_too_long(told: object, tmp_path: Path) -> None:
 
 
 def test_no_table_without_its_result(tmp_path: Path) -> None:
-    """Where there is room for the table and not for the figures, neither is left."""
+    """Where there is room for the table and not for the figures, neither is left, nor a folder."""
     table = len(bytes_of(replace(RESULT, figures=()), tmp_path)[1])
     many = replace(RESULT, figures=(FIGURE,) * 100, seed=99)
     with files_up_to(2 * table), pytest.raises(ResultError, match="cannot write"):
         many.write(tmp_path / "new")
-    assert list((tmp_path / "new").iterdir()) == []
+    assert not (tmp_path / "new").exists()
 
 
 def test_links_in_a_circle_are_no_result(tmp_path: Path) -> None:

@@ -196,17 +196,17 @@ def score(
     way |= {"header": header, "skip_bad": skip_bad, "start": start}
     stated = {**loading, **way, "batch_tokens": batch_tokens, "labels": labels, "level": levels, "exact": exact}
     source = _source(model, {**stated, "tokenizer": tokenizer, "name": name}, serving, say, stored=stored)
-    estimands = (*estimands, *([EXACT_P.id] if exact else []))
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, factors, say, level_named=are_vectors or bool(levels))
-    job = _job(resolved, seed, limit, estimands, config, _libraries(source))
+    job = _job(resolved, seed, limit, (*estimands, *([EXACT_P.id] if exact else [])), config, _libraries(source))
+    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
+    pipeline.check_out(job, source.name, run.out)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
         keyed, own = key_vectors(source.model, job.release)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     if source.is_served:
         names = served.prepare(job, source, names, say, control=control)
-    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
     job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
     return pipeline.score(job, source, names, run, _control_job(source, seed) if control else None)
 

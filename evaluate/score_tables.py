@@ -19,7 +19,7 @@ from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
 from senseprobe.evaluate.units import KINDS
-from senseprobe.release.parquet import bounded_parquet, memory_cap
+from senseprobe.tables import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
 MAX_PART_BYTES = 2**29  # bytes that a part of the table may take while it is read

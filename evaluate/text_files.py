@@ -4,10 +4,8 @@ A text file is read in blocks, so that one larger than memory, or one that unpac
 """
 
 import codecs
-import csv
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,15 +16,29 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import listed, printable
+from senseprobe.tables import (
+    LONGEST,
+    UnreadableError,
+    bounded_parquet,
+    csv_objects,
+    plain_type,
+    read_batches,
+    read_csv,
+    read_json_lines,
+    split_lines,
+)
 
 BLOCK = 1 << 20
 """How many bytes of a text are read at once, and the most characters of a document: a longer paragraph is cut."""
-MOST_LINE = 1 << 26
-"""The most characters of a line of JSON or CSV, 64 Mi."""
+MEMORY = 1 << 28
+"""The most bytes of memory that a part of a Parquet file may take."""
+FOOTER = 1 << 24
+"""The most bytes of the footer of a Parquet file: some have thousands of row groups."""
 COLUMNS = ("text", "sentence")
 DECIDING = 100
 """How many rows decide which column has the texts, at most."""
@@ -133,9 +145,13 @@ def _explained(path: Path) -> Iterator[None]:
     """Raise SenseprobeError with the path and what to do where a file is damaged."""
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile, pa.ArrowInvalid, csv.Error, OSError, ValueError) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, pa.ArrowException, MemoryError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             why = error.strerror or str(error)
+        elif isinstance(error, MemoryError):
+            why = f"a part of it takes more than {MEMORY >> 20} MiB of memory: is it damaged?"
+        elif isinstance(error, UnreadableError) and error.line:
+            why = f"line {error.line}: {error}"
         else:
             why = f"it is damaged, cut off, or not of the format that its name says ({str(error)[:200]}); get it again"
         raise SenseprobeError(f"{printable(str(path))}: {printable(why)}") from None
@@ -154,10 +170,10 @@ def _read_file(path: Path, column: str | None, progress: Progress, separator: re
     with path.open("rb") as raw:
         blocks = _decode(_unpack(raw, packing), raw, path, progress)
         if kind in {".jsonl", ".csv", ".tsv"}:
-            csv.field_size_limit(MOST_LINE)
-            separated = csv.DictReader(_read_records(blocks), delimiter="\t" if kind == ".tsv" else ",", strict=True)
-            rows = _read_json(blocks) if kind == ".jsonl" else separated
-            yield from _number(_pick_column(rows, column, path), path)
+            lines = split_lines(block for block, _ in blocks)
+            separated = csv_objects(read_csv(lines, "\t" if kind == ".tsv" else None))
+            rows = read_json_lines(lines) if kind == ".jsonl" else separated
+            yield from _number(_pick_column((row for _, row in rows), column, path), path)
         else:
             yield from _split_blocks(blocks, path, separator)
 
@@ -212,38 +228,16 @@ def _split_blocks(blocks: Iterable[tuple[str, int]], path: Path, separator: re.P
         yield Document(rest.strip(), f"{path}:{number + 1}", lost)
 
 
-def _read_records(blocks: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """Yield lines with their ends; raise ValueError for one that is too long to be one."""
-    rest = ""
-    for block, _ in blocks:
-        *lines, rest = (rest + block).split("\n")
-        yield from (f"{line}\n" for line in lines)
-        if len(rest) > MOST_LINE:
-            raise ValueError(f"a line of more than {MOST_LINE:,} characters")
-    if rest:
-        yield rest
-
-
-def _read_json(blocks: Iterable[tuple[str, int]]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(_read_records(blocks), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                raise ValueError(f"line {number} is no JSON object")
-            yield row
-
-
 def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: object) -> Iterator[str]:
     """Yield the texts of rows; which column has them is decided by the first hundred, of which some may lack it."""
     rest, first = iter(rows), []
     texts: dict[str, None] = {}
+    length = 0
     for row in islice(rest, DECIDING):
-        first.append(row)
+        first.append({name: value if isinstance(value, str | None) else 0 for name, value in row.items()})
         texts.update(dict.fromkeys(name for name, value in row.items() if isinstance(value, str)))
-        if (column or COLUMNS[0]) in texts:
+        length += sum(len(text) for pair in first[-1].items() for text in pair if isinstance(text, str))
+        if (column or COLUMNS[0]) in texts or length > LONGEST:
             break
     if not first:
         return
@@ -267,13 +261,26 @@ def _choose(column: str | None, names: Sequence[str], source: object) -> str:
 
 
 def _read_parquet(path: Path, column: str | None, progress: Progress) -> Iterator[str]:
-    with pq.ParquetFile(path) as file:
-        texts = [field.name for field in file.schema_arrow if field.type in {pa.string(), pa.large_string()}]
-        name = _choose(column, texts, path)
-        size, rows = path.stat().st_size, max(file.metadata.num_rows, 1)
-        for batch in file.iter_batches(batch_size=1024, columns=[name]):
-            yield from (text or "" for text in batch.column(0).to_pylist())
+    with bounded_parquet(path, MEMORY, FOOTER, BLOCK) as file:
+        kinds = {field.name: plain_type(field.type) for field in file.schema_arrow}
+        name = _choose(column, [name for name, kind in kinds.items() if kind in {pa.string(), pa.large_string()}], path)
+        size, rows, unfolded = path.stat().st_size, max(file.metadata.num_rows, 1), _column_bytes(file, name)
+        at_once = min(max(32 * BLOCK * rows // max(unfolded, 1), 1), 1024)
+        for batch in read_batches(file, [name], at_once, MEMORY // 4 + 200 * size, MEMORY):
+            texts = batch.column(0)
+            if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST:
+                raise UnreadableError(f"a text of more than {LONGEST:,} bytes")
+            # One by one where they are long: as Python's texts they take up to four times as much.
+            found = texts.to_pylist() if texts.nbytes < 8 * BLOCK else (text.as_py() for text in texts)
+            yield from (text or "" for text in found)
             progress(size * batch.num_rows // rows)
+
+
+def _column_bytes(file: pq.ParquetFile, name: str) -> int:
+    """Return how many bytes a column has, unpacked, as the file says."""
+    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
+    return sum(column.total_uncompressed_size for column in columns if column.path_in_schema == name)
 
 
 def _read_hub(source: str, match: re.Match[str], column: str | None) -> Iterator[Document]:

@@ -25,15 +25,13 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 # A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
 BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("arrays", "atomic_files", "project")}
-BELOW |= {"charts": set(), "document": {"charts"}, "exchange": set()}
+BELOW |= {"charts": set(), "document": {"charts"}, "exchange": set(), "tables": set()}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}
-BELOW |= {"scaffold": {"records", "errors", "messages", "atomic_files", "project", "lexicon", "generator"}}
-BELOW |= {
-    "hub": {"records", "errors", "messages", "exchange", "atomic_files", "project", "lexicon", "statistics", "release"}
-}
-BELOW |= {"importers": {"records", "errors", "messages", "atomic_files", "project", "lexicon", "statistics", "release"}}
+LEAVES = {"records", "errors", "messages", "atomic_files", "project", "tables"}
+BELOW |= {"scaffold": {*LEAVES, "lexicon", "generator"}}
+BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for room in ("hub", "importers")}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
 BELOW |= {"progress": set()}
 BELOW |= {"api": {*BELOW}}

@@ -15,7 +15,7 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import Ids, hash_json
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 from senseprobe.evaluate.models.limits import CONFIG_MEMORY, Unloadable, tokenized
-from senseprobe.release.parquet import memory_cap
+from senseprobe.tables import memory_cap
 
 Turn: TypeAlias = tuple[str, str]
 """What a user says, and what of a reply follows it; the reply may be empty."""

@@ -36,7 +36,7 @@ from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.packages import packaged_models
 from senseprobe.evaluate.plugins import without_tokens
 from senseprobe.messages import counted, meant
-from senseprobe.release.parquet import memory_cap
+from senseprobe.tables import memory_cap
 
 INDEX = "model.safetensors.index.json"  # says which of several files has which of the weights
 WHOLE = "model.safetensors"

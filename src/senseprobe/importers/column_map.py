@@ -4,7 +4,6 @@ The design is derived as that of a draft is (`draft.complete_rows`), so the same
 columns that are mapped, or named as factors, become columns of the release.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,8 +38,8 @@ from senseprobe.importers.sources import (
 from senseprobe.messages import listed, meant, offered, printable, unprintable
 from senseprobe.records import Factor
 from senseprobe.release.citation import entry_keys, find_entry
-from senseprobe.release.parquet import MAX_MEMORY, bounded_parquet, next_batch
 from senseprobe.release.schema import PROVENANCE
+from senseprobe.tables import MAX_MEMORY, UnreadableError, bounded_parquet, read_batches, read_json_lines
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "contrast": (
@@ -303,24 +302,19 @@ def _csv_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list
 
 def _json_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
     """Read JSON lines: an object on each, whose mapped values are texts, numbers, true, false or null."""
-    rows = [(line, _json_object(source, line, text)) for line, text in enumerate(source.lines, start=1) if text.strip()]
+    as_text = {"parse_int": str, "parse_float": str, "parse_constant": str}
+    try:
+        rows = [*read_json_lines(source.lines, object_pairs_hook=_unique, **as_text)]
+    except UnreadableError as error:
+        raise ReleaseError(f"{source.name}:{error.line}: {error}") from None
     names = [*dict.fromkeys(name for _, row in rows for name in row)]
     return names, _flat_rows(source, column_map, rows, notes)
 
 
-def _json_object(source: Source, line: int, text: str) -> dict[str, Any]:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({name for name, _ in pairs}) < len(pairs):
-            raise ReleaseError(f"{source.name}:{line}: an object has a key twice: remove one of them")
-        return dict(pairs)
-
-    try:
-        value = json.loads(text, object_pairs_hook=unique, parse_int=str, parse_float=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise ReleaseError(f"{source.name}:{line}: is not a JSON object, which each line has to be")
-    return value
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise UnreadableError("an object has a key twice: remove one of them")
+    return dict(pairs)
 
 
 def _flat_rows(source: Source, column_map: ColumnMap, rows: list[tuple[int, Any]], notes: Notes) -> Numbered:
@@ -360,12 +354,9 @@ def _parquet_cells(
         kind = file.schema_arrow.field(name).type
         if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_binary(kind):
             raise ReleaseError(f"{source.name}: its column {excerpt(name)!r} holds {excerpt(str(kind))}, not texts")
-    number, size = 0, 0
+    number = 0
     try:
-        parts = file.iter_batches(1_024, columns=columns, use_threads=False)
-        while (batch := next_batch(parts)) is not None:
-            if (size := size + batch.nbytes) > 4 * MAX_FILE:
-                raise ReleaseError(f"{source.name}: unfolds into more than {4 * MAX_FILE >> 20} MiB")
+        for batch in read_batches(file, columns, 1_024, 4 * MAX_FILE):
             texts = [pc.cast(batch[name], pa.string()).to_pylist() for name in columns]
             for cells in zip(*texts, strict=True):
                 number += 1

@@ -4,9 +4,7 @@ A format makes a `Table` of rows for each config of the release.
 """
 
 import bisect
-import csv
 import hashlib
-import io
 import json
 import json.decoder
 import json.scanner
@@ -14,7 +12,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +22,16 @@ from senseprobe.errors import ReleaseError
 from senseprobe.messages import counted, printable, unprintable
 from senseprobe.records import Design
 from senseprobe.release.verify import FOREIGN
+from senseprobe.tables import (
+    CsvRow,
+    UnreadableError,
+    csv_objects,
+    decode,
+    header_cells,
+    read_csv,
+    read_json,
+    split_lines,
+)
 
 MAX_FILE = 32 * 2**20
 MAX_FILES = 200
@@ -41,7 +48,8 @@ Row = dict[str, Any]
 
 MAX_JOINED = 10
 """Lines of a row whose quoted cells hold line feeds."""
-_LONGEST_CELL = 2**17
+LONGEST_ROW = 2**20
+"""Characters of a row of CSV, which has a few sentences."""
 
 SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """Unicode's spaces but the plain one: those that do not break, and thin and wide ones."""
@@ -66,11 +74,11 @@ class Source:
     def text(self) -> str:
         """The text, with plain spaces; ReleaseError where it is not UTF-8."""
         try:
-            lines = enumerate(self.data.decode("utf-8-sig").split("\n"), start=1)
-            return "\n".join(self.with_plain_spaces(text, line) for line, text in lines)
-        except UnicodeDecodeError as error:
-            line = self.data[: error.start].count(b"\n") + 1
-            raise ReleaseError(f"{self.name}:{line}: is not UTF-8; save it as UTF-8 and import it again") from None
+            lines = enumerate(decode(self.data).split("\n"), start=1)
+        except UnreadableError as error:
+            message = f"{self.name}:{error.line}: is not UTF-8; save it as UTF-8 and import it again"
+            raise ReleaseError(message) from None
+        return "\n".join(self.with_plain_spaces(text, line) for line, text in lines)
 
     def with_plain_spaces(self, text: str, line: int) -> str:
         """Return a text of a line with plain spaces for Unicode's others, which are noted."""
@@ -237,13 +245,13 @@ def note_remarks(remarks: Iterable[tuple[Mapping[str, Any], str, str, str]]) -> 
 def read_remarks(path: Path) -> list[Note]:
     """Return the remarks of checks as they are frozen: later checks, or another WordNet, may say otherwise."""
     try:
-        rows = csv.DictReader(io.StringIO(read_plain(path, MAX_FILE).decode(), newline=""), strict=True)
+        rows = csv_objects(read_csv(split_lines(decode(read_plain(path, MAX_FILE)))))
         return [
             Note(row["file"], int(row["line"]), kept=True, reason=row["reason"], code=row["code"])
-            for row in rows
+            for _, row in rows
             if row["code"]
         ]
-    except (OSError, ValueError, KeyError, csv.Error):
+    except (OSError, ValueError, KeyError):
         raise ReleaseError(f"{path} cannot be read: fetch the release again") from None
 
 
@@ -283,17 +291,10 @@ def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Itera
 
 def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = True) -> tuple[str, list[str]]:
     """Return which of comma, semicolon and TAB stands between most columns that are wanted, and all columns then."""
-    headers = {}
-    for sign in ",;\t":
-        with suppress(csv.Error):  # which who reads on says
-            quoted = quoted_tabs or sign != "\t"
-            headers[sign] = [cell.strip() for cell in next(_reader(source.lines[:1], sign, quoted=quoted), [])]
-    return max(headers.items(), key=lambda item: (len({*wanted} & {*item[1]}), len(item[1])), default=(",", []))
-
-
-def _reader(lines: Iterable[str], delimiter: str, *, quoted: bool) -> Any:  # noqa: ANN401 - csv names no type of it
-    csv.field_size_limit(_LONGEST_CELL)  # of the whole process: who reads a corpus there has raised it
-    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    first = source.lines[0][:LONGEST_ROW]
+    headers = {sign: header_cells(first, sign, quoted=quoted_tabs or sign != "\t") for sign in ",;\t"}
+    sign, cells = max(headers.items(), key=lambda item: (len({*wanted} & {*map(str.strip, item[1])}), len(item[1])))
+    return sign, [cell.strip() for cell in cells]
 
 
 def delimited_rows(
@@ -306,15 +307,13 @@ def delimited_rows(
     of `needed` is missing or stands twice, or the table cannot be read on.
     """
     lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
-    reader, line = _reader(lines, delimiter, quoted=quoted), 1
+    rows = read_csv(lines, delimiter, quoted=quoted, strict=False, longest=LONGEST_ROW)
     try:
-        header = _check_header(source, next(reader, []), needed)
-        line = reader.line_num + 1
-        for row in reader:
-            start, line = line, reader.line_num + 1
-            joined = line - start > 1
-            if joined and (len(row) != len(header) or _are_rows(source.lines[start - 1 : line - 1], delimiter, header)):
-                error = f"lines {start} to {line - 1} ({line - start} lines) are one row, by their quotation marks"
+        header = _check_header(source, next(rows, CsvRow(1, 1, [])).cells, needed)
+        for start, last, row in rows:
+            joined = last > start
+            if joined and (len(row) != len(header) or _are_rows(source.lines[start - 1 : last], delimiter, header)):
+                error = f"lines {start} to {last} ({last - start + 1} lines) are one row, by their quotation marks"
                 notes.leave_out(source, start, reason or error)
             elif len(row) == len(header):
                 if joined:
@@ -322,10 +321,8 @@ def delimited_rows(
                 yield start, dict(zip(header, (re.sub(r"\s*\n\s*", " ", cell) for cell in row), strict=True))
             elif row:
                 notes.leave_out(source, start, reason or f"{len(row)} cells, not {len(header)}")
-    except csv.Error as error:
-        long = "field limit" in str(error)
-        why = "a cell without an end: is a quotation mark never closed?" if long else "a carriage return within a line"
-        raise ReleaseError(f"{source.name}:{line}: cannot be read as a table: {why}") from None
+    except UnreadableError as error:
+        raise ReleaseError(f"{source.name}:{error.line}: cannot be read as a table: {error}") from None
 
 
 def _are_rows(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> bool:
@@ -335,9 +332,9 @@ def _are_rows(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> bo
     """
 
     def count_cells(line: str) -> int:
-        return len(next(csv.reader([line], delimiter=delimiter), []))
+        return len(header_cells(line, delimiter))
 
-    *before, opened = next(csv.reader(lines[:1], delimiter=delimiter))
+    *before, opened = header_cells(lines[0], delimiter)
     whole = any(line.count('"') % 2 == 0 and count_cells(line) == len(header) for line in lines[1:])
     return whole or len(lines) > MAX_JOINED or len(before) + count_cells(opened) >= len(header)
 
@@ -426,11 +423,10 @@ def parse_json(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
     decoder.parse_object = json.decoder.JSONObject  # type: ignore[attr-defined]
     decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
-        return decoder.decode(source.text)
-    except json.JSONDecodeError as error:
-        raise ReleaseError(f"{source.name}:{error.lineno}: is not JSON: {error.msg}") from None
-    except (ValueError, RecursionError):
-        raise ReleaseError(f"{source.name}: is not JSON that can be read (too deep, or a number too long)") from None
+        return read_json(source.text, loads=decoder.decode)
+    except UnreadableError as error:
+        location = f"{source.name}:{error.line}" if error.line else source.name
+        raise ReleaseError(f"{location}: {error}") from None
 
 
 def _first_line(value: object) -> int:

@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -22,51 +21,14 @@ from senseprobe.errors import DamagedRelease
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.hashing import flat
-from senseprobe.release.schema import loose, plain
-
-_CAP_LOCK = Lock()
-"""The limit is the whole process's: of two threads, the later would restore the limit that the earlier had set."""
-
-
-@contextmanager
-def memory_cap(more: int) -> Iterator[None]:
-    """Let this process take at most `more` further bytes within the block; beyond that there is a MemoryError.
-
-    Only Linux enforces the limit. It is for short blocks: other threads are limited too, and a second cap waits.
-    """
-    if sys.platform != "linux" or not _used_memory():
-        yield
-        return
-    import resource
-
-    with _CAP_LOCK:
-        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        tighter = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_DATA, (min([_used_memory() + more, *tighter]), hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _used_memory() -> int:
-    """Return the bytes of this process that its limit counts, by proc(5); 0 where the system has no figure (gVisor)."""
-    import resource
-
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
-
+from senseprobe.release.schema import loose
+from senseprobe.tables import MAX_MEMORY, bounded_parquet, next_batch, plain
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a row group, of which a file has one: each group has its own dictionaries."""
 
 MAX_GROUP_BYTES = 2**30
 """The row group of a full file has some 80 MB; one that claims to hold more than this is not read."""
-
-MAX_FOOTER_BYTES = 2**20
-"""A footer has some 2 kB for each row group. It unfolds into Python objects when a file is opened."""
-
-MAX_MEMORY = 2**29
-"""Bytes that a part of a file may take beside those that the process has, however small the file is."""
 
 ROWS_AT_ONCE = 8_192
 """Rows that are read at once: of 60 kB each, they still fit into MAX_MEMORY."""
@@ -242,30 +204,6 @@ def read_rows(
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are not UTF-8
         reason = printable(str(error).partition("\n")[0])
         raise _damaged(display_path, "E404", f"cannot be read as Parquet: {reason}") from None
-
-
-def next_batch(parts: Batches) -> pa.RecordBatch | None:
-    """Return the next batch, with at most MAX_MEMORY further bytes; None after the last one."""
-    with memory_cap(MAX_MEMORY):
-        if (batch := next(parts, None)) is None:
-            return None
-        batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
-        return plain(batch)
-
-
-def bounded_parquet(source: Path | bytes, memory: int) -> pq.ParquetFile:
-    """Open a Parquet file, or its bytes, with at most `memory` further bytes and a footer of MAX_FOOTER_BYTES at most.
-
-    Raises ValueError, OSError, ArrowException and MemoryError.
-    """
-    file = pa.BufferReader(source) if isinstance(source, bytes) else pa.OSFile(os.fsencode(source))
-    file.seek(max(file.size() - 8, 0))
-    if (footer := int.from_bytes(file.read(4), "little")) > MAX_FOOTER_BYTES:
-        raise ValueError(f"it has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
-    file.seek(0)
-    limits = {"thrift_string_size_limit": MAX_FOOTER_BYTES, "thrift_container_size_limit": MAX_FOOTER_BYTES // 100}
-    with memory_cap(memory):
-        return pq.ParquetFile(file, pre_buffer=False, **limits)
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, display_path: str) -> None:

@@ -25,7 +25,8 @@ from senseprobe.release.hashing import ContentHash, file_sha256
 from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
 from senseprobe.release.parquet import Rows, files_of, is_file_name, sample_bytes, write_rows
 from senseprobe.release.release import Release
-from senseprobe.release.schema import design_schema, plain
+from senseprobe.release.schema import design_schema
+from senseprobe.tables import plain
 
 MOST_ROWS = 10**9
 """The most rows that are written without `force`: some 5 GB of Parquet, and an hour."""

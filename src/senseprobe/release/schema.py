@@ -6,6 +6,7 @@ from typing import Literal
 import pyarrow as pa
 
 from senseprobe.records import Design
+from senseprobe.tables import plain_type
 
 Kind = Literal["contrast", "inference", "association"]
 
@@ -173,16 +174,4 @@ def is_import(design: Design) -> bool:
 
 def loose(schema: pa.Schema) -> pa.Schema:
     """Return the names and types of a schema, without whether a column may hold nulls, in which files differ."""
-    return pa.schema([pa.field(field.name, _loose(field.type)) for field in schema])
-
-
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with every dictionary written out, and columns that may hold nulls."""
-    columns = [column.cast(_loose(column.type)) for column in batch.columns]
-    return pa.record_batch(columns, names=batch.schema.names)
-
-
-def _loose(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(child.name, child.type) for child in kind])
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])

@@ -1,0 +1,360 @@
+"""Tables and documents of strangers, one reader a format, all of them bounded: CSV, JSON, JSON lines, Parquet.
+
+A small file can be made to unfold into more memory than there is, and a large one to take hours. What is beyond bounds
+is an UnreadableError, which callers raise as an error of their own, with the file's name.
+"""
+
+import csv
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+LONGEST = 2**23
+"""Characters of a line of JSON, or of a row of CSV on any number of lines: as many as the books of a corpus have."""
+
+MOST_CELLS = 2**16
+"""Cells of a row of CSV, and keys of the object on a line of JSON."""
+
+
+class UnreadableError(ValueError):
+    """Raised where a file is not of its format, or is beyond the bounds; the text says why.
+
+    `line` is where, from 1; 0 where no line is to blame.
+    """
+
+    def __init__(self, why: str, line: int = 0) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+# --- Text -------------------------------------------------------------------------------------------------------------
+
+
+def decode(data: bytes) -> str:
+    """Return a text in UTF-8 without its byte-order mark; raise UnreadableError with the line that is not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"is not UTF-8 (byte {error.start})", line) from None
+
+
+_BLOCK = 2**20
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)")
+
+
+def split_lines(text: str | Iterable[str]) -> Iterator[str]:
+    r"""Yield the lines of a text, or of its blocks, with their ends, which are ``\n``, ``\r\n`` or ``\r``.
+
+    Raise UnreadableError for a line of more than LONGEST characters, as soon as they are read.
+
+    >>> [*split_lines("a\r\nb\x85c")], [*split_lines(["a\nb", "\r", "\n"])]
+    (['a\r\n', 'b\x85c'], ['a\n', 'b\r\n'])
+    """
+    rest, number = "", 1
+    starts = range(0, len(text), _BLOCK) if isinstance(text, str) else ()
+    for block in (text[start : start + _BLOCK] for start in starts) if isinstance(text, str) else text:
+        whole = rest + block
+        known = len(whole) - whole.endswith("\r")  # the line feed that belongs to it may come with the next block
+        end = max(whole.rfind("\n", 0, known), whole.rfind("\r", 0, known)) + 1
+        lines = _LINE.findall(whole, 0, end)
+        yield from lines
+        rest, number = whole[end:], number + len(lines)
+        if len(rest) > LONGEST:
+            raise UnreadableError(f"a line of more than {LONGEST:,} characters", number)
+    if rest:
+        yield rest
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+
+class CsvRow(NamedTuple):
+    """The cells of a row, and the first and the last of its lines, from 1."""
+
+    line: int
+    last: int
+    cells: list[str]
+
+
+def read_csv(
+    lines: Iterable[str],
+    delimiter: str | None = None,
+    *,
+    quoted: bool = True,
+    strict: bool = True,
+    longest: int = LONGEST,
+) -> Iterator[CsvRow]:
+    """Yield the rows of CSV, the header first, of lines with their ends; blank lines are rows without cells.
+
+    Between cells stands the `delimiter`; where it is None, what a first line ``sep=;`` says, which is no row then, or
+    the comma, semicolon or TAB that ends the first cell. `quoted`: whether quotation marks surround cells. `strict`: a
+    mark within a cell is a mistake. Raise UnreadableError with a line, for a row of more than `longest` characters or
+    MOST_CELLS cells, too.
+    """
+    rest = iter(lines)
+    first, skipped, size = next(rest, ""), 0, 0
+    if delimiter is None:
+        declared, found = declared_delimiter(first), _FIRST_CELL.match(first)
+        skipped = 1 if declared else 0
+        delimiter = declared or (found[1] if found else ",")
+    start = skipped + 1
+
+    def measured() -> Iterator[str]:
+        nonlocal size
+        for line in rest if skipped else chain([first] if first else [], rest):
+            size += len(line)
+            if size > longest:
+                raise UnreadableError(f"a row of more than {longest:,} characters: is a quotation mark open?", start)
+            yield line
+
+    csv.field_size_limit(LONGEST)  # of the whole process; the bound of a row is the tighter one
+    reader = csv.reader(
+        measured(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=strict
+    )
+    try:
+        for cells in reader:
+            if len(cells) > MOST_CELLS:
+                raise UnreadableError(f"a row of more than {MOST_CELLS:,} cells", start)
+            yield CsvRow(start, reader.line_num + skipped, cells)
+            start, size = reader.line_num + skipped + 1, 0
+    except csv.Error as error:
+        raise UnreadableError(f"malformed CSV: {error}", start) from None
+
+
+def csv_objects(rows: Iterable[CsvRow]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line of each row but blank ones, and its cells by column; the first row names the columns.
+
+    A short row lacks the last columns; cells beyond the columns are left out.
+    """
+    filled = (row for row in rows if row.cells)
+    if header := next(filled, None):
+        yield from ((row.line, dict(zip(header.cells, row.cells, strict=False))) for row in filled)
+
+
+def header_cells(line: str, delimiter: str, *, quoted: bool = True) -> list[str]:
+    """Return the cells of the first line of CSV; none where it cannot be read, which who reads the rows says."""
+    try:
+        return next((row.cells for row in read_csv([line], delimiter, quoted=quoted, strict=False)), [])
+    except UnreadableError:
+        return []
+
+
+_FIRST_CELL = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
+_SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?[,;\t|]*\r?\n?', re.IGNORECASE)
+
+
+def declared_delimiter(line: str) -> str:
+    r"""Return what stands between cells by a first line for spreadsheets, ``sep=;``; empty of any other line.
+
+    >>> declared_delimiter("sep=;\n"), declared_delimiter("word,sep")
+    (';', '')
+    """
+    match = _SEPARATOR_LINE.fullmatch(line)
+    return match[1] if match else ""
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+MEMORY = 250 * 10**6
+"""Bytes that the values of a document may take, beside ten for each of its own."""
+
+_SMALL = 2**22
+"""Characters of a document that fits into MEMORY, whatever it holds: short keys take 29 bytes for each of their own."""
+
+_LEAST = {"[": 64, "{": 72, ",": 8, ":": 24}
+"""The fewest bytes of memory for each of these signs outside of strings."""
+
+
+def read_json(
+    data: bytes | str,
+    *,
+    memory: int = MEMORY,
+    loads: Callable[..., Any] = json.loads,
+    **how: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return what a document of JSON holds; raise UnreadableError where it is none, or takes too much memory.
+
+    It takes at most `memory` and ten bytes for each of its own: values are counted before it is parsed, and on Linux
+    the process has a cap meanwhile. `loads` parses it, with the parameters `how`.
+    """
+    text = decode(data) if isinstance(data, bytes) else data
+    if len(text) <= _SMALL:
+        return _parse(text, loads, how)
+    most = memory + 10 * len(data) - sys.getsizeof(text)
+    much = f"has more values than fit into {most // 10**6} MB of memory"
+    if _least_memory(text, most) > most:
+        raise UnreadableError(much)
+    try:
+        with memory_cap(most):
+            return _parse(text, loads, how)
+    except MemoryError:
+        raise UnreadableError(much) from None
+
+
+def _parse(text: str, loads: Callable[..., Any], how: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    try:
+        return loads(text, **how)
+    except UnreadableError:
+        raise
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError):
+        raise UnreadableError("is not JSON that can be read: too deep, or a number too long") from None
+
+
+def read_json_lines(lines: Iterable[str], **how: Any) -> Iterator[tuple[int, dict[str, Any]]]:  # noqa: ANN401
+    """Yield the number, from 1, and the object of each line that is not blank; UnreadableError where one has none.
+
+    `how`: as for `read_json`.
+    """
+    for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST:
+            raise UnreadableError(f"a line of more than {LONGEST:,} characters", number)
+        if not line.strip():
+            continue
+        try:
+            value = read_json(line, memory=MEMORY // 4, **how)
+        except UnreadableError as error:
+            raise UnreadableError(str(error), number) from None
+        if not isinstance(value, dict) or len(value) > MOST_CELLS:
+            raise UnreadableError(
+                f"is not a JSON object (of {MOST_CELLS:,} keys at most), which each line has to be", number
+            )
+        yield number, value
+
+
+def _least_memory(text: str, enough: int) -> int:
+    """Return the fewest bytes that the values of a document take; more than that if it is not more than `enough`."""
+    rough = sum(size * text.count(sign) for sign, size in _LEAST.items())
+    if rough <= enough:
+        return rough
+    data = text.encode("utf-8", "surrogatepass")
+    if b"\\" in data:  # marks that a string holds do not end it
+        data = data.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+    counts, inside = np.zeros(256, dtype=np.int64), 0
+    for start in range(0, len(data), _SMALL):
+        part = np.frombuffer(data, np.uint8, min(_SMALL, len(data) - start), start)
+        marks = np.cumsum(part == ord('"'), dtype=np.uint8) + np.uint8(inside) & 1
+        counts += np.bincount(part[marks == 0], minlength=256)
+        inside = int(marks[-1])
+    return sum(size * int(counts[ord(sign)]) for sign, size in _LEAST.items())
+
+
+# --- Parquet ----------------------------------------------------------------------------------------------------------
+
+MAX_FOOTER_BYTES = 2**20
+"""A footer has some 2 kB for each row group. It unfolds into Python objects when a file is opened."""
+
+MAX_MEMORY = 2**29
+"""Bytes that a part of a file may take beside those that the process has, however small the file is."""
+
+_CAP_LOCK = Lock()
+"""The limit is the whole process's: of two threads, the later would restore the limit that the earlier had set."""
+
+
+@contextmanager
+def memory_cap(more: int) -> Iterator[None]:
+    """Let this process take at most `more` further bytes within the block; beyond that there is a MemoryError.
+
+    Only Linux enforces the limit. It is for short blocks: other threads are limited too, and a second cap waits.
+    """
+    if sys.platform != "linux" or not _used_memory():
+        yield
+        return
+    import resource
+
+    with _CAP_LOCK:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        tighter = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min([_used_memory() + more, *tighter]), hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _used_memory() -> int:
+    """Return the bytes of this process that its limit counts, by proc(5); 0 where the system has no figure (gVisor)."""
+    import resource
+
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+
+
+@contextmanager
+def _capped_pool(more: int) -> Iterator[None]:
+    """Cap the memory for Arrow, too, whose own allocator has a gigabyte in reserve that no limit counts again."""
+    with memory_cap(more):
+        pool = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())
+        try:
+            yield
+        finally:
+            pa.set_memory_pool(pool)
+
+
+def bounded_parquet(
+    source: Path | bytes, memory: int = MAX_MEMORY, footer: int | None = None, buffer: int = 0
+) -> pq.ParquetFile:
+    """Open a Parquet file, or its bytes, with at most `memory` further bytes and a footer of `footer` at most.
+
+    That is MAX_FOOTER_BYTES by default. With a `buffer`, so many bytes of a column are read at once, without one all
+    of a row group's. Raises ValueError, OSError, ArrowException and MemoryError.
+    """
+    most = MAX_FOOTER_BYTES if footer is None else footer
+    file = pa.BufferReader(source) if isinstance(source, bytes) else pa.OSFile(os.fsencode(source))
+    file.seek(max(file.size() - 8, 0))
+    if (stated := int.from_bytes(file.read(4), "little")) > most:
+        raise UnreadableError(f"it has a footer of {stated} bytes, more than {most}")
+    file.seek(0)
+    limits = {"thrift_string_size_limit": most, "thrift_container_size_limit": most // 100}
+    with _capped_pool(memory):
+        return pq.ParquetFile(file, pre_buffer=False, buffer_size=buffer, **limits)
+
+
+def next_batch(parts: Iterator[pa.RecordBatch], memory: int = MAX_MEMORY) -> pa.RecordBatch | None:
+    """Return the next batch as `plain`, with at most `memory` further bytes; None after the last one."""
+    with _capped_pool(memory):
+        if (batch := next(parts, None)) is None:
+            return None
+        batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
+        return plain(batch)
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with every dictionary written out, and columns that may hold nulls."""
+    columns = [column.cast(plain_type(column.type)) for column in batch.columns]
+    return pa.record_batch(columns, names=batch.schema.names)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column as `plain` has it."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(child.name, child.type) for child in kind])
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def read_batches(
+    file: pq.ParquetFile, columns: Sequence[str] | None, rows: int, most: int, memory: int = MAX_MEMORY
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns in batches of `rows`, each with at most `memory` further bytes.
+
+    Raises UnreadableError where all of them together unfold into more than `most` bytes, MemoryError, and what Arrow
+    raises.
+    """
+    parts, size = file.iter_batches(rows, columns=columns, use_threads=False), 0  # threads need memory of their own
+    while (batch := next_batch(parts, memory)) is not None:
+        if (size := size + batch.nbytes) > most:
+            raise UnreadableError(f"unfolds into more than {most >> 20} MiB")
+        yield batch

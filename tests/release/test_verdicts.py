@@ -29,8 +29,8 @@ from senseprobe.generator.exclusions import ExcludedRows, RowNumbers, drop_rows
 from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
-from senseprobe.release.schema import plain
 from senseprobe.release.verdicts import Verdict, group_verdicts, has_reported, read_verdicts, write_verdicts
+from senseprobe.tables import plain
 
 FORMS = Path(__file__).parents[1] / "fixtures" / "releases"
 SIZES = {"island": 8, "guess": 6, "words": 4}  # 2 x 2 x 1 words in 2 frames; 3 x 2 in one; 4 members

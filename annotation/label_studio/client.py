@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from senseprobe.errors import AnnotationError
+from senseprobe.exchange import LateError, make_auth
 from senseprobe.messages import printable
 
 WHERE = "in Label Studio under Account & Settings"  # where users get tokens
@@ -232,14 +233,17 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
     base = check_address(url)
     key = check_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
     try:
+        import httpx
         from label_studio_sdk.client import LabelStudio
     except ImportError:
         raise AnnotationError(f"Label Studio is asked through its own client: {INSTALL}") from None
     waits = {**_SECONDS, **(seconds or {})}
     with _explain_errors("ask Label Studio", base, key, waits["ask"]):
-        # A redirect would take the token elsewhere: a personal one is in the body that asks for an access token.
-        how = {"timeout": waits["ask"], "max_retries": 1, "follow_redirects": False}
-        client = LabelStudio(base_url=base, api_key=key, **how)
+        # A redirect would take the token elsewhere: a personal one is in the body that asks for an access token, for
+        # which the client copies the one that it is given, with its `auth`.
+        auth = make_auth(httpx, lambda request: request.url.path.endswith("/export"))
+        http = httpx.Client(timeout=waits["ask"], follow_redirects=False, auth=auth)
+        client = LabelStudio(base_url=base, api_key=key, timeout=waits["ask"], max_retries=1, httpx_client=http)
     server = Server(client, base, key, waits)
     server.whoami()
     return server
@@ -363,6 +367,8 @@ def _explain_errors(doing: str, url: str, key: str, seconds: float, project: int
             raise NoProject(f"cannot {doing}: {clean(url, key)} has no project {project} (any more)") from None
         kind = Unanswered if error.status_code in (408, 502, 503, 504) else AnnotationError
         raise kind(f"cannot {doing}: {explain_refusal(error.status_code, error.body, url, key)}") from None
+    except LateError:
+        raise Unanswered(f"cannot {doing}: {explain_no_answer('Timeout', clean(url, key), seconds)}") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         name = type(error).__name__
         away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)

@@ -52,7 +52,30 @@ def limit_exchanges(
     running (`go_on`), unless it is an error's. No cookie is sent back. LateError, or a time-out of the client's, and
     BodyError come out of the request.
     """
-    packings = client.headers.get("Accept-Encoding")
+    begin, end = _make_limits(byte_stream, seconds, most, is_file)
+    hooks = client.event_hooks
+    client.event_hooks = {"request": [*hooks["request"], begin], "response": [end, *hooks["response"]]}
+
+
+def make_auth(httpx: Any, is_file: Callable[[Any], bool]) -> Any:  # noqa: ANN401 - the library's module
+    """Return what limits exchanges as the ``auth`` of a client, and so those of each client that is copied from it."""
+    begin, end = _make_limits(httpx.ByteStream, None, LARGEST, is_file)
+
+    class Limits(httpx.Auth):  # type: ignore[misc]  # of a module that is known at run time
+        def auth_flow(self, request: Any) -> Iterator[Any]:  # noqa: ANN401 - of httpx
+            begin(request)
+            end((yield request))
+
+    return Limits()
+
+
+def _make_limits(
+    byte_stream: Callable[[bytes], object],
+    seconds: Callable[[], float | None] | None,
+    most: int,
+    is_file: Callable[[Any], bool],
+) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
+    """Return what is to be done with each request, and with each response whose header lines are there."""
 
     def begin(request: Any) -> None:  # noqa: ANN401 - of httpx
         limit = request.extensions["timeout"]["read"] if seconds is None else seconds()
@@ -63,7 +86,7 @@ def limit_exchanges(
             return
         if seconds is not None:
             request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), limit)
-        if request.headers.get("Accept-Encoding") == packings:
+        if request.headers.get("Accept-Encoding") != "identity":
             request.headers["Accept-Encoding"] = "gzip"
         request.headers.pop("Cookie", None)
 
@@ -75,8 +98,7 @@ def limit_exchanges(
         response.headers.pop("content-encoding", None)
         response.stream = byte_stream(data)
 
-    hooks = client.event_hooks
-    client.event_hooks = {"request": [*hooks["request"], begin], "response": [end, *hooks["response"]]}
+    return begin, end
 
 
 def go_on(seconds: float) -> None:

@@ -4,10 +4,12 @@ import base64
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.annotation.label_studio.proxy import Proxy
 from tests.annotation.label_studio.studio import ADMIN, Client, Refused, Studio
+from tests.slow_server import ENDLESS, SlowServer, bomb
 
 pytestmark = pytest.mark.system
 
@@ -104,3 +106,35 @@ def test_a_server_that_does_not_answer(proxy: Proxy, client: Client) -> None:
     proxy.behave = late
     with pytest.raises(Refused, match=r"gave no answer within 0.5 s"):
         client.ask("connect", proxy.url, seconds={"ask": 0.5})
+
+
+def make_token() -> str:
+    """A personal access token that holds until the year 2100, and that no server gave."""
+    parts = ({"alg": "HS256", "typ": "JWT"}, {"token_type": "refresh", "exp": 4102444800}, "signature")
+    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("key", [ADMIN.token, make_token()], ids=["legacy", "personal"])
+@pytest.mark.parametrize("part", ENDLESS)
+def test_a_server_that_never_ends_its_answer(part: str, key: str, client: Client) -> None:
+    """One clock is around all of it, where a personal token is changed for another one, too."""
+    with SlowServer(*ENDLESS[part]) as slow, pytest.raises(Refused, match=r"gave no answer within 1 s") as told:
+        client.ask("connect", slow.origin, key, seconds={"ask": 1})
+    assert told.value.kind == "Unanswered"
+    assert (b"/api/token/refresh/" in slow.heads[0]) == (key != ADMIN.token)
+
+
+@pytest.mark.parametrize("key", [ADMIN.token, make_token()], ids=["legacy", "personal"])
+def test_an_answer_that_unpacks_to_too_much(key: str, client: Client) -> None:
+    """A gigabyte in one of gzip is read as far as 64 MiB, and is no answer of Label Studio."""
+    before = peak(client)
+    with SlowServer(bomb(2**30)) as slow, pytest.raises(Refused, match="is not Label Studio"):
+        client.ask("connect", slow.origin, key)
+    assert peak(client) - before < 300 * 1024
+
+
+def peak(client: Client) -> int:
+    """The most memory that the client's process ever had, in KiB."""
+    status = Path(f"/proc/{client.process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])

@@ -9,11 +9,11 @@ from typing import Any
 from senseprobe.annotation.agreement import Agreement
 from senseprobe.annotation.annotators import count_groups, is_pseudonym
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
-from senseprobe.annotation.questions import questions_of
+from senseprobe.annotation.questions import asked_of_some, questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
 from senseprobe.errors import AnnotationError, DeclarationError
-from senseprobe.messages import printable, shortened
+from senseprobe.messages import listed, printable, shortened
 from senseprobe.records import Finding
 from senseprobe.release import annotation_record as record
 from senseprobe.release.verdicts import Verdict
@@ -201,9 +201,14 @@ def summarise_round(
 
 
 def _protocol(plan: Plan, rule: Rule) -> record.Protocol:
+    some = asked_of_some(plan)
     return record.Protocol(
         questions=[
-            record.QuestionFact(id=question.id, text=question.text, choices=list(question.choices))
+            record.QuestionFact(
+                id=question.id,
+                text=question.text + (f" (of {listed(some[question.id])})" if question.id in some else ""),
+                choices=list(question.choices),
+            )
             for question in questions_of(plan)
         ],
         items=len(plan.items),

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from senseprobe.annotation.questions import ABOUT_YOU, ROLES, questions_of, word_for
+from senseprobe.annotation.questions import ABOUT_YOU, ROLES, asked_of, asked_of_some, questions_of, word_for
 from senseprobe.annotation.records import Plan
 from senseprobe.messages import shortened
 from senseprobe.release.release import Release
@@ -99,14 +99,15 @@ def _one_line(text: str) -> str:
 
 def _examples(release: Release, plan: Plan, configs: Sequence[str], meanings: Meanings) -> Iterator[list[str]]:
     """Yield the lines of each example: what is shown, then the answer to each question and why it is right."""
-    rows, of_sense = [_example_rows(release, plan, config) for config in configs[:_EXAMPLES]], "sense" in plan.questions
+    rows = [_example_rows(release, plan, config) for config in configs[:_EXAMPLES]]
     for number, answers in enumerate(_TEXTS["examples"][plan.kind]):
         candidates = rows[number % len(rows)]
+        config = configs[number % len(rows)]
         row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
         shown = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
         word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
-        asked = dict(answers)
-        asked["sense"], gloss = _meaning(row, answers.get("sense", ""), rows, meanings) if of_sense else ("", "")
+        asked = {id_: answer for id_, answer in answers.items() if id_ in asked_of(plan, config)}
+        asked["sense"], gloss = _meaning(row, asked["sense"], rows, meanings) if "sense" in asked else ("", "")
         yield [shown, *([f"Meaning shown of {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
 
 
@@ -179,7 +180,7 @@ def for_sheets(plan: Plan) -> str:
     """Return all that annotators read first who fill in a sheet, and how that is done, as text."""
     guidelines = f"\n{plan.guidelines}\n" if plan.guidelines else ""
     words = "".join(f"{_ITEM}{line}\n" for line in _answer_words(plan))
-    text: str = _TEXTS["warning"] + guidelines + _TEXTS["sheets"]
+    text: str = _TEXTS["warning"] + guidelines + _TEXTS["sheets"] + (_TEXTS["not_asked"] if asked_of_some(plan) else "")
     return text + (_TEXTS["sheet_words"] + words if words else "") + (_TEXTS["sheet_groups"] if plan.groups else "")
 
 

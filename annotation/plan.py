@@ -8,7 +8,7 @@ from typing import Any
 
 from senseprobe.annotation.guidelines import Gloss, Meanings, lexicon_of, write_guidelines
 from senseprobe.annotation.project_folder import MAX_OVERLAP, check_project, hash_item
-from senseprobe.annotation.questions import ROLES, keys, plan_keys, question_of, questions_for
+from senseprobe.annotation.questions import ROLES, asked_of, keys, plan_keys, question_of, questions_for, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.annotation.sample import Gold, Query, SampledRow, draw, kind_of, read_gold
 from senseprobe.errors import AnnotationError, LexiconError
@@ -57,6 +57,7 @@ def make_plan(
     configs = (config,) if isinstance(config, str) else tuple(sorted({*(config or ())}))
     kind = kind_of(release, configs or release.configs)
     order = [question.id for question in questions_for(kind)]
+    asks = dict(stored.asks) if stored else _declared(release, configs)
     plan = Plan(
         project=project,
         release=release.manifest.name,
@@ -67,6 +68,7 @@ def make_plan(
         strata=tuple(dict.fromkeys(strata)),
         where=str(Query(where)),
         questions=tuple(sorted(dict.fromkeys(questions or order), key=[*order, *questions].index)),
+        asks=asks,
         prefill=prefill,
         groups=groups,
         configs=configs,
@@ -74,6 +76,7 @@ def make_plan(
         exclude=tuple(sorted({other.project for other in exclude})),
         language=next(iter(release.manifest.data.get("card", {}).get("languages", ())), "en"),
     )
+    plan = _without_unasked(plan, configs or release.configs)
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
     expected = read_gold(gold, choices) if gold else {}
     if stored and not stored.configs and {item.config for item in stored.items} <= {*configs}:
@@ -102,6 +105,22 @@ def make_plan(
         return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, meanings.gloss)
     plan = _with_items(plan, rows, expected, meanings.gloss, chosen="sense" in questions)
     return replace(plan, guidelines=write_guidelines(release, plan, meanings))
+
+
+def _declared(release: Release, configs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return what the templates of these configs, by default of all, say that people are asked; only where they do."""
+    return {name: asks for name in configs or release.configs if (asks := release.manifest.asks(name))}
+
+
+def _without_unasked(plan: Plan, configs: Sequence[str]) -> Plan:
+    """Return the plan without questions that none of the configs is asked; AnnotationError where one is asked none."""
+    questions_of(plan)  # an unknown question is named as what it is
+    asked = {name: asked_of(plan, name) for name in configs}
+    if silent := next((name for name, ids in asked.items() if not ids), None):
+        raise AnnotationError(
+            f"{printable(silent)} is asked {', '.join(plan.asks[silent])}, and none of these questions"
+        )
+    return replace(plan, questions=tuple(id_ for id_ in plan.questions if any(id_ in ids for ids in asked.values())))
 
 
 def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> bool:
@@ -136,7 +155,8 @@ def _with_items(
     for item in items:
         if unexpected := set(item.gold) - set(keys(plan, item)):
             raise AnnotationError(
-                f"{expected[item.row].position}: {min(unexpected)} is not asked of this row: it has no gloss"
+                f"{expected[item.row].position}: {min(unexpected)} is not asked of this row"
+                f"{': it has no gloss' if min(unexpected) == 'sense' else ''}"
             )
     return plan
 
@@ -151,10 +171,10 @@ def _item(plan: Plan, row: SampledRow, gold: Gold | None, gloss: Gloss) -> Item:
         sentences=_sentences(plan, row),
         target=values.get("target") or values.get("word") or "",
         sense_key=key,
-        gloss=gloss(lexicon_of(values), key) if key and "sense" in plan.questions else "",
+        gloss=gloss(lexicon_of(values), key) if key and "sense" in asked_of(plan, row.config) else "",
         stratum=row.stratum,
         gold=dict(gold.expected) if gold else {},
-        labels=_labels(plan, values) if plan.prefill else {},
+        labels=_labels(plan, row.config, values) if plan.prefill else {},
     )
     return replace(item, content=hash_item(item))
 
@@ -170,14 +190,14 @@ def _sentences(plan: Plan, row: SampledRow) -> tuple[Sentence, ...]:
     return tuple(reversed(sentences) if is_swapped else sentences)
 
 
-def _labels(plan: Plan, row: Mapping[str, Any]) -> dict[str, str]:
+def _labels(plan: Plan, config: str, row: Mapping[str, Any]) -> dict[str, str]:
     """Return the release's own answers to the questions: which sentence is the stereotype, and what follows."""
     labels = {}
     if plan.kind == "inference":
         labels = {"inference": row["gold"]}
     elif plan.kind == "contrast" and row["label_basis"] not in (None, "none") and not row["contested"]:
         labels = {"stereotype.stereo": "stereotype", "stereotype.anti": "anti-stereotype"}
-    return {key: label for key, label in labels.items() if question_of(key).id in plan.questions}
+    return {key: label for key, label in labels.items() if question_of(key).id in asked_of(plan, config)}
 
 
 def _wordnet() -> Meanings:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from senseprobe.annotation.cells import read_file, write_file
 from senseprobe.annotation.guidelines import for_sheets
 from senseprobe.annotation.label_studio.interface import MAX_XML, interface, tasks
-from senseprobe.annotation.questions import ROLES, keys, question_of, questions_of
+from senseprobe.annotation.questions import ROLES, asked_of, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.annotation.sheets import sheet_of, sheets
 from senseprobe.atomic_files import read_plain
@@ -31,7 +31,7 @@ from senseprobe.release.manifest import Name, Sha256
 NAME, INTERFACE, TASKS, SHEETS = "plan.json", "interface.xml", "tasks.json", "sheets"
 READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before they fill one in
 
-FORM = 2  # version of the form of `plan.json`; readers accept every older one
+FORM = 3  # version of the form of `plan.json`; readers accept every older one
 _SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": (), "guidelines": ""}
 _SINCE_2 |= {"language": "en"}
 
@@ -70,7 +70,7 @@ class _Item(_Strict):
 
 
 class _Plan(_Strict):
-    form: Literal[1, 2]
+    form: Literal[1, 2, 3]
     project: _Short
     release: _Release
     content: Sha256
@@ -90,6 +90,7 @@ class _Plan(_Strict):
     exclude: Annotated[tuple[_Short, ...], Field(max_length=100)] = ()
     excluded: tuple[_Row, ...] = ()
     parts: Annotated[tuple[int, ...], Field(max_length=1_000)] = ()
+    asks: Annotated[dict[Name, Annotated[tuple[_Short, ...], Field(max_length=100)]], Field(max_length=1_000)] = {}
 
 
 class _Form(BaseModel):
@@ -138,10 +139,12 @@ def hash_item(item: Item) -> str:
 def dump(plan: Plan) -> bytes:
     """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end.
 
-    It is of form 1, which older readers take, where the plan has nothing that they do not know.
+    It is of form 1 or 2, which older readers take, where the plan has nothing that they do not know.
     """
     facts = {"form": FORM, **asdict(plan)}
-    if all(facts[name] == value for name, value in _SINCE_2.items()):
+    if not plan.asks:
+        facts = {name: value for name, value in facts.items() if name != "asks"} | {"form": 2}
+    if not plan.asks and all(facts[name] == value for name, value in _SINCE_2.items()):
         facts = {name: value for name, value in facts.items() if name not in _SINCE_2} | {"form": 1}
     return (json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
 
@@ -232,6 +235,8 @@ def _mistakes(plan: Plan) -> Iterator[str]:
     except AnnotationError as error:
         yield str(error)
         return
+    if silent := next((item.config for item in plan.items if not asked_of(plan, item.config)), ""):
+        yield f"config {silent} is asked nothing"
     if len(set(plan.questions)) < len(plan.questions):
         yield "a question is asked twice"
     if list(plan.parts) != sorted({*plan.parts}) or not all(0 < part < len(plan.items) for part in plan.parts):

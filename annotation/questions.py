@@ -11,6 +11,7 @@ from types import MappingProxyType
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import listed, printable
+from senseprobe.release import schema
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo", "anti"),
@@ -112,21 +113,12 @@ _QUESTIONS = (
 QUESTIONS: Mapping[str, Question] = MappingProxyType({question.id: question for question in _QUESTIONS})
 """All questions by id, in the order in which they are asked."""
 
-# The questions of a kind of rows, in order, and whether each is asked of every sentence.
-_PER_SENTENCE: Mapping[str, Mapping[str, bool]] = {
-    "contrast": {
-        "sense": False, "stereotype": True, "whom": True, "natural": True, "withhold": False, "comment": False
-    },
-    "inference": {
-        "inference": False, "stereotype": False, "whom": False, "natural": True, "withhold": False, "comment": False
-    },
-    "association": {"natural": False, "withhold": False, "comment": False},
-}  # fmt: skip
-
+# The questions of a kind of rows that are asked of every sentence, and not of the row.
+_OF_SENTENCES = {"contrast": {"stereotype", "whom", "natural"}, "inference": {"natural"}, "association": set[str]()}
 
 _BY_KIND = {
-    kind: {id_: replace(QUESTIONS[id_], per_sentence=of_sentences) for id_, of_sentences in ids.items()}
-    for kind, ids in _PER_SENTENCE.items()
+    kind: {id_: replace(QUESTIONS[id_], per_sentence=id_ in _OF_SENTENCES[kind]) for id_ in ids}
+    for kind, ids in schema.QUESTIONS.items()
 }
 
 
@@ -163,8 +155,22 @@ def plan_keys(plan: Plan) -> tuple[str, ...]:
 
 
 def keys(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Return the keys of what is asked of an item; that of the sense only where it has a gloss."""
-    return tuple(key for key in plan_keys(plan) if key != "sense" or item.gloss)
+    """Return the keys of what is asked of an item: what its config asks, and of its sense only where it has a gloss."""
+    asked = asked_of(plan, item.config)
+    return tuple(key for key in plan_keys(plan) if key.partition(".")[0] in asked and (key != "sense" or item.gloss))
+
+
+def asked_of(plan: Plan, config: str) -> tuple[str, ...]:
+    """Return the ids of the questions that are asked of a config, in the order of the plan."""
+    asks = plan.asks.get(config, plan.questions)
+    return tuple(id_ for id_ in plan.questions if id_ in asks)
+
+
+def asked_of_some(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return the questions that are not asked of every config of the plan's items, each with those that it is of."""
+    configs = tuple(dict.fromkeys(item.config for item in plan.items))
+    asking = {id_: tuple(name for name in configs if id_ in asked_of(plan, name)) for id_ in plan.questions}
+    return {id_: names for id_, names in asking.items() if names != configs}
 
 
 def question_of(key: str) -> Question:

@@ -62,6 +62,7 @@ class Plan:
       whose rows were left out, `excluded` has the ids of these rows.
     - `parts`: how many items there were each time before the plan grew; new items are behind the old ones.
     - `questions`: ids of questions.py, in the order in which they are asked.
+    - `asks`: of configs that are asked some of these only, their ids.
     - `prefill`: whether the release's own labels are shown as answers; `groups`: whether annotators are asked for
       groups that they belong to.
     - `guidelines`: what annotators read first of definitions and examples; empty in plans of before there were any.
@@ -87,6 +88,7 @@ class Plan:
     exclude: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
+    asks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def part_sizes(self) -> tuple[int, ...]:

@@ -10,7 +10,17 @@ from pathlib import Path
 
 from senseprobe.annotation.annotators import named_groups
 from senseprobe.annotation.cells import Line, csv_bytes, read_cells
-from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, keys, question_of, questions_of
+from senseprobe.annotation.questions import (
+    CONSENT,
+    GROUPS,
+    ROLES,
+    Question,
+    asked_of,
+    controls,
+    keys,
+    question_of,
+    questions_of,
+)
 from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, clean
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable, shortened
@@ -18,6 +28,8 @@ from senseprobe.records import Finding
 from senseprobe.statistics.permutation import hash_draw
 
 _ITEM, _CHECK = "item", "check"
+
+NOT_ASKED = "(not asked)"  # in the cell of what is asked of other rows only
 
 
 def sheets(plan: Plan, annotators: Sequence[str], start: int = 0) -> dict[str, bytes]:
@@ -55,14 +67,19 @@ def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
     meaning = ["meaning"] if "sense" in plan.questions else []
     questions = [_heading(name, question) for name, question in _answered(plan).items()]
     extra = [f"{CONSENT} (yes: keep the groups that I name)", f"{GROUPS} (commas between them)"] if plan.groups else []
-    empty = [""] * (len(questions) + len(extra))
     rows = [[_ITEM, _CHECK, *sentences, *meaning, *questions, *extra]]
     for number in sorted(numbers, key=lambda number: hash_draw(plan.seed, "sheet", annotator, plan.items[number].row)):
         item = plan.items[number]
         marked = [sentence.marked("[", "]") for sentence in item.sentences]
-        glosses = [item.gloss or "(not asked)"] if meaning else []
-        rows.append([str(number + 1), _check(item), *marked, *glosses, *empty])
+        glosses = [item.gloss or NOT_ASKED] if meaning else []
+        rows.append([str(number + 1), _check(item), *marked, *glosses, *_blanks(plan, item), *[""] * len(extra)])
     return csv_bytes(rows)
+
+
+def _blanks(plan: Plan, item: Item) -> list[str]:
+    """Return the cells that take an item's answers: empty, or saying that its config is not asked the question."""
+    asked = asked_of(plan, item.config)
+    return ["" if question.id in asked else NOT_ASKED for question in _answered(plan).values()]
 
 
 def _heading(name: str, question: Question) -> str:
@@ -203,7 +220,7 @@ class _SheetReader:
         item_keys = keys(self.plan, item)
         for name, key in controls(self.plan, item).items():
             question, text = question_of(key), line.cell(self.columns[name])
-            if not text:
+            if not text or (text.lower() == NOT_ASKED and key not in item_keys):
                 continue
             if key not in item_keys:
                 self.note(line, name, "A103", f"{name} is not asked of this item")

@@ -16,7 +16,7 @@ from senseprobe.generator.word_lists import Word, WordList, WordLists, how_to_de
 from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import listed, nearest
 from senseprobe.records import Edit, Finding
-from senseprobe.release.schema import FULL, row_schema
+from senseprobe.release.schema import FULL, QUESTIONS, row_schema
 
 _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
 _RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "anti_score"} for kind in KINDS}
@@ -38,6 +38,8 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
             add(("slots",), "E102", "every block has the slots of the first one")
         if front.kind != first.kind:
             add(("kind",), "E102", "every block is of the kind of the first one")
+        if front.asks != first.asks:
+            add(("asks",), "E102", "every block asks what the first one asks")
         if list(front.own_columns) != list(first.own_columns):
             add(("columns",), "E102", "every block has the columns of the first one")
         elif resolver.columns() != columns:
@@ -216,7 +218,20 @@ class _Resolver:
             if self.checker.check_column(text, location) and type_ not in ("string", "boolean"):
                 message = f"{text} is of type {type_}: a row's own columns are string or boolean"
                 add(location, "E102", message, "codes are strings: say `type: string` in datapackage.yaml")
+        self._check_questions()
         KINDS[front.kind].check_references(front, self.checker)
+
+    def _check_questions(self) -> None:
+        """Check that what people are asked are questions of the kind, each once; *of whom?* follows *stereotype?*."""
+        asks, questions = self.front.asks or [], QUESTIONS[self.front.kind]
+        for number, name in enumerate(asks):
+            if name not in questions:
+                hint = nearest(name, questions) or f"one of {', '.join(questions)}"
+                self.add(("asks", number), "E105", f"no question {name!r} is of {self.front.kind} rows", hint)
+            elif name in asks[:number]:
+                self.add(("asks", number), "E102", f"{name!r} is there twice")
+            elif name == "whom" and "stereotype" not in asks:
+                self.add(("asks", number), "E102", "`whom` is asked of a stereotype only", "ask stereotype as well")
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
         mistakes, target = [], None

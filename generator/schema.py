@@ -105,6 +105,7 @@ class Front(yaml_source.Model):
     target: str | None
     generalise: list[str]
     columns: dict[str, str] = Field(default_factory=dict)
+    asks: list[str] | None = Field(default=None, min_length=1)
     accept: dict[str, str] = Field(default_factory=dict)
     expect: RowCount | None = None
 

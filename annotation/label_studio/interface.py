@@ -5,14 +5,24 @@ escaped HTML with a mark around the target; and the meaning to check. The tasks 
 row's id.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html import escape
 from importlib.resources import files
 from itertools import groupby, zip_longest
 from typing import Any
 from xml.etree import ElementTree
 
-from senseprobe.annotation.questions import ABOUT_YOU, CONSENT, GROUPS, ROLES, Question, controls, questions_of
+from senseprobe.annotation.questions import (
+    ABOUT_YOU,
+    CONSENT,
+    GROUPS,
+    ROLES,
+    Question,
+    asked_of,
+    asked_of_some,
+    controls,
+    questions_of,
+)
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.messages import printable, shortened
 
@@ -24,6 +34,7 @@ MAX_XML = 2**20
 _STYLE = "\n" + files(__package__).joinpath("interface.css").read_text("utf-8")
 
 _NOT_ASKED = "The question of the meaning is not asked here: leave it open."
+_OPEN = "Not asked here: leave it open."
 _AGREE = "I agree that the groups that I name here are kept for that"
 _MOST_INLINE = 60  # characters of the choices of a question that stand in one line
 
@@ -39,29 +50,29 @@ def interface(plan: Plan) -> str:
         if len(positions) > 1:
             _header(box, f"Sentence {position}")
         ElementTree.SubElement(box, "HyperText", name=f"sentence-{position}", value=f"$html_{position}", inline="true")
-    always = all(item.gloss for item in plan.items)
+    sometimes = {*asked_of_some(plan), *(() if all(item.gloss for item in plan.items) else ("sense",))}
     for per_sentence, questions in groupby(questions_of(plan), key=lambda question: question.per_sentence):
         same = [*questions]
         columns = _view(view, className="columns") if per_sentence else view
         for position in positions if per_sentence else [0]:
             column = _view(columns) if per_sentence else view
             for question in same:
-                _ask(column, question, position, required=question.required or (question.id == "sense" and always))
+                _ask(column, question, position, sometimes)
     if plan.groups:
         _ask_groups(view)
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def _ask(view: ElementTree.Element, question: Question, position: int, *, required: bool) -> None:
-    suffix, text = f"-{position}" if position else "", question.text
+def _ask(view: ElementTree.Element, question: Question, position: int, sometimes: Collection[str]) -> None:
+    """Add a question; none of `sometimes` must be answered, and but for the meaning the task says if it is asked."""
+    required = (question.required or question.id == "sense") and question.id not in sometimes
+    suffix, text = f"-{position}" if position else "", _of_sentence(question, position)
     other, answers = question.when or ("", ())
     box = _view(view, className="question", **(_when(f"{other}{suffix}", *sorted(answers)) if other else {}))
     if question.id == "sense":
         _header(box, f"${SENSE}", size="5")
-    if position:
-        text = f"Sentence {position}: {text[0].lower()}{text[1:]}"
-    _header(box, text)
+    _header(box, f"${_told(question, position)}" if question.id in {*sometimes} - {"sense"} else text)
     facts = {"name": f"{question.id}{suffix}", "toName": f"sentence-{position or 1}"}
     needed = {"required": "true", "requiredMessage": f"Please answer: {text}"} if required else {}
     if not question.choices:
@@ -72,6 +83,16 @@ def _ask(view: ElementTree.Element, question: Question, position: int, *, requir
     keys = question.hotkeys[max(position - 1, 0)]
     for (value, label), key in zip(question.choices.items(), keys, strict=True):
         ElementTree.SubElement(control, "Choice", value=value, html=label, hotkey=key)
+
+
+def _of_sentence(question: Question, position: int) -> str:
+    """Return the text of a question, of the sentence at a position, from 1; 0: of the row."""
+    return f"Sentence {position}: {question.text[0].lower()}{question.text[1:]}" if position else question.text
+
+
+def _told(question: Question, position: int) -> str:
+    """Return the key of a task's data that holds a question that is asked of some tasks only, or that it is not."""
+    return f"asks_{question.id}_{position}" if position else f"asks_{question.id}"
 
 
 def _ask_groups(view: ElementTree.Element) -> None:
@@ -160,6 +181,12 @@ def _task(plan: Plan, item: Item) -> dict[str, Any]:
         data["gloss"] = item.gloss
         word = f"Meaning of “{item.target}”" if item.target else "The marked word"
         data[SENSE] = f"{word}: {item.gloss}" if item.gloss else _NOT_ASKED
+    some, asked = asked_of_some(plan), asked_of(plan, item.config)
+    for question in questions_of(plan):
+        if question.id in {*some} - {"sense"}:
+            for position in range(1, len(item.sentences) + 1) if question.per_sentence else [0]:
+                text = _of_sentence(question, position) if question.id in asked else _OPEN
+                data[_told(question, position)] = text
     results = [
         {
             "from_name": name,

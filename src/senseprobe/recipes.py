@@ -41,6 +41,7 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
             levels=catalogue.levels(config),
             description=front.description,
             expect=front.expect.model_dump() if front.expect else {},
+            asks=tuple(front.asks or ()),
             accept={**catalogue.dataset.card.accept, **front.accept},
             left_out=catalogue.excluded_rows(config).ids,
             senses=[asdict(sense) for sense in find_senses(config, catalogue.lists, gloss)[:MOST_SENSES]],

@@ -26,8 +26,16 @@ class Given(Release):
     kind: str
     cut: int
 
-    def __init__(self, tables: Mapping[str, Sequence[Row]], kind: str = "contrast", cut: int = 3) -> None:
-        super().__init__(Path("/nowhere"), Manifest({"dataset": "tiny", "version": "1.0.0", "content": "a" * 64}))
+    def __init__(
+        self,
+        tables: Mapping[str, Sequence[Row]],
+        kind: str = "contrast",
+        cut: int = 3,
+        asks: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        facts = {"dataset": "tiny", "version": "1.0.0", "content": "a" * 64}
+        told = {name: {"asks": [*(asks or {})[name]]} if name in (asks or {}) else {} for name in tables}
+        super().__init__(Path("/nowhere"), Manifest({**facts, "configs": told}))
         for name, value in {"tables": tables, "kind": kind, "cut": cut}.items():
             object.__setattr__(self, name, value)
 

@@ -65,7 +65,7 @@ equivalence: {margin: 5, reason: a test}
 contrasts:
   - {name: beasts, estimand: preference, a: animal, b: investor}
 configs: [animal, investor]
-accept: {W506: a test needs few words, W509: a test needs few words}
+accept: {W506: a test needs few words, W509: a test needs few words, W522: nobody is asked here}
 """
 TEMPLATE = """---
 kind: contrast
@@ -189,6 +189,30 @@ def test_one_key_on_both_sides_of_a_contrast_is_a_finding(project: Path, edit: E
     assert report.findings[0].message == f"animal and investor have the same sense: {sense}"
     edit(DECLARED, "accept: {", "accept: {W302: the same on purpose here, ")
     assert author.lint().findings == ()
+
+
+def test_a_contrast_that_does_not_say_what_people_are_asked_is_a_finding(project: Path, edit: Edit) -> None:
+    """One of its two senses may be no group: either config may say so, and then there is no finding."""
+    edit(DECLARED, ", W522: nobody is asked here", "")
+    assert _codes(author.lint().findings) == [("W522", DECLARED, 16)]
+    edit("templates/market/animal.j2", "label_basis: trait", "label_basis: trait\nasks: [sense, natural]")
+    assert author.lint().findings == ()
+
+
+def test_what_people_are_asked_goes_into_the_release(project: Path, edit: Edit) -> None:
+    """And is no part of the rows or of the design: the next version with it is a PATCH, which names the config."""
+    api.build("market", "1.0.0")
+    edit("templates/market/animal.j2", "label_basis: trait", "label_basis: trait\nasks: [sense, natural, comment]")
+    api.build("market", "1.0.1")
+    old, new = (api.load(f"market@{version}").manifest for version in ("1.0.0", "1.0.1"))
+    assert [*map(new.asks, ("animal", "investor")), old.asks("animal")] == [("sense", "natural", "comment"), (), ()]
+    assert [name for name in new.configs if "asks" in new.config(name)] == ["animal"]
+    assert (old.content, old.data["schema"]) == (new.content, new.data["schema"])
+    assert {name: old.design(name) for name in old.configs} == {name: new.design(name) for name in new.configs}
+    (change,) = (change for change in api.diff("market@1.0.0", "market@1.0.1").configs if change.about)
+    assert (change.config, change.about) == ("animal", ("asks",))
+    assert api.diff("market@1.0.0", "market@1.0.1").bump.name == "PATCH"
+    assert api.verify("market@1.0.1", rebuild=True) == []
 
 
 def test_a_contrast_of_relative_without_groups_is_a_finding(project: Path, edit: Edit) -> None:

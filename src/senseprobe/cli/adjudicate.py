@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from senseprobe.annotation.adjudication import Adjudication
     from senseprobe.annotation.agreement import Agreement, Figure
     from senseprobe.annotation.decisions import Decision
+    from senseprobe.release.annotation_record import RejectionEstimate
 
 
 MAX_LINES = 20
@@ -194,13 +195,16 @@ def _print_estimates(result: "Adjudication") -> None:
     protocol, count = result.facts.protocol, len(result.decisions)
     known = f", {protocol.gold} of them with known answers, which do not count below" if protocol.gold else ""
     print_line(f"\n{counted(count, 'row')} were asked about{known}; what that says of those that nobody judged:")
-    configs = [estimate.cells() for estimate in result.estimates if not estimate.slot]
-    others = [estimate.cells() for estimate in result.estimates if estimate.slot and estimate.rejected]
+    configs = [_estimate_cells(estimate) for estimate in result.estimates if not estimate.slot]
+    rejected = [estimate for estimate in result.estimates if estimate.slot and estimate.rejected]
+    others = [estimate.cells() for estimate in rejected if not estimate.is_of_few]
     if configs:
         columns = dict(zip(result.estimates[0].columns, ("left", *["right"] * 5), strict=True))
         print_table(columns, [*configs, *others[:MAX_LINES]])
     if len(others) > MAX_LINES:
         print_line(f"… and {len(others) - MAX_LINES} more words and frames: --json lists all")
+    if few := len(rejected) - len(others):
+        print_line(f"{counted(few, 'word or frame', 'words and frames')} of fewer than 10 judged rows: on the card")
     for proposal in result.proposals:
         rest = f"; {counted(len(proposal.rows), 'other row')}" if proposal.rows is not None else ""
         print_line(f"{proposal}{rest}")
@@ -214,6 +218,12 @@ def _print_estimates(result: "Adjudication") -> None:
             print_line("those without a number of other rows have too many: take the word out of its list")
     elif result.proposals:
         print_line("`--propose` writes the rows of these words and frames that nobody judged")
+
+
+def _estimate_cells(estimate: "RejectionEstimate") -> Sequence[str]:
+    """Return the cells of an estimate; of few judged rows the counts alone, as the card has the rest."""
+    name, judged, rejected, _, rest, _ = cells = estimate.cells()
+    return (name, judged, rejected, "on the card", rest, "on the card") if estimate.is_of_few else cells
 
 
 def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:

@@ -26,6 +26,9 @@ MAX_BYTES = 2**20
 FEWEST_IN_GROUP = 5
 """The smallest group of annotators whose size is published: people of a smaller one could be recognised."""
 
+FEWEST_JUDGED = 10
+"""The fewest judged rows of which an estimate is told elsewhere than in a release's own documents."""
+
 REPORTED, STAYED = "reported by the targeted group", "reported, and not rejected"
 """States under which rows are counted a second time."""
 
@@ -137,6 +140,11 @@ class RejectionEstimate(_Strict):
     def name(self) -> str:
         """What it is about: ``race``, or ``race, quality=rude``."""
         return f"{self.config}, {self.slot}={self.level}" if self.slot else self.config
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether so few rows were judged that hundreds of others should not be foretold by them."""
+        return self.judged < FEWEST_JUDGED
 
     @property
     def shares(self) -> tuple[float, float, float] | None:
@@ -314,10 +322,15 @@ def describe_estimate(fact: RejectionEstimate) -> str:
 
 
 def describe_round(round_: Round, most: int) -> Iterator[str]:
-    """Yield how many rows were asked about, what was decided, and what that says of the others: `most` lines of it."""
+    """Yield how many rows were asked about, what was decided, and what that says of the others: `most` lines of it.
+
+    Estimates from fewer than FEWEST_JUDGED rows are left to the card: of a config counts are told, of a word nothing.
+    """
     yield f"{counted(round_.protocol.items, 'row')} of {round_.release} asked about: {describe_decisions(round_)}"
-    facts = [fact for fact in round_.estimates if not fact.slot or fact.rejected]
-    yield from map(describe_estimate, facts[:most])
+    facts = [fact for fact in round_.estimates if not fact.slot or (fact.rejected and not fact.is_of_few)]
+    for fact in facts[:most]:
+        counts = f"{fact.name}: {fact.rejected} of {fact.judged} judged rows rejected; the card has an estimate"
+        yield counts if fact.is_of_few else describe_estimate(fact)
     if len(facts) > most:
         yield f"… and {len(facts) - most} more words and frames: the card lists them"
 

@@ -306,7 +306,10 @@ def _compare_config(name: str, old: Side, new: Side) -> ConfigChange:
         return ConfigChange(config=name, before=rows, after=None, removed=rows, first={"removed": ids})
     old_design, new_design = (asdict(side.manifest.design(name)) for side in (old, new))
     unlike = [key for key in _unlike(old_design, new_design) if key not in _OF_ROWS]
-    about = [{key: facts[key] for key in _ABOUT if key in was and key in now} for facts in (was, now)]
+    about = [
+        {**{key: facts[key] for key in _ABOUT if key in was and key in now}, "asks": facts.get("asks")}
+        for facts in (was, now)
+    ]
     return ConfigChange(
         config=name,
         before=was["rows"],

@@ -30,6 +30,7 @@ class ConfigPlan:
 
     `size` counts its rows before verdicts, as files and ranges do; `left_out` are the ids of those that are left out.
     `senses` are the sense keys of its words: column, word, key, lexicon, gloss (None without the lexicon), rows.
+    `asks` are the ids of the questions that people are asked of its rows; none: all of its kind.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ConfigPlan:
     accept: Mapping[str, str]
     left_out: Sequence[str] = ()
     senses: Sequence[Mapping[str, Any]] = ()
+    asks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,6 +201,7 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
             "description": config.description,
             "expect": dict(config.expect),
             "accept": dict(config.accept),
+            **({"asks": list(config.asks)} if config.asks else {}),
             **({"senses": [dict(sense) for sense in config.senses]} if config.senses else {}),
         }
         for config in plan.configs

@@ -94,6 +94,7 @@ class _Config(_Strict):
     levels: dict[str, NonNegativeInt]
     description: str
     expect: dict[str, Any]
+    asks: list[str] = []
     senses: list[_Sense] = []
     examples: Annotated[list[dict[str, str]], Field(max_length=len(EXAMPLES))] = []
     headline: Headline | None = None
@@ -218,6 +219,10 @@ class Manifest:
         """Return the number of a config's rows before verdicts, which ranges and the files of its rows count."""
         facts = self.config(name)
         return int(facts.get("expanded", facts["rows"]))
+
+    def asks(self, name: str) -> tuple[str, ...]:
+        """Return the ids of the questions that people are asked of a config's rows; empty: all of its kind."""
+        return tuple(self.config(name).get("asks", ()))
 
     def design(self, name: str) -> Design:
         """Return what evaluation needs to know of a config."""

@@ -107,6 +107,13 @@ FULL: Mapping[str, frozenset[str]] = {
 """The columns of each kind that are null in no row."""
 
 
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("sense", "stereotype", "whom", "natural", "withhold", "comment"),
+    "inference": ("inference", "stereotype", "whom", "natural", "withhold", "comment"),
+    "association": ("natural", "withhold", "comment"),
+}
+"""The ids of the questions that people may be asked of rows of each kind, in the order in which they are asked."""
+
 READABLE: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo", "anti"),
     "inference": ("premise", "hypothesis", "gold"),

@@ -57,7 +57,6 @@ def make_plan(
     configs = (config,) if isinstance(config, str) else tuple(sorted({*(config or ())}))
     kind = kind_of(release, configs or release.configs)
     order = [question.id for question in questions_for(kind)]
-    asks = dict(stored.asks) if stored else _declared(release, configs)
     plan = Plan(
         project=project,
         release=release.manifest.name,
@@ -68,7 +67,6 @@ def make_plan(
         strata=tuple(dict.fromkeys(strata)),
         where=str(Query(where)),
         questions=tuple(sorted(dict.fromkeys(questions or order), key=[*order, *questions].index)),
-        asks=asks,
         prefill=prefill,
         groups=groups,
         configs=configs,
@@ -76,7 +74,7 @@ def make_plan(
         exclude=tuple(sorted({other.project for other in exclude})),
         language=next(iter(release.manifest.data.get("card", {}).get("languages", ())), "en"),
     )
-    plan = _without_unasked(plan, configs or release.configs)
+    plan = _asking(plan, release, stored)
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
     expected = read_gold(gold, choices) if gold else {}
     if stored and not stored.configs and {item.config for item in stored.items} <= {*configs}:
@@ -107,15 +105,19 @@ def make_plan(
     return replace(plan, guidelines=write_guidelines(release, plan, meanings))
 
 
-def _declared(release: Release, configs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return what the templates of these configs, by default of all, say that people are asked; only where they do."""
-    return {name: asks for name in configs or release.configs if (asks := release.manifest.asks(name))}
+def _asking(plan: Plan, release: Release, stored: Plan | None) -> Plan:
+    """Return the plan with what its configs ask, as the stored plan has it or else their templates.
 
-
-def _without_unasked(plan: Plan, configs: Sequence[str]) -> Plan:
-    """Return the plan without questions that none of the configs is asked; AnnotationError where one is asked none."""
+    A question that none of them asks is not one of the plan's. Raises AnnotationError where a config would be asked
+    nothing.
+    """
+    names, known = plan.configs or release.configs, [question.id for question in questions_for(plan.kind)]
+    declared = {
+        name: tuple(id_ for id_ in known if id_ in asks) for name in names if (asks := release.manifest.asks(name))
+    }
+    plan = replace(plan, asks=dict(stored.asks) if stored else declared)
     questions_of(plan)  # an unknown question is named as what it is
-    asked = {name: asked_of(plan, name) for name in configs}
+    asked = {name: asked_of(plan, name) for name in names}
     if silent := next((name for name, ids in asked.items() if not ids), None):
         raise AnnotationError(
             f"{printable(silent)} is asked {', '.join(plan.asks[silent])}, and none of these questions"

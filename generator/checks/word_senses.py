@@ -78,7 +78,7 @@ def check_contrasted_keys(subject: DatasetSubject) -> Iterator[Finding]:
             yield finding_at(format_path(path), position, "W302", message, "give each config the key of its own sense")
 
 
-@check("W522")
+@check("W523")
 def check_contrasted_questions(subject: DatasetSubject) -> Iterator[Finding]:
     """A contrast of senses says of neither config what people are asked about it.
 
@@ -89,11 +89,11 @@ def check_contrasted_questions(subject: DatasetSubject) -> Iterator[Finding]:
     fronts = {template.config: template.blocks[0].front for template in subject.dataset.templates}
     path = subject.dataset.folder / "dataset.yaml"
     for number, contrast in enumerate(subject.dataset.card.contrasts):
-        sides = [fronts[name] for name in (contrast.a, contrast.b) if name in fronts]
+        sides = [fronts[name] for name in {contrast.a, contrast.b} if name in fronts]
         if len(sides) == 2 and not any(front.asks for front in sides):
             message = f"neither {contrast.a} nor {contrast.b} says what people are asked"
             hint = "`asks: [sense, natural, withhold, comment]` in the one whose sense is no group"
-            yield finding_at(format_path(path), yaml_position(path, "contrasts", number), "W522", message, hint)
+            yield finding_at(format_path(path), yaml_position(path, "contrasts", number), "W523", message, hint)
 
 
 @check("E127")

@@ -198,14 +198,21 @@ def test_apply_diff_and_card_tell_what_nobody_judged(typed: Typed, folder: Path,
     text = typed("annotate", "apply", "First check").out
     assert "36 rows were asked about; what that says of those that nobody judged:" in text
     (line,) = [line for line in text.splitlines() if line.startswith("tourists ")]
-    assert line.split() == ["tourists", "9", "0", "0%", "[0%,", "25%]", "3", "about", "0", "[0,", "3]"]
+    assert line.split("  ")[0] == "tourists"
+    assert [word for word in line.split() if word.strip("[],%").isdigit()] == ["9", "0", "3"]  # fewer than ten: counts
+    (line,) = [line for line in text.splitlines() if line.startswith("people ")]
+    assert "%" in line
     assert typed("build", "tiny", "2.0.0").code == 0
     card = (tmp_path / "releases/tiny/2.0.0/README.md").read_text()
     assert "| tourists | 9 | 0 | 0% \\[0%, 25%\\] | 3 | about 0 \\[0, 3\\] |" in card
     assert f"| people, frame=seem | {seem} | {seem} | 100% " in card
     diff = typed("diff", "tiny@1.0.0", "tiny@2.0.0")
     assert "First check: 36 rows of tiny@1.0.0 asked about: keep" in diff.out
-    assert "First check: tourists: 0 of 9 judged rows rejected, 0% [0%, 25%] of all; of 3 rows" in diff.out
+    assert "First check: tourists: 0 of 9 judged rows rejected" in diff.out
+    assert ["%" in line for line in diff.out.splitlines() if ": tourists" in line or ": people:" in line] == [
+        True,
+        False,
+    ]
     (round_,) = typed("diff", "tiny@1.0.0", "tiny@2.0.0", "--json").told["rounds"]
     assert [fact["config"] for fact in round_["estimates"][:2]] == ["people", "tourists"]
     assert api.verify("tiny@2.0.0", rebuild=True) == []

@@ -109,17 +109,17 @@ def files_below(folder: Path) -> dict[str, bytes]:
 # --- what it writes and prints --------------------------------------------------------------------------------------
 
 
-# Takes long: sssb@1.1.0, the largest, is verified twice.
+# Takes long: sssb@1.1.1, the largest, is verified twice.
 def test_score_of_a_name_takes_the_newest_release_and_says_which(typed: Typed, tmp_path: Path) -> None:
     """1.0.0 is the project's, 1.1.0 is built in; the API says it by its `say`."""
     done = typed("score", "bert", "sssb:race", "-m", "aul", "--limit", "10")
-    note = "sssb:race has no version: sssb@1.1.0:race, the newest on this machine, is scored"
+    note = "sssb:race has no version: sssb@1.1.1:race, the newest on this machine, is scored"
     assert (done.code, done.err.strip()) == (0, note)
-    assert "scorer=aul|release=sssb@1.1.0:race|" in done.out
+    assert "scorer=aul|release=sssb@1.1.1:race|" in done.out
     heard: list[str] = []
     (result,) = senseprobe.score("bert", "sssb", "aul", config="race", limit=10, say=heard.append)
-    assert result.release["name"] == "sssb@1.1.0"
-    assert heard == ["sssb has no version: sssb@1.1.0, the newest on this machine, is scored"]
+    assert result.release["name"] == "sssb@1.1.1"
+    assert heard == ["sssb has no version: sssb@1.1.1, the newest on this machine, is scored"]
 
 
 def test_score(typed: Typed, tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("replay nothing.json", "nothing.json cannot be read: No such file or directory"),
         ("replay bert/config.json", "bert/config.json is no result of senseprobe"),
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
-        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': did you mean 'sssb@1.1.0'? there is association@1.0.0"),
+        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': did you mean 'sssb@1.1.1'? there is association@1.0.0"),
         ("score bert ssbs@1.0.0", "no release 'ssbs@1.0.0': did you mean 'sssb@1.0.0'? there is association@1.0.0"),
         ("score bert sssb@1.0.0:rase", "sssb@1.0.0:rase has no config 'rase': did you mean 'race'? there is nation"),
         ("score bert nowhere/at/all", "no release folder 'nowhere/at/all'"),

@@ -65,7 +65,7 @@ equivalence: {margin: 5, reason: a test}
 contrasts:
   - {name: beasts, estimand: preference, a: animal, b: investor}
 configs: [animal, investor]
-accept: {W506: a test needs few words, W509: a test needs few words, W522: nobody is asked here}
+accept: {W506: a test needs few words, W509: a test needs few words, W523: nobody is asked here}
 """
 TEMPLATE = """---
 kind: contrast
@@ -193,8 +193,8 @@ def test_one_key_on_both_sides_of_a_contrast_is_a_finding(project: Path, edit: E
 
 def test_a_contrast_that_does_not_say_what_people_are_asked_is_a_finding(project: Path, edit: Edit) -> None:
     """One of its two senses may be no group: either config may say so, and then there is no finding."""
-    edit(DECLARED, ", W522: nobody is asked here", "")
-    assert _codes(author.lint().findings) == [("W522", DECLARED, 16)]
+    edit(DECLARED, ", W523: nobody is asked here", "")
+    assert _codes(author.lint().findings) == [("W523", DECLARED, 16)]
     edit("templates/market/animal.j2", "label_basis: trait", "label_basis: trait\nasks: [sense, natural]")
     assert author.lint().findings == ()
 

@@ -480,3 +480,34 @@ def test_whatever_stands_in_a_table_is_rows_or_one_message(form: str, tmp_path: 
             assert all(row["stereo"].strip() and row["anti"].strip() for row in rows)
 
     judge()
+
+
+@pytest.mark.parametrize("sign", [";", "|", "\t"])
+def test_a_first_line_for_spreadsheets(tmp_path: Path, sign: str) -> None:
+    """`sep=;` says what stands between cells, and is no header; rows keep the numbers of their lines."""
+    lines = [
+        f"sep={sign}",
+        sign.join(["one", "two"]),
+        sign.join(["He is rude, too.", "She is rude, too."]),
+        "no row",
+        "",
+    ]
+    path = tmp_path / "own.csv"
+    path.write_text("\n".join(lines), encoding="utf-8-sig")
+    imported = _read(path, {"stereo": "one", "anti": "two"})
+    assert [(row["stereo"], row["source_line"]) for row in _rows(imported)] == [("He is rude, too.", "3")]
+    assert [note.line for note in imported.notes.listed] == [4]
+    published = ["sent_more", "sent_less", "stereo_antistereo", "bias_type"]
+    rows = [published, ["He is rude, too.", "She is rude, too.", "stereo", "gender"]]
+    path.write_text("\n".join([f"sep={sign}", *map(sign.join, rows), ""]))
+    (table,) = read_import("crows-pairs", [path]).tables
+    assert [row["bias_type"] for row in table.rows] == ["gender"]
+
+
+@pytest.mark.parametrize("text", ["sep=;", "sep=;\n", "sep=,\n\n", "sep=;\none,two\n"])
+def test_a_first_line_for_spreadsheets_alone(tmp_path: Path, text: str) -> None:
+    """A file without a header below it, or with another sign there, is one message."""
+    path = tmp_path / "own.csv"
+    path.write_text(text)
+    with pytest.raises(SenseprobeError, match=r"own\.csv: has no column"):
+        _read(path, {"stereo": "one", "anti": "two"})

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from senseprobe.tables import (
     CsvRow,
     UnreadableError,
     csv_objects,
+    declared_delimiter,
     decode,
     header_cells,
     read_csv,
@@ -290,7 +292,14 @@ def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Itera
 
 
 def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = True) -> tuple[str, list[str]]:
-    """Return which of comma, semicolon and TAB stands between most columns that are wanted, and all columns then."""
+    """Return which of comma, semicolon and TAB stands between most columns that are wanted, and all columns then.
+
+    Where a first line ``sep=;`` says what does, that is it.
+    """
+    if declared := declared_delimiter(source.lines[0]):
+        line, quoted = "".join(source.lines[1:2])[:LONGEST_ROW], quoted_tabs or declared != "\t"
+        header = header_cells(line, declared, quoted=quoted)
+        return declared, [cell.strip() for cell in header]
     first = source.lines[0][:LONGEST_ROW]
     headers = {sign: header_cells(first, sign, quoted=quoted_tabs or sign != "\t") for sign in ",;\t"}
     sign, cells = max(headers.items(), key=lambda item: (len({*wanted} & {*map(str.strip, item[1])}), len(item[1])))
@@ -306,9 +315,14 @@ def delimited_rows(
     quotation mark that is never closed joins any number of rows, which are none then. Raise ReleaseError where a column
     of `needed` is missing or stands twice, or the table cannot be read on.
     """
-    lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
+    lines: Iterator[str] = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
+    is_declared = declared_delimiter(source.lines[0]) != ""
+    if is_declared:  # a blank line in its place, so that the others keep their numbers
+        lines = chain(["\n"], islice(lines, 1, None))
     rows = read_csv(lines, delimiter, quoted=quoted, strict=False, longest=LONGEST_ROW)
     try:
+        if is_declared:
+            next(rows)
         header = _check_header(source, next(rows, CsvRow(1, 1, [])).cells, needed)
         for start, last, row in rows:
             joined = last > start

@@ -25,6 +25,7 @@ from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unr
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
 from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
+from senseprobe.evaluate.result_form import check_model_name
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import COSINES
@@ -406,7 +407,11 @@ def _first_line(error: BaseException) -> str:
 
 
 def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
-    """Raise ResultError where results could not be written below `out`: better before an hour of scoring than after."""
+    """Raise ResultError for a name that no model may have, and where results could not be written below `out`.
+
+    Better before an hour of scoring than after.
+    """
+    check_model_name(model)
     if out is not None:
         rows = sum(int(job.release.manifest.config(name)["rows"]) for name in job.kinds)
         check_writable(folder_of(out, job.release.manifest.name, model), min(rows, job.limit or rows))

@@ -1,6 +1,6 @@
 """Compute a result again from its signature, and compare it with the first one."""
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from senseprobe.errors import ModelError, ResultError
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.figure_check import figure_differences
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource, opens
@@ -36,7 +37,6 @@ COSINES_TOLERANCE = 1e-4
 
 LISTED = 10  # differing scores that are listed; the rest is counted
 _REDEFINED = "{} has another definition: {} then, {} now"
-_NUMBERS = ("value", "low", "high", "p", "p_low", "p_least", "p_holm", "neutral")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,8 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         )
     if first.scorer_version != second.scorer_version:  # other numbers, and so other figures, are what it is about
         return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
-    differences, largest = [*_figure_differences(first, second, {*definitions})], 0.0
+    differences = [*figure_differences(first.figures, second.figures, _tolerance, left_out={*definitions})]
+    largest = 0.0
     if rows is not None and second.rows is not None:
         exact = CHAT_TOLERANCE if get(first.scorer).gates else TOLERANCE
         in_rows, largest = _row_differences(rows, second.rows, max(exact, 3 * noise))
@@ -185,33 +186,9 @@ def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:
     return {name: (then[name], now[name]) for name in then if name in now and then[name] != now[name]}
 
 
-def _figure_differences(first: Result, second: Result, redefined: Set[str]) -> Iterator[str]:
-    sides = [
-        {(figure.config, figure.estimand, figure.group or ""): figure.as_dict() for figure in result.figures}
-        for result in (first, second)
-    ]
-    grouped = {key[:2] for key in sides[0] if key[2]}
-    for key in dict.fromkeys([*sides[0], *sides[1]]):
-        name = " ".join(filter(None, key))
-        before, after = (side.get(key) for side in sides)
-        # Groups of a figure that an older senseprobe gave for whole configs alone are no difference.
-        if key[1] in redefined or (before is None and key[2] and key[:2] not in grouped):
-            continue
-        if before is None or after is None:
-            yield f"{name}: {'new' if before is None else 'no longer there'}"
-            continue
-        tolerance = lookup(key[1]).replay_tolerance
-        for part, then in before.items():
-            if not _same(part, then, now := after[part], tolerance):
-                yield f"{name}, {part}: {then} -> {now}"
-
-
-def _same(part: str, then: Any, now: Any, tolerance: float) -> bool:  # noqa: ANN401 - any part of a figure
-    """Return whether a part of a figure is what it was, a number nearly."""
-    if part in _NUMBERS and None not in (then, now):
-        return bool(abs(then - now) <= tolerance)
-    before, after = (list(value) if isinstance(value, tuple) else value for value in (then, now))
-    return bool(before == after)
+def _tolerance(estimand: str) -> float:
+    """Return by how much a number of an estimand may differ where scores are nearly the same."""
+    return lookup(estimand).replay_tolerance
 
 
 def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> tuple[list[str], float]:

@@ -10,21 +10,21 @@ from errno import EDQUOT, EFBIG, ENOSPC
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from senseprobe.atomic_files import check_space, new_files, new_folders, read_plain, write_whole
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
+from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.result_form import SCHEMA, SEPARATOR, check_form, form_of
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import MAX_LISTED, counted, sized
+from senseprobe.messages import counted, sized
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
 
@@ -33,21 +33,10 @@ _BYTES, _BYTES_OF_A_ROW = 2**18, 64  # of a result, and of a row of its table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-SCHEMA = 3
-"""Form of result files; readers accept every older one.
-
-2 added `libraries` and `limit`, and `revision` to a model; 3 `scorer_version`, `scale` and `fitness`, and `definition`
-and `readings` to a figure.
-"""
-
 VERDICTS = 2
 """The definition of what verdicts say of the same figures; by the first each line of a page stood by itself."""
 
 MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
-MAX_NAME = 4096
-MAX_FIGURES = 20_000
-MAX_CONFIGS = 10_000
-MAX_POINTS = 1e9  # of a figure, which has 100 at most, or is a plug-in's
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -129,7 +118,7 @@ class Result:
             "senseprobe": self.senseprobe,
             **({"definitions": ",".join(f"{name}@{version}" for name, version in newer)} if newer else {}),
         }
-        return "|".join(f"{key}={value}" for key, value in parts.items())
+        return SEPARATOR.join(f"{key}={value}" for key, value in parts.items())
 
     @property
     def stem(self) -> str:
@@ -300,94 +289,6 @@ def check_writable(folder: Path, rows: int = 0) -> None:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
-
-
-class _Model(_Part):
-    model_config = ConfigDict(extra="allow")
-
-    name: str
-    weights: str
-    config: str
-    tokenizer: str
-    dtype: str
-    revision: str | None = None
-    planted: str | None = None
-    labels: str | None = None
-    encoding: str | None = None
-    template: str | None = None
-    prompts: str | None = None
-
-
-class _Release(_Part):
-    name: str
-    content: str
-    config: str | None
-
-
-class _Coarse(_Part):
-    rows: Annotated[int, Field(ge=0)]
-    flipped: Annotated[int, Field(ge=0)]
-
-    @model_validator(mode="after")
-    def _of_rows(self) -> Self:
-        if self.flipped > self.rows:
-            raise ValueError("more are flipped than there are")
-        return self
-
-
-class _Unscored(_Part):
-    rows: Annotated[int, Field(ge=1)]
-    first: Annotated[list[str], Field(max_length=MAX_LISTED)]
-
-
-class _Form(_Part):
-    """The contents of a result file; whoever wrote it may have meant harm, so all of it is checked."""
-
-    form: Annotated[int, Field(alias="schema", ge=1, le=SCHEMA)]
-    signature: str
-    scorer: str
-    scorer_version: Annotated[int, Field(ge=1)]
-    scale: Scale
-    verdicts: Annotated[int, Field(ge=1)] = 1
-    model: _Model
-    release: _Release
-    senseprobe: str
-    libraries: dict[str, str]
-    seed: Annotated[int, Field(ge=0)]
-    limit: Annotated[int | None, Field(ge=1)]
-    date: Annotated[str | None, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = None
-    coarse: _Coarse | None = None
-    unscored: Annotated[dict[str, _Unscored], Field(max_length=MOST_REASONS)] = {}
-    refused: Annotated[dict[str, list[str]], Field(max_length=MOST_REASONS)] = {}
-    fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}
-    tasks: Annotated[dict[str, TaskRecord], Field(max_length=MAX_CONFIGS)] = {}
-    figures: tuple[Figure, ...]
-
-
-class _Form2(_Form):
-    """Before scorers had a version and a scale."""
-
-    scorer_version: Annotated[int, Field(ge=1)] = 1
-    scale: Scale = "log"
-
-
-class _Form1(_Form2):
-    """Before there were `libraries` and `limit`."""
-
-    signature: str = ""
-    libraries: dict[str, str] = {}
-    limit: Annotated[int | None, Field(ge=1)] = None
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of result files of the newest form; docs/result.schema.json is this."""
-    schema = _Form.model_json_schema()
-    schema["properties"]["schema"] |= {"const": SCHEMA}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A result of senseprobe"}
-
-
 def read_result(path: Path) -> Result:
     """Return the result in a JSON file, without its rows; ResultError where it is none, or too large for a page."""
     try:
@@ -396,13 +297,12 @@ def read_result(path: Path) -> Result:
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
             raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
-        # Of an unknown schema, the newest form, which refuses it.
-        form = ({1: _Form1, 2: _Form2}.get(schema, _Form) if type(schema) is int else _Form).model_validate_json(raw)
+        form = form_of(schema).model_validate_json(raw)
     except OSError as error:
         raise ResultError(_unreadable(path, error)) from None
     except (ValueError, RecursionError):
         raise ResultError(f"{path} is no result of senseprobe") from None
-    _check_size(path, form)
+    check_form(path, form)
     parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "tasks", "figures"})
     return Result(
         **parts,
@@ -427,22 +327,3 @@ def _unreadable(path: Path, error: OSError) -> str:
     if "*" in path.name:
         return f"no file is called {path}: `senseprobe score` writes results into results/RELEASE/MODEL/"
     return f"{path} cannot be read: {error.strerror}"
-
-
-def _check_size(path: Path, form: _Form) -> None:
-    names = [name for f in form.figures for name in (f.config, f.estimand, f.group, f.sense_type)]
-    unscored = [text for reason, rows in form.unscored.items() for text in (reason, *rows.first)]
-    refused = [text for reason, tests in form.refused.items() for text in (reason, *tests)]
-    starts = [fitness.first_token.before for fitness in form.fitness.values() if fitness.first_token]
-    tasks = [text for record in form.tasks.values() for text in record.texts]
-    texts = [*names, *unscored, *refused, *form.fitness, *starts, *form.tasks, *tasks, form.scorer]
-    texts += form.model.model_dump().values()
-    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
-    if longest > MAX_NAME or max(len(form.figures), len(refused), len(tasks)) > MAX_FIGURES:
-        size = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
-        raise ResultError(f"{path} has {size}: too many")
-    for figure in form.figures:
-        points = [part for part in (figure.value, figure.low, figure.neutral, figure.high) if part is not None]
-        turned = figure.low is not None and figure.high is not None and figure.low > figure.high
-        if turned or any(abs(part) > MAX_POINTS for part in (*points, *figure.readings.values())):
-            raise ResultError(f"{path} is no result of senseprobe: its figures have numbers that none can have")

@@ -67,6 +67,7 @@ __all__ = [
     "declared",
     "figures",
     "find",
+    "find_fault",
     "in_order",
     "kernel_rows",
     "listed_by",
@@ -288,9 +289,18 @@ def _number_error(figure: Figure, estimand: Estimand) -> str:
         return f"a figure of {outside[0]:g}, outside its range"
     if any(later < sooner - TOLERANCE for sooner, later in pairwise(points)):
         return "a figure outside its interval"
-    if any(p is not None and not 0 <= p <= 1 for p in (figure.p, figure.p_holm)):
-        return "a p-value outside 0 to 1"
-    counts = [figure.rows, figure.scored, figure.unscored, figure.ties, *figure.left_out.values()]
-    if min(counts) < 0 or figure.rows != figure.scored + figure.unscored:
+    if figure.rows != figure.scored + figure.unscored:
         return "a figure whose rows are not those that are scored and those that are not"
-    return ""
+    return find_fault(figure)
+
+
+def find_fault(figure: Figure) -> str:
+    """Return which probabilities or counts of a figure cannot be, whatever it is of; empty where all can."""
+    if any(p is not None and not 0 <= p <= 1 for p in (figure.p, figure.p_holm, figure.p_low, figure.p_least)):
+        return "a p-value outside 0 to 1"
+    counts = (figure.rows, figure.scored, figure.unscored, figure.ties)
+    if min(*counts, *figure.left_out.values(), *figure.levels.values()) < 0:
+        return "a count below 0"
+    if max(figure.scored, figure.unscored) > figure.rows:
+        return f"{figure.scored:,} rows with a number and {figure.unscored:,} without, of {figure.rows:,}"
+    return f"{figure.ties:,} ties among {figure.scored:,} rows with a number" if figure.ties > figure.scored else ""

@@ -52,8 +52,11 @@ class TestWords:
     def told_apart(self, rows: pd.DataFrame) -> "TestWords":
         """Return it with the words that have a vector by the rows of the test.
 
-        Where no target has one, or no attribute, the cosines of the others are NaN, too.
+        Where no target has one, or no attribute, the cosines of the others are NaN, too. Rows of a result's table do
+        not say it.
         """
+        if HAS_VECTOR not in rows:
+            return self
         names = rows["word"].where(rows["word"].notna(), rows["sentence"])
         found = rows.groupby([rows["role"], names], sort=False)[HAS_VECTOR].any()
         keys = [(*key, bool(there)) for key, there in zip(found.index, found, strict=True)]

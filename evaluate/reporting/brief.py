@@ -31,7 +31,12 @@ def build_brief(inputs: Sequence[ReportInput]) -> str:
     releases = listed(dict.fromkeys(str(source.result.release["name"]) for source in inputs))
     names = counted(len(inputs), "result") if several else inputs[0].label
     notes = (*(note for tests, note in ((False, POINTS), (True, EFFECTS)) if tests in kinds), NOT_NONE)
-    rest = " ".join(filter(None, (*notes, _count_omitted(omitted))))
+    unchecked = (
+        f"{f'{source.label}: figures' if several else 'Figures'} not checked: {'; '.join(source.unchecked)}."
+        for source in inputs
+        if source.unchecked
+    )
+    rest = " ".join(filter(None, (*notes, _count_omitted(omitted), *unchecked)))
     return render_table(Table(f"senseprobe: {names} on {releases}", headings, table_rows, note=rest))
 
 

@@ -7,7 +7,7 @@ method asks for: of all figures together, a model that is no farther than the ma
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import numpy as np
@@ -128,13 +128,25 @@ class GatedFigure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GateResult:
-    """What the gate says: `passed`, the `figures` with their growth, and what was left out with the reason."""
+    """What the gate says: `passed`, the `figures` with their growth, and what was left out with the reason.
+
+    `unchecked`: by result which of its figures were not held against its table of scores, in clauses.
+    """
 
     passed: bool
     heading: str
     margin: float
     figures: tuple[GatedFigure, ...]
     left_out: Mapping[str, str]
+    unchecked: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line for each result of which figures were not checked."""
+        return tuple(
+            f"{printable(name)}: figures not checked: {printable('; '.join(clauses))}"
+            for name, clauses in self.unchecked.items()
+        )
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -145,18 +157,21 @@ class GateResult:
             for figure in self.figures
         )
         rest = (f"not gated: {printable(name)}: {printable(reason)}" for name, reason in self.left_out.items())
+        warnings = (f"warning: {line}" for line in self.warnings)
         # GitHub runs what follows ##[ anywhere in a line, and names are of others.
-        return tuple(line.replace("##[", "## [") for line in (self.heading, *figures, *rest))
+        return tuple(line.replace("##[", "## [") for line in (self.heading, *figures, *rest, *warnings))
 
     @property
     def annotations(self) -> tuple[str, ...]:
-        """The failures as workflow commands of GitHub, which shows them on the pull request."""
-        return tuple(
+        """Failures and warnings as workflow commands of GitHub, which shows them on the pull request."""
+        warnings = (f"::warning title={_escape_property(TITLE)}::{_escape_data(line)}" for line in self.warnings)
+        failures = (
             f"::error title={_escape_property(f'{TITLE}: {_name(figure)}')}::"
             f"{_escape_data(figure.describe(self.margin))}"
             for figure in self.figures
             if figure.failed
         )
+        return (*failures, *warnings)
 
 
 def _name(figure: Figure | GatedFigure) -> str:
@@ -248,7 +263,15 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
         f"{counted(len(gated), 'figure')}, margin {margin:g} points, 95 % over all of them (Holm)"
     )
     passed = not any(figure.failed for figure in gated)
-    return GateResult(passed=passed, heading=heading, margin=margin, figures=tuple(gated), left_out=left_out)
+    unchecked = {f"{side} ({source.label})": source.unchecked for side, source in (("new", new), ("baseline", old))}
+    return GateResult(
+        passed=passed,
+        heading=heading,
+        margin=margin,
+        figures=tuple(gated),
+        left_out=left_out,
+        unchecked={name: clauses for name, clauses in unchecked.items() if clauses},
+    )
 
 
 def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Figure]:

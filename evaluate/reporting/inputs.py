@@ -17,21 +17,23 @@ from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
 from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs, withheld_configs
-from senseprobe.evaluate.estimands import additional, find, lookup
+from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import joined
-from senseprobe.evaluate.figures import figures_of, fitting_estimands, scored_design
+from senseprobe.evaluate.figure_check import FigureCheck, check_figures
+from senseprobe.evaluate.figures import fitting_estimands, scored_design
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.result import Result, folder_of, read_result
 from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.task_gates import find_verdict, gated_figures
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import listed
+from senseprobe.messages import listed, printable
 from senseprobe.records import Design, Figure, FigureVerdict
 from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
+MOST_DIFFERENCES = 5  # parts of figures that a message names; the rest is counted
 MOST_NAME = 100  # characters of the name of a release that is not at hand
 
 NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
@@ -57,6 +59,7 @@ class ReportInput:
     - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
+    - `unchecked`: which figures were not held against the table of scores, in clauses with the reason.
     - `verdicts`, `flaws`: what it says, and why nothing of a config can be read (`verdict_table.judge`); None before.
     """
 
@@ -71,6 +74,7 @@ class ReportInput:
     missing: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] | None = None
     flaws: Mapping[str, str] | None = None
+    unchecked: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -138,12 +142,15 @@ class ReportInput:
         return replace(design, estimands=fitting_estimands(design, scorer))
 
 
-def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str] | None = None) -> list[ReportInput]:
+def gather_inputs(
+    sources: Sequence[Path | Result], release: str | Sequence[str] | None = None, *, checked: bool = False
+) -> list[ReportInput]:
     """Read results, in their order, those on the control last: they are also beside the others of their model.
 
     `sources` are result files, or results with their rows, on one release or several; `release` is the name or path of
-    a release that is not where its results say, or several. Raises ResultError for a file that is not a result or too
-    large, for a table of another result, and for a `release` with the rows of no result; DamagedRelease and
+    a release that is not where its results say, or several; with `checked`, figures are computed again from the tables
+    of scores. Raises ResultError for a file that is not a result or too large, for a table of another result, for
+    figures that the table does not make, and for a `release` with the rows of no result; DamagedRelease and
     ReleaseError for `release`.
     """
     if not 0 < len(sources) <= MAX_RESULTS:
@@ -154,7 +161,10 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str]
     read.sort(key=lambda pair: control.is_control(pair[1]))
     controls = [result for _, result in read if control.is_control(result)]
     releases = _open_releases([result for _, result in read], [release] if isinstance(release, str) else release)
-    return [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in read]
+    return [
+        _read_input(source, result, releases[_release_key(result)], controls, checked=checked)
+        for source, result in read
+    ]
 
 
 def gather_scored(results: Sequence[Result], out: Path, release: str | None = None) -> list[ReportInput]:
@@ -177,10 +187,13 @@ def _read_scored(result: Result, results: Sequence[Result], out: Path, requested
         folder = folder_of(out, name, result.model["name"])
         known = [other for other in results if control.is_control(other) and control.same_model(other, result)]
         controls = [*{c.signature: c for c in (*known, *control.find_controls(folder, result))}.values()]
-    rows, words = result.rows, result.words
+    rows = result.rows
     tables: Tables = {} if release is None or rows is None else _LazyTables(release, rows)
-    result, _ = _update_figures(result, release, tables, words)  # of a control that was scored long ago
-    return ReportInput(result=result, rows=rows, words=words, release=release, tables=tables, controls=tuple(controls))
+    check = _check_figures(result, result, release, tables, checked=False)
+    result, _ = _update_figures(result, check.figures)  # of a control that was scored long ago
+    return ReportInput(
+        result=result, rows=rows, words=result.words, release=release, tables=tables, controls=tuple(controls)
+    )
 
 
 class _LazyTables(Mapping[str, pd.DataFrame]):
@@ -310,8 +323,9 @@ def _has_rows(release: Release, config: str) -> bool:
 
 
 def _read_input(
-    origin: Path | Result, result: Result, release: Release | None, missing: Sequence[str], controls: Sequence[Result]
+    origin: Path | Result, result: Result, opened: Opened, controls: Sequence[Result], *, checked: bool
 ) -> ReportInput:
+    release, missing = opened
     rows = origin.rows if isinstance(origin, Result) else read_scores(origin, result)
     tokens = origin.tokens if isinstance(origin, Result) else read_tokens(origin, result)
     words = origin.words if isinstance(origin, Result) else read_words(origin, result)
@@ -320,6 +334,8 @@ def _read_input(
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     if words is None and KINDS[result.kind].tests:
         notes.append("No table of words lies beside the result, so that words and their associations are left out.")
+    tables = {} if release is None or rows is None else _join_scores(release, rows)
+    check = _check_figures(origin, replace(result, rows=rows, words=words), release, tables, checked=checked)
     if withheld := withheld_configs(result):
         failed = failed_tasks(result)
         verdicts = dict.fromkeys(failed[config].partition(":")[0] for config in withheld)
@@ -330,8 +346,8 @@ def _read_input(
         # What charts, slices and comparisons would make of these rows is no more about sentences than the figures.
         kept = None if rows is None else rows[~rows["config"].isin(withheld)]
         rows = None if kept is None or kept.empty else kept
-    tables = {} if release is None or rows is None else _join_scores(release, rows)
-    result, update_notes = _update_figures(result, release, tables, words)
+        tables = {config: table for config, table in tables.items() if config not in withheld}
+    result, update_notes = _update_figures(result, check.figures)
     source = ReportInput(
         result=result,
         rows=rows,
@@ -340,7 +356,8 @@ def _read_input(
         release=release,
         tables=tables,
         file="" if isinstance(origin, Result) else origin.with_suffix(".parquet").name,
-        missing=(*notes, *update_notes),
+        missing=(*notes, *update_notes, *check.sentences),
+        unchecked=check.unchecked if checked else (),
     )
     if not KINDS[source.kind].infers or control.is_control(result):
         return source
@@ -368,38 +385,55 @@ def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame
     return {config: tables[config] for config in release.configs if config in tables}
 
 
-def _update_figures(
-    result: Result, release: Release | None, tables: Tables, words: pa.Table | None
-) -> tuple[Result, list[str]]:
-    """Return the result with figures of today's definitions, computed from its rows, and notes on what changed.
+def _check_figures(
+    origin: Path | Result, result: Result, release: Release | None, tables: Tables, *, checked: bool
+) -> FigureCheck:
+    """Return the figures of a result as its rows make them, where they are `checked`, or of an older definition.
 
-    Where its rows or its release are not available, its figures stay as they are.
+    ResultError where they are checked and are others than those of the result.
+    """
+    older = any(age < 0 for age in _ages(result).values())
+    if not (checked or older):
+        return FigureCheck()
+    check = check_figures(result, release, tables, exact=older)
+    if not checked:
+        return replace(check, unchecked=())
+    if check.differences:
+        name = origin if isinstance(origin, Path) else f"the result of {result.scorer} for {result.model['name']}"
+        raise ResultError(
+            f"{printable(str(name))} has figures that its table of scores does not make (figure -> computed again): "
+            f"{printable('; '.join(check.differences[:MOST_DIFFERENCES]))}"
+            f"{f' and {more} more' if (more := len(check.differences) - MOST_DIFFERENCES) > 0 else ''}: one of the two "
+            "was changed since; score the model again"
+        )
+    return check
+
+
+def _ages(result: Result) -> dict[str, int]:
+    """Return of each estimand by how many definitions the result is ahead of this senseprobe."""
+    return {f.estimand: f.definition - found.definition for f in result.figures if (found := find(f.estimand))}
+
+
+def _update_figures(result: Result, computed: Sequence[Figure] | None) -> tuple[Result, list[str]]:
+    """Return the result with figures of today's definitions, as `computed` from its rows, and notes on what changed.
+
+    Where they are None, its figures stay as they are.
     """
     notes, declared = [], SCORERS.get(result.scorer)
     if declared is not None and declared.version > result.scorer_version:
         versions = f"{result.scorer_version}, now {declared.version}"
         notes.append(f"Its scores are of an older definition of {result.scorer} ({versions}): score the model again.")
-    ages = {f.estimand: f.definition - found.definition for f in result.figures if (found := find(f.estimand))}
+    ages = _ages(result)
     if newer := [name for name, age in ages.items() if age > 0]:
         notes.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
     if not (older := [name for name, age in ages.items() if age < 0]):
         return result, notes
     figures: Iterable[Figure] = result.figures
-    if release is None or not tables or (words is None and KINDS[result.kind].tests):
+    if computed is None:
         notes.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
         if any(lookup(name).neutral_from_labels for name in older):  # and the labels of the rows are not available
             figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in figures)
     else:
         notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
-        figures = figures_of(
-            release,
-            tables,
-            seed=result.seed,
-            scale=result.scale,
-            estimands=additional(figure.estimand for figure in figures),
-            drawn=result.limit is not None,
-            words=None if words is None else words.to_pandas(),
-            scorer=declared,
-        )
-        figures = gated_figures(figures, result.tasks, release.manifest.contrasts, show=True)
+        figures = computed
     return replace(result, figures=tuple(figures)), notes

@@ -254,8 +254,12 @@ def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
 
 def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[ReportInput]) -> Summary:
     """Yield the differences of each pair of models, in words and as a table, then the control of each model."""
+    unchecked = [
+        f"{source.label}: figures not checked: {'; '.join(source.unchecked)}" for source in inputs if source.unchecked
+    ]
     if all(KINDS[source.kind].tests for source in inputs):
         yield from _summarize_compared_tests(pairs, name_models(inputs))
+        yield from unchecked
         return
     every: list[Difference] = []
     for pair in pairs:
@@ -270,6 +274,7 @@ def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[Repo
     for source in inputs:
         yield from control_lines(source)
         yield from (f"{source.label}: {line}" for line in describe_tasks(source.result))
+    yield from unchecked
 
 
 def _summarize_compared_tests(pairs: Iterable[ModelComparison], names: Sequence[str]) -> Summary:

@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
+import senseprobe
 from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
@@ -27,7 +28,8 @@ from senseprobe.evaluate.pipeline import result_of
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
+from senseprobe.evaluate.result import Result, check_writable, folder_of, read_result
+from senseprobe.evaluate.result_form import json_schema
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
@@ -113,18 +115,29 @@ def test_file_names(config: str | None, stem: str, tmp_path: Path) -> None:
 
 
 NUMBERS = st.none() | st.floats(-1e9, 1e9)
+P_VALUES = st.none() | st.floats(0, 1)
 COUNTS = st.integers(0, 10**6)
+
+
+@st.composite
+def figure_counts(draw: st.DrawFn) -> dict[str, int]:
+    """Rows, those of them with a number, those without, and ties among the first."""
+    scored, unscored = draw(COUNTS), draw(COUNTS)
+    return {"rows": scored + unscored, "scored": scored, "unscored": unscored, "ties": draw(st.integers(0, scored))}
+
+
 FIGURES = st.builds(
-    Figure,
+    lambda counts, **fields: Figure(**counts, **fields),
+    counts=figure_counts(),
     config=st.text(),
     sense_type=st.text(),
     estimand=st.text(),
     group=st.none() | st.text(),
-    **dict.fromkeys(("value", "neutral", "p", "p_holm"), NUMBERS),
+    **dict.fromkeys(("value", "neutral"), NUMBERS),
+    **dict.fromkeys(("p", "p_holm", "p_low", "p_least"), P_VALUES),
     low=st.none() | st.floats(-1e9, 0),
     high=st.none() | st.floats(0, 1e9),
     method=st.text(),
-    **dict.fromkeys(("rows", "scored", "unscored", "ties"), COUNTS),
     left_out=st.dictionaries(st.text(), COUNTS, max_size=2),
     levels=st.dictionaries(st.text(), COUNTS, max_size=2),
     fixed=st.lists(st.text(), max_size=2).map(tuple),
@@ -133,7 +146,11 @@ FIGURES = st.builds(
 
 
 @settings(max_examples=examples(50))
-@given(figures=st.lists(FIGURES, max_size=3).map(tuple), seed=st.integers(0, 2**32), name=st.text())
+@given(
+    figures=st.lists(FIGURES, max_size=3, unique_by=lambda figure: (*figure.key[:2], figure.group or "")).map(tuple),
+    seed=st.integers(0, 2**32),
+    name=st.text().filter(lambda name: "|" not in name),
+)
 def test_round_trip(figures: tuple[Figure, ...], seed: int, name: str) -> None:
     """What is read is what was written, but for the rows."""
     result = replace(RESULT, figures=figures, seed=seed, model={**MODEL, "name": name}, rows=None)
@@ -628,13 +645,71 @@ def test_coarse_that_cannot_be(told: object, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "points", [{"low": -1e308, "high": 1e308}, {"low": 2.0, "high": 1.0}, {"value": -1e10}, {"readings": {"he": 1e308}}]
+    ("parts", "fault"),
+    [
+        ({"low": -1e308, "high": 1e308}, "a number beyond"),
+        ({"low": 2.0, "high": 1.0}, "an interval whose lower end is above"),
+        ({"value": -1e10}, "a number beyond"),
+        ({"readings": {"he": 1e308}}, "a number beyond"),
+        ({"senses": {"X": 1e308}}, "a number beyond"),
+        *(({part: p}, "a p-value outside 0 to 1") for part in ("p", "p_holm", "p_low", "p_least") for p in (-0.1, 1.5)),
+        ({"scored": 183, "unscored": 0}, "183 rows with a number and 0 without, of 182"),
+        ({"unscored": 1_000}, "181 rows with a number and 1,000 without, of 182"),
+        ({"ties": 182}, "182 ties among 181"),
+        *(({part: -1}, "a count below 0") for part in ("rows", "scored", "unscored", "ties")),
+        ({"left_out": {"contested": -4}}, "a count below 0"),
+        ({"levels": {"frame": -5}}, "a count below 0"),
+    ],
 )
-def test_figures_that_cannot_be(points: dict[str, object], tmp_path: Path) -> None:
-    """A width that is infinite, or an interval that excludes everything, would be a verdict."""
+def test_figures_that_cannot_be(parts: dict[str, object], fault: str, tmp_path: Path) -> None:
+    """A width that is infinite, an interval that excludes everything, or a p of -0.1, would be a verdict."""
     path, data = tmp_path / "aul.json", RESULT.as_dict()
-    path.write_text(json.dumps({**data, "figures": [{**data["figures"][0], **points}]}))
-    with pytest.raises(ResultError, match="its figures have numbers that none can have"):
+    path.write_text(json.dumps({**data, "figures": [{**data["figures"][0], **parts}]}))
+    with pytest.raises(ResultError, match=f"is no result of senseprobe: noun preference-half has {fault}"):
+        read_result(path)
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        ({"model": {**MODEL, "name": "org/model|seed=8"}}, "model's name"),
+        ({"model": {**MODEL, "encoding": "level=word|seed=8"}}, "model's encoding"),
+        ({"release": {**RESULT.release, "name": "a|b@1.0.0"}}, "release"),
+        ({"scorer": "aul|pll"}, "scorer"),
+    ],
+)
+def test_a_signature_is_not_divided_elsewhere(parts: dict[str, object], name: str, tmp_path: Path) -> None:
+    """The line between the parts of a signature is in none of them: two results could have one signature."""
+    path = tmp_path / "aul.json"
+    path.write_bytes(changed(**parts))
+    with pytest.raises(ResultError, match=f"its {name} has a \\|"):
+        read_result(path)
+
+
+def test_a_model_is_not_called_so(tmp_path: Path) -> None:
+    """Nothing is computed for a folder, a file of vectors, vectors in memory or a planted model of such a name."""
+    (tmp_path / "a|b").mkdir()
+    (tmp_path / "a|b" / "config.json").write_text('{"model_type": "bert", "architectures": ["BertForMaskedLM"]}')
+    (tmp_path / "a|b.txt").write_text("rose 1 2\n")
+    folder, file = str(tmp_path / "a|b"), f"vectors:{tmp_path / 'a|b.txt'}"
+    for score in (
+        lambda: senseprobe.score(folder, "sssb@1.1.0", "aul", out=tmp_path / "results"),
+        lambda: senseprobe.score(file, "association@1.1.0", "weat", out=tmp_path / "results"),
+        lambda: senseprobe.score({"rose": [1.0, 2.0]}, "association@1.1.0", "weat", name="a|b"),
+        lambda: senseprobe.plant("sssb@1.1.0", tmp_path / "a|c"),
+    ):
+        with pytest.raises(ResultError, match=r"has a \| in its name"):
+            score()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a|b", "a|b.txt"]
+
+
+@pytest.mark.parametrize("group", [None, "Japanese"])
+def test_a_figure_twice(group: str | None, tmp_path: Path) -> None:
+    """Of two figures of one name, a reader would not know which one counts."""
+    path, figure = tmp_path / "aul.json", {**FIGURE.as_dict(), "group": group}
+    path.write_text(changed(figures=[figure, RESULT.figures[1].as_dict(), {**figure, "value": 3.0}]).decode())
+    name = "noun preference-half" + (f" {group}" if group else "")
+    with pytest.raises(ResultError, match=f"{name} has two figures"):
         read_result(path)
 
 
@@ -682,7 +757,7 @@ def test_reasons_that_are_too_long(told: object, tmp_path: Path) -> None:
 def test_no_table_without_its_result(tmp_path: Path) -> None:
     """Where there is room for the table and not for the figures, neither is left, nor a folder."""
     table = len(bytes_of(replace(RESULT, figures=()), tmp_path)[1])
-    many = replace(RESULT, figures=(FIGURE,) * 100, seed=99)
+    many = replace(RESULT, figures=tuple(replace(FIGURE, group=f"{n}") for n in range(100)), seed=99)
     with files_up_to(2 * table), pytest.raises(ResultError, match="cannot write"):
         many.write(tmp_path / "new")
     assert not (tmp_path / "new").exists()

@@ -14,8 +14,10 @@ from tests.commands import typing
 
 import senseprobe
 from senseprobe import document
+from senseprobe.api.results import load_result
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
+from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import MAX_MODELS, compare_results
@@ -66,12 +68,28 @@ def result(on: Release, name: str, prefers: Prefers, config: str = "verb", **fie
     return Result(**{**told, **fields})  # type: ignore[arg-type]
 
 
+def with_figures(found: Result, on: Release) -> Result:
+    """The result with the figures of its rows, against which commands hold them."""
+    assert found.rows is not None
+    tables = {
+        str(config): on.table(str(config)).merge(rows.drop(columns="config"), on="id")
+        for config, rows in found.rows.groupby("config")
+    }
+    return replace(found, figures=figures_of(on, tables, seed=found.seed, scale=found.scale))
+
+
 @pytest.fixture
 def written(sssb: Release, tmp_path: Path) -> list[Path]:
     """Two models: the first alone prefers the stereotype in 8 verb frames, the second alone in 2, both in 30."""
     a = result(sssb, "a/first", first(38))
     b = result(sssb, "b/second", lambda rows: first(30)(rows) | first(2, 38)(rows))
     return [each.write(tmp_path / each.model["name"]) for each in (a, b)]
+
+
+@pytest.fixture
+def files(written: list[Path], sssb: Release) -> list[Path]:
+    """The same with the figures of their rows, as commands ask for."""
+    return [with_figures(load_result(path), sssb).write(path.parent) for path in written]
 
 
 @pytest.fixture
@@ -206,9 +224,9 @@ def test_without_rows(sssb: Release, tmp_path: Path) -> None:
 # --- as it is typed -------------------------------------------------------------------------------------------------
 
 
-def test_text(typed: Typed, written: list[Path]) -> None:
+def test_text(typed: Typed, files: list[Path]) -> None:
     """How many differ, then a table for each pair, and how to compare."""
-    code, out, err = typed(*written)
+    code, out, err = typed(*files)
     assert (code, err) == (0, "")
     assert out.startswith("\na/first and b/second: none of 3 figures is shown to differ; up to +")
     assert "Compare the models by the difference, not by which model's interval excludes the neutral value" in out
@@ -221,7 +239,7 @@ def test_a_config_that_one_model_cannot_read_gets_no_words(sssb: Release, typed:
     """Half of the rows hold words that the second model's tokenizer does not know: the reason stands for them."""
     a = result(sssb, "a/first", first(38), fitness={"verb": Fitness(rows=140, unknown=0)})
     b = result(sssb, "b/second", first(30), fitness={"verb": Fitness(rows=140, unknown=70)})
-    code, out, _ = typed(*(each.write(tmp_path / each.model["name"]) for each in (a, b)))
+    code, out, _ = typed(*(with_figures(each, sssb).write(tmp_path / each.model["name"]) for each in (a, b)))
     assert code == 0
     lines = [line.rstrip() for line in out.splitlines() if line.startswith("verb")]
     assert [line.split()[1] for line in lines[:2]] == ["preference-half", "pronoun-stereotype"]
@@ -230,9 +248,9 @@ def test_a_config_that_one_model_cannot_read_gets_no_words(sssb: Release, typed:
     assert out.startswith("\na/first and b/second: no figure is readable: 50 % of its rows hold words ")
 
 
-def test_json(typed: Typed, written: list[Path]) -> None:
-    """Stable keys, written down by hand."""
-    code, out, _ = typed(*written, "--json")
+def test_json(typed: Typed, files: list[Path]) -> None:
+    """Stable keys, files down by hand."""
+    code, out, _ = typed(*files, "--json")
     told = json.loads(out)
     assert code == 0
     assert [*told] == ["results", "differences"]
@@ -243,16 +261,16 @@ def test_json(typed: Typed, written: list[Path]) -> None:
     assert {*pair["comparisons"][0]} >= {"config", "estimand", "group", "a", "b", "difference", "low", "high", "p_holm"}
 
 
-def test_pages(typed: Typed, written: list[Path], tmp_path: Path) -> None:
+def test_pages(typed: Typed, files: list[Path], tmp_path: Path) -> None:
     """--out writes a page, whose suffix says which; never over a result or its table."""
     for name, start in (("both.html", "<!doctype html>"), ("both.md", "# Models a/first, b/second on sssb@1.0.0")):
-        code, out, _ = typed(*written, "--out", name)
+        code, out, _ = typed(*files, "--out", name)
         assert code == 0
         assert out.endswith(f"report in {tmp_path / name}\n")
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    for taken in (written[0], written[0].with_suffix(".parquet")):
+    for taken in (files[0], files[0].with_suffix(".parquet")):
         before = taken.read_bytes()
-        code, out, err = typed(*written, "--out", taken)
+        code, out, err = typed(*files, "--out", taken)
         assert (code, out, err) == (2, "", f"{taken} is the name of a result: a page ends in .html or .md\n")
         assert taken.read_bytes() == before
 

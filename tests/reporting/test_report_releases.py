@@ -13,6 +13,7 @@ from tests.commands import Typed, typing
 
 import senseprobe
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.result import Result
 
@@ -31,13 +32,14 @@ def write(folder: Path, release: str, config: str, name: str) -> Path:
     opened = senseprobe.load(release)
     rows, shares = opened.table(config)[["id"]].assign(config=config), ("entailment", "neutral", "contradiction")
     numbers = dict.fromkeys(shares, 1 / 3) if release.startswith("nli") else {"stereo_score": -1.0, "anti_score": -2.0}
+    scored = {config: opened.table(config).assign(**numbers)}
     return Result(
         scorer="nli" if release.startswith("nli") else "aul",
         model=MODEL,
         release={"name": name, "content": opened.manifest.content, "config": config},
         senseprobe="0.1.0",
         seed=0,
-        figures=(),
+        figures=figures_of(opened, scored, seed=0, scale="log"),
         rows=rows.assign(**numbers)[["config", "id", *numbers]],
     ).write(folder / name)
 
@@ -69,9 +71,10 @@ def test_what_a_page_lacks_is_said_by_the_command(typed: Typed, tmp_path: Path) 
     paths = [str(write(tmp_path, "sssb@1.0.2", "race", name)) for name in ("one@1.0.0", "sssb@1.0.2", "two@1.0.0")]
     out = typed("report", *paths)
     lines = out.err.splitlines()
-    assert (out.code, len(lines)) == (0, 2)
+    assert (out.code, len(lines)) == (0, 3)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for name, line in zip(("one@1.0.0", "two@1.0.0"), lines, strict=True):
+    released, unchecked = ([line for line in lines if ("not checked" in line) is of] for of in (False, True))
+    for name, line in zip(("one@1.0.0", "two@1.0.0"), released, strict=True):
         assert f"The release {name} is not at hand" in line
         assert "sentences, words, frames and all that needs its design are left out" in line
         assert "--release says where it is, by name or path" in line
@@ -80,6 +83,7 @@ def test_what_a_page_lacks_is_said_by_the_command(typed: Typed, tmp_path: Path) 
     heard: list[str] = []
     senseprobe.api.results.report(paths, tmp_path / "again.html", say=heard.append)
     assert heard == lines
+    assert unchecked[0].endswith("Figures not checked: the release is not at hand.")
 
 
 def test_rows_that_can_be_restored(tmp_path: Path, typed: Typed) -> None:

@@ -20,7 +20,7 @@ import senseprobe
 from senseprobe import document, tables
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import result as results
-from senseprobe.evaluate import score_tables
+from senseprobe.evaluate import result_form, score_tables
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting import inputs, row_tables
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
@@ -237,8 +237,8 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for module, bound, small, message in (
         (results, "MAX_BYTES", 100, "larger than"),
         (inputs, "MAX_RESULTS", 0, "1 results: expected 1 to 0"),
-        (results, "MAX_FIGURES", 0, "has 1 figure and"),
-        (results, "MAX_NAME", 5, "a name of 64 characters"),
+        (result_form, "MAX_FIGURES", 0, "has 1 figure and"),
+        (result_form, "MAX_NAME", 5, "a name of 64 characters"),
         (score_tables, "MAX_ROWS", 24, "has 25 rows, more than 24"),
         (score_tables, "MAX_TABLE_BYTES", 100, "holds more than"),
         (tables, "MAX_FOOTER_BYTES", 100, "it has a footer of"),

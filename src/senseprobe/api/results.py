@@ -263,7 +263,7 @@ def slice_result(
     if isinstance(words, Mapping):
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
         words = [f"{slot}={value}" for slot, each in values.items() for value in each]
-    (source,) = _gather(list_sources(result), release)
+    (source,) = _gather(list_sources(result), release, checked=False)  # a slice has figures of its own
     selection = parse_slice(words)
     source = _with_list_columns(source, [name for name in (*selection, *by) if "." in name])
     slices = compute_slices(source, selection, largest=largest, by=tuple(by), count=count)
@@ -362,18 +362,20 @@ def _results_below(folder: Path) -> list[Path]:
     return files
 
 
-def gather_sources(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
-    """Return results with what belongs to them, as `gather_inputs` finds it."""
+def gather_sources(
+    sources: Sequence[Path | Result], release: ReleaseNames, *, checked: bool = True
+) -> list[ReportInput]:
+    """Return results with what belongs to them, as `gather_inputs` finds it, their figures `checked`."""
     from senseprobe.evaluate.reporting.inputs import gather_inputs
 
-    return gather_inputs(sources, release)
+    return gather_inputs(sources, release, checked=checked)
 
 
-def _gather(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
+def _gather(sources: Sequence[Path | Result], release: ReleaseNames, *, checked: bool = True) -> list[ReportInput]:
     """Return results with what belongs to them; ResultError where no preference can be read of their pairs."""
     from senseprobe.evaluate.reporting.inputs import require_preferences
 
-    inputs = gather_sources(sources, release)
+    inputs = gather_sources(sources, release, checked=checked)
     require_preferences(inputs)
     return inputs
 

@@ -103,6 +103,11 @@ class VectorFile:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is odd about the words, a sentence each: also of lines that were passed over."""
+        repeated = [word for word in self.table.vocabulary.duplicates if word.strip()]
+        again = f"words that stand there again, of which the first counts: {name_some(len(repeated), repeated)}"
+        return (*self._odd_words(), *([again] if repeated else []))
+
+    def _odd_words(self) -> tuple[str, ...]:
         rows = self.table.vocabulary.rows
         sample = [word for word in islice(rows, _WINDOW) if word.startswith("/c/")]
         if 2 * len(sample) <= min(len(rows), _WINDOW):
@@ -174,7 +179,7 @@ class VectorFile:
 
         Raises ModelError where one of its numbers is none.
         """
-        vocabulary, described = self.table.vocabulary, describe_table(self.table, self.remarks)
+        vocabulary, described = self.table.vocabulary, describe_table(self.table, self._odd_words())
         units = dict.fromkeys(Unit(word) for words in sets.values() for word in words)
         answers = (answer for answers in self.encode("word", units) for answer in answers)
         return VectorSummary(

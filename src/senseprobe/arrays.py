@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -35,6 +36,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SAMPLE = 50  # lines, by which the form of a text is told
 _MOST_NAMED = 20  # lines that were passed over, in a remark
 HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?")
+_NEAR = 256  # bytes in which a tab after a word is looked for, in every line
 _END = b" \t\r\n"
 _SKIP = "--skip-bad passes such lines over, and lists them"
 
@@ -178,7 +180,7 @@ class Layout:
     def is_plain(self, text: bytes) -> bool:
         """Return whether a line, without its end, has single separators alone, as nearly all lines have."""
         separator = self.separator
-        return text.count(separator) == self.dimensions and (separator == b"\t" or b"\t" not in text)
+        return text.count(separator) == self.dimensions and (separator == b"\t" or text.find(b"\t", 0, _NEAR) < 0)
 
     def word(self, text: bytes) -> bytes | None:
         """Return what stands before the numbers of a line without its end; None where there are more, or fewer."""
@@ -203,8 +205,10 @@ def is_text(start: bytes, header: bool | None = None) -> bool:
     The lines decide together, since the first word may be a blank, which looks like no word of the binary form either.
     """
     first, *lines = _sample_lines(start)
+    if header is not None or not HEADER.fullmatch(first):
+        return True
     numbers = [count_numbers(line) for line in lines if line.strip()]
-    return header is not None or not HEADER.fullmatch(first) or 2 * sum(map(bool, numbers)) > len(numbers)
+    return 2 * sum(map(bool, numbers)) > len(numbers)
 
 
 def _sample_lines(start: bytes) -> list[bytes]:
@@ -238,21 +242,26 @@ def _numbers(fields: Sequence[bytes]) -> list[float]:
     return [*map(float, fields)]
 
 
+def _commonest(numbers: Iterable[int]) -> int:
+    """Return the count of numbers that most lines have that have any; 0 where none has."""
+    return max(Counter(filter(None, numbers)).items(), key=itemgetter(1), default=(0, 0))[0]
+
+
 def _layout(start: bytes, header: bool | None) -> Layout:
     """Tell the layout of a text that begins so. Raise Unusable where most of its first lines have no numbers."""
     first, *rest = _sample_lines(start)
     match = HEADER.fullmatch(first) if header is not False else None
-    below = Counter(filter(None, map(count_numbers, rest))).most_common(1)
-    if match and header is None and below and below[0][0] == 1 != int(match[2]):
+    below = [count_numbers(line) for line in rest if line.strip()]
+    if match and header is None and _commonest(below) == 1 != int(match[2]):
         match = None  # a word that is a number, and its only number
     headed = bool(header or match)
+    numbers = below if headed else [count_numbers(first), *below]
     lines = rest if headed else [first, *rest]
-    numbers = [count_numbers(line) for line in lines if line.strip()]
     if 2 * sum(map(bool, numbers)) < max(1, len(numbers)):
         odd = next((place for place, line in enumerate(lines) if not count_numbers(line)), 0) + 1 + headed
         raise Unusable(f"line {odd} is no word followed by numbers, and no other format of vectors is like this")
     stated = (int(match[1]), int(match[2])) if match else None
-    dimensions = stated[1] if stated and header is None else Counter(filter(None, numbers)).most_common(1)[0][0]
+    dimensions = stated[1] if stated and header is None else _commonest(numbers)
     tabs = sum(b"\t" in line and b" " not in line for line in lines)
     begin = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
     return Layout(begin, headed, stated, dimensions, b"\t" if 2 * tabs > len(lines) else b" ")
@@ -308,6 +317,7 @@ class _LineScan:
     def read(self, file: BinaryIO) -> None:
         """Read lines to the end, where blank ones may be. Raise Unusable of the first that is not in order."""
         layout, skip_bad, number, offset, gap = self.layout, self.skip_bad, int(self.layout.headed), file.tell(), 0
+        dimensions, separator, is_tabbed = layout.dimensions, layout.separator, layout.separator == b"\t"
         line = b"\n"
         for line in iter(lambda: file.readline(MOST_LINE), b""):
             number += 1
@@ -326,7 +336,11 @@ class _LineScan:
                     line = file.readline(MOST_LINE)
                     offset += len(line)
                 continue
-            word = layout.word(text)
+            word: bytes | None
+            if text.count(separator) == dimensions and (is_tabbed or text.find(b"\t", 0, _NEAR) < 0):  # as Layout.word
+                word = text[: text.index(separator)]
+            else:
+                word = layout.word(text)
             if word is None or len(word) > MOST_WORD or (skip_bad and _has_odd_numbers(layout, text)):
                 self._pass_over(number, self._defect(word, text))
                 continue

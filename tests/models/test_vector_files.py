@@ -330,6 +330,7 @@ ODD: Mapping[str, tuple[bytes, dict[str, list[float]], str]] = {
         {"a": [2]},
         "a word is blank",
     ),
+    "a word again": (b"a 1 2\nb 3 4\na 5 6\n", {"a": [1, 2], "b": [3, 4]}, "of which the first counts: 1 (a)"),
     "ConceptNet": (b"/c/en/a 1 2\n/c/fr/b 3 4\n", {}, "Numberbatch"),
 }
 
@@ -360,7 +361,9 @@ def test_bad_lines_are_passed_over_and_listed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"line 2 has 1 number, and most lines have 2: .*--skip-bad"):
         _open(path)
     # Many are counted, and the first twenty named.
-    (remark,) = _open(_file(tmp_path, "w", b"a 1 2\n" + b"b 3 4\nc 5\n" * 30), skip_bad=True).remarks
+    (remark,) = _open(
+        _file(tmp_path, "w", b"a 1 2\n" + b"".join(b"b%d 3 4\nc 5\n" % n for n in range(30))), skip_bad=True
+    ).remarks
     assert (remark.count("line "), "30 lines" in remark, "and 10 more" in remark) == (20, True, True)
     long = _file(tmp_path, "w", b"a 1 2\nb 3 4\nb " + b"1 " * 2**20 + b"\nc 5 6\n")
     assert _vectors(_open(long, skip_bad=True), "word", "c") == {"c": [5, 6]}

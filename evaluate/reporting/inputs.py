@@ -120,9 +120,9 @@ class ReportInput:
 
     def mark(self, figure: Figure, config: str) -> Figure:
         """Return a figure of rows of a config with the reason where nothing of the config can be read."""
-        flaw = (self.flaws or {}).get(config, "")
+        flaw = (self.failing if self.flaws is None else self.flaws).get(config, "")
         verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw else None
-        return replace(figure, note=joined(self.failing.get(config, ""), figure.note), verdict=verdict)
+        return replace(figure, note=joined(flaw, figure.note), verdict=verdict)
 
     def why_unread(self, config: str) -> str:
         """Return why the association tests of a config say nothing; empty where they can be read."""

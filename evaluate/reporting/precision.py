@@ -32,8 +32,10 @@ def predict_precision(source: ReportInput, figure: Figure) -> str:
     means vary as those there do (`Projection.with_more_levels`). ± is half of the interval's width, in points. Empty
     where rows or release are not at hand, for contrasts and bias types, and where the number would stay the same.
     """
+    if figure.low is None or figure.high is None or figure.rows > MOST_ROWS:  # before millions are read
+        return ""
     table, release = source.tables.get(figure.config), source.release
-    if table is None or release is None or figure.low is None or figure.high is None or len(table) > MOST_ROWS:
+    if table is None or release is None or len(table) > MOST_ROWS:
         return ""
     design, estimand, scale = source.scored_design(figure.config, release), lookup(figure.estimand), source.result.scale
     try:

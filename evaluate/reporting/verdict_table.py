@@ -75,13 +75,12 @@ def judge(source: ReportInput) -> ReportInput:
     """
     if source.verdicts is not None:
         return source
-    result, flaws = source.result, dict[str, str]()
+    result, flaws = source.result, find_flaws(source).flaws or {}
     if KINDS[source.kind].tests:
         verdicts = [*judge_tests(source)]
         stated = dict(judge_each_test(source))
     else:
         own = Judge(source)
-        flaws = {f.config: flaw for f in result.figures if (flaw := own.find_config_flaw(f.config))}
         verdicts = own.verdicts()
         stated = {
             f.key: FigureVerdict(code="unreadable", text=flaw, flaw=flaw)
@@ -96,6 +95,13 @@ def judge(source: ReportInput) -> ReportInput:
     verdicts = [v if v.figure is None else replace(v, figure=judged.get(v.figure.key, v.figure)) for v in verdicts]
     result = replace(result, figures=figures)
     return replace(source, result=result, verdicts=tuple(sorted(verdicts, key=rank)), flaws=flaws)
+
+
+def find_flaws(source: ReportInput) -> ReportInput:
+    """Return a result with the configs of which nothing can be read, for figures of parts of its rows."""
+    judge = Judge(source)
+    configs = dict.fromkeys(figure.config for figure in source.result.figures)
+    return replace(source, flaws={config: why for config in configs if (why := judge.find_config_flaw(config))})
 
 
 def list_turned(result: Result, release: str) -> list[str]:

@@ -259,11 +259,13 @@ def slice_result(
     """
     from senseprobe.evaluate.estimands.slices import parse_slice
     from senseprobe.evaluate.reporting.row_tables import compute_slices
+    from senseprobe.evaluate.reporting.verdict_table import find_flaws
 
     if isinstance(words, Mapping):
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
         words = [f"{slot}={value}" for slot, each in values.items() for value in each]
-    (source,) = _gather(list_sources(result), release, checked=False)  # a slice has figures of its own
+    # A slice has figures of its own, so that none is held against the rows.
+    (source,) = map(find_flaws, _gather(list_sources(result), release, checked=False))
     selection = parse_slice(words)
     source = _with_list_columns(source, [name for name in (*selection, *by) if "." in name])
     slices = compute_slices(source, selection, largest=largest, by=tuple(by), count=count)

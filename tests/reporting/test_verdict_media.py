@@ -25,6 +25,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.reporting.gate import check_gate
 from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
@@ -319,8 +320,9 @@ def test_the_gate_says_what_the_new_model_shows() -> None:
     with pytest.raises(ResultError, match="unreadable: the model gives every sentence the same score"):
         gate(of_sssb(0.5, tied=True), base)
     failing, released = chat.with_rows(chat.SHOWN, ["verb"]), chat.with_rows(chat.PASSING, ["verb"])
+    new, old = (gather_inputs([made])[0] for made in (failing, released))  # made-up figures, held against no rows
     with pytest.raises(ResultError, match="unreadable: this model does not do the task"):
-        gate(failing, released)
+        check_gate(new, old)
 
 
 def test_the_page_of_senses_has_the_same_words() -> None:

@@ -262,7 +262,7 @@ def test_nothing_is_frozen_that_readers_would_refuse(tmp_path: Path) -> None:
     """A config with the name of the recipe's folder fails while building, and leaves nothing behind."""
     with pytest.raises(DamagedRelease, match="order"):
         freeze(_plan("recipe"), tmp_path / "tiny" / "1.0.0")
-    assert list((tmp_path / "tiny").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 _DEEP = [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 900 + b"]" * 900, b'{"schema":' + b"[" * 900 + b"]" * 900 + b"}"]

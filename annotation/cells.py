@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,10 @@ from pathlib import Path
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
+from senseprobe.tables import UnreadableError, decode, kept_rows, read_csv, split_lines
 
 MAX_BYTES = 64 * 2**20  # a hundred thousand rows of some 600 bytes
 
-# A line of its own in which Excel says what stands between cells.
-_SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?[,;\t|]*\r?\n', re.IGNORECASE)
-_FIRST_CELL = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
@@ -62,25 +59,18 @@ def read_file(path: Path, most: int) -> bytes:
 def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
     """Return the rows of a CSV file that hold something; comma, semicolon or tab between cells, as in its first row."""
     display_path = printable(str(path))
+    data = read_file(path, most)
     try:
-        text = read_file(path, most).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise AnnotationError(f'{display_path}:{line}: is not UTF-8: save it as "CSV UTF-8"') from None
-    separator, first = _SEPARATOR_LINE.match(text), _FIRST_CELL.match(text)
-    skipped = 1 if separator else 0
-    delimiter = separator[1] if separator else first[1] if first else ","  # sheets of some countries have semicolons
-    reader = csv.reader(
-        io.StringIO(text[separator.end() :] if separator else text, newline=""), delimiter=delimiter, strict=True
-    )
-    lines, start = [], skipped + 1
+        text = decode(data)
+    except UnreadableError as error:
+        raise AnnotationError(f'{display_path}:{error.line}: is not UTF-8: save it as "CSV UTF-8"') from None
+    lines = []
     try:
-        for cells in reader:
+        for start, _, cells in kept_rows(read_csv(split_lines(text)), len(data)):
             if any(cell.strip() for cell in cells):
                 lines.append(Line(start, tuple(map(_unguarded, cells))))
-            start = skipped + reader.line_num + 1
-    except csv.Error as error:
-        raise AnnotationError(f"{display_path}:{start}: malformed CSV: {printable(str(error))}") from None
+    except UnreadableError as error:
+        raise AnnotationError(f"{display_path}:{error.line}: {printable(str(error))}") from None
     return lines
 
 

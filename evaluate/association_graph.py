@@ -4,7 +4,6 @@ People were given a cue and wrote the words that came to mind: cues and response
 Small World of Words have a licence of their own, so users supply them.
 """
 
-import csv
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from scipy.sparse import csgraph, linalg
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.statistics import FloatArray
+from senseprobe.tables import UnreadableError, read_csv
 
 NO_RESPONSES = frozenset(("", "NA", "No more responses", "Unknown word"))
 """What stands in files of Small World of Words where a person wrote nothing, or did not know the cue."""
@@ -175,8 +175,8 @@ def _read_lines(path: Path, digest: Any) -> Iterator[str]:  # noqa: ANN401 - a h
 
 def _split(path: Path, number: int, line: str, separator: str) -> list[str]:
     try:
-        return next(csv.reader([line], delimiter=separator, strict=True), [])
-    except csv.Error as error:
+        return next((row.cells for row in read_csv([line], separator)), [])
+    except UnreadableError as error:
         raise SenseprobeError(f"{path}, line {number}: {error}") from None
 
 

@@ -27,6 +27,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.text_files import BOUNDARY, Document, split_by_punkt
 from senseprobe.messages import listed
 from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FloatArray, IntArray
+from senseprobe.tables import read_json
 
 CHUNK = 1 << 22
 """How many characters a process counts at once: whole documents, so that no count depends on it."""
@@ -147,21 +148,27 @@ class Tally:
 
     def write(self, path: Path) -> None:
         """Write it as JSON, whole or not at all."""
-        data = asdict(self) | {
-            "counts": {key: np.asarray(value).tolist() for key, value in asdict(self.counts).items()}
-        }
-        write_whole(path, json.dumps(data).encode())
+        counts = {key: np.asarray(value).tolist() for key, value in asdict(self.counts).items()}
+        data = json.dumps(asdict(self) | {"counts": counts})
+        write_whole(path, json.dumps({"data": data, "checksum": _checksum(data)}).encode())
 
     @classmethod
     def read(cls, path: Path | None, empty: Counts) -> "Tally":
         """Return what `write` wrote, or the tally of no chunk where nothing can be read."""
         try:
-            data = json.loads(path.read_bytes()) if path else {}
+            written = read_json(path.read_bytes()) if path else {}
+            data = json.loads(written["data"])
+            if written["checksum"] != _checksum(written["data"]):
+                return cls(empty)
             values: dict[str, Any] = {key: np.asarray(each, dtype=np.int64) for key, each in data.pop("counts").items()}
             values |= {key: int(values[key]) for key in ("documents", "sentences")}
             return cls(Counts(**values), **data) if empty.fits(values["sums"], values["totals"]) else cls(empty)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls(empty)
+
+
+def _checksum(data: str) -> str:
+    return sha256(data.encode()).hexdigest()
 
 
 def count_documents(

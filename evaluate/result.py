@@ -27,6 +27,7 @@ from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, sized
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
+from senseprobe.tables import UnreadableError, read_json
 
 _BYTES, _BYTES_OF_A_ROW = 2**18, 64  # of a result, and of a row of its table
 
@@ -37,6 +38,7 @@ VERDICTS = 2
 """The definition of what verdicts say of the same figures; by the first each line of a page stood by itself."""
 
 MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
+MAX_VALUES = 600_000  # each of which may be a mistake that a message of pydantic holds
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -293,14 +295,16 @@ def read_result(path: Path) -> Result:
     """Return the result in a JSON file, without its rows; ResultError where it is none, or too large for a page."""
     try:
         raw = read_plain(Path(os.path.realpath(path)), MAX_BYTES)
-        data = json.loads(raw)
+        data = read_json(raw, values=MAX_VALUES)
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
             raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
         form = form_of(schema).model_validate_json(raw)
     except OSError as error:
         raise ResultError(_unreadable(path, error)) from None
-    except (ValueError, RecursionError):
+    except UnreadableError as error:
+        raise ResultError(f"{path} is no result of senseprobe: it {error}") from None
+    except ValueError:
         raise ResultError(f"{path} is no result of senseprobe") from None
     check_form(path, form)
     parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "tasks", "figures"})

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from senseprobe import tables
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
@@ -19,10 +20,10 @@ from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
 from senseprobe.evaluate.units import KINDS
-from senseprobe.tables import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
-MAX_PART_BYTES = 2**29  # bytes that a part of the table may take while it is read
+MAX_UNFOLDED = 2**27  # bytes that rows may take, beside 32 for each of the file: those of 0.1 have three
+MAX_PART_BYTES = 2**28  # bytes that a part of the table may take while it is read
 MAX_WORDS_BYTES = 2**28  # of the cosines of words: those of the thirty tests of the release `association` have 3 MB
 MAX_TABLE_BYTES = 2**31  # two million rows have 200 MB
 LARGEST = 1e100  # score, far beyond any: of 1e308, a difference is infinite
@@ -87,7 +88,7 @@ def open_table(path: Path, result: Result, memory: int) -> Iterator[pq.ParquetFi
     if path.is_symlink() or not path.is_file():
         raise ResultError(f"{path} is no plain file")
     try:
-        with bounded_parquet(path, memory) as file:
+        with tables.bounded_parquet(path, memory) as file:
             if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):
                 raise ResultError(f"{path} is not the table of its result: its signature is another")
             yield file
@@ -111,18 +112,12 @@ def _check_table(file: pq.ParquetFile, path: Path, expected: list[str]) -> None:
 
 
 def read_batches(file: pq.ParquetFile, path: Path, most: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table in parts; ResultError where they are more than `most` bytes."""
-    parts, size = file.iter_batches(ROWS_AT_ONCE, use_threads=False), 0
-    while True:
-        with memory_cap(MAX_PART_BYTES):
-            batch = next(parts, None)
-        if batch is None:
-            return
-        batch.validate(full=True)  # a column of text may hold invalid UTF-8
-        size += batch.nbytes
-        if size > most:
-            raise ResultError(f"{path} holds more than {most >> 20} MiB")
-        yield batch
+    """Yield the rows of a table in parts; ResultError where they are more than `most` bytes, or than it can hold."""
+    most = min(most, MAX_UNFOLDED + 32 * path.stat().st_size)
+    try:
+        yield from tables.read_batches(file, None, ROWS_AT_ONCE, most, MAX_PART_BYTES)
+    except tables.UnreadableError as error:
+        raise ResultError(f"{path} {error}") from None
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from senseprobe.release.annotation_record import ANNOTATION
 from senseprobe.release.documents import Source
 from senseprobe.release.licences import alternatives, combine_licences
 from senseprobe.release.verdicts import VERDICTS
+from senseprobe.tables import decode, read_csv, split_lines
 
 _HEADER = ["asked", "text", "answer"]
 # Files that are read besides templates: others may be edited without changing the recipe.
@@ -83,11 +84,11 @@ def _frozen(folder: Path) -> dict[Guess, str]:
     """Return the answers in a recipe."""
     path = folder / "english.csv"
     try:
-        header, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8")), strict=True)
-        if header == _HEADER:
-            return {(kind, word): answer for kind, word, answer in rows}
+        header, *rows = read_csv(split_lines(decode(path.read_bytes())), ",")
+        if header.cells == _HEADER:
+            return {(kind, word): answer for kind, word, answer in (row.cells for row in rows)}
         problem = f"columns are not {','.join(_HEADER)}"
-    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
+    except (OSError, ValueError) as error:
         problem = str(error)
     raise ReleaseError(f"{path} cannot be read: {problem}")
 

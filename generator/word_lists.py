@@ -1,7 +1,5 @@
 """Reads `wordlists/`: CSV tables, described in a Frictionless `datapackage.yaml`, become words with typed columns."""
 
-import csv
-import io
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +15,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
 from senseprobe.messages import listed, printable, unprintable
 from senseprobe.records import Edit, Finding
+from senseprobe.tables import UnreadableError, header_cells, read_csv, split_lines
 
 DESCRIPTOR = "datapackage.yaml"
 MAX_WORDS = 100_000  # rows of a list; a longer one is a mistake or an attack
@@ -232,15 +231,14 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
     finding = partial(_finding, display_path)
     specs, lines = {spec.name: spec for spec in resource.table.fields}, text.split("\n")
     separator = _separator(lines[0], specs)
-    reader = csv.reader(io.StringIO(text), strict=True, delimiter=separator)
     try:
-        header = next(reader, [])
+        rows = read_csv(split_lines(text), separator)
+        header = next((row.cells for row in rows), [])
         for message in _header_mistakes(header, separator, specs):
             yield finding(1, message, f"write {','.join(specs)}")
         if sorted(header) != sorted(specs):
             return
-        for number, cells in enumerate(reader, 1):
-            line = reader.line_num
+        for number, (_, line, cells) in enumerate(rows, 1):
             if number > MAX_WORDS:
                 yield finding(line, f"more than {MAX_WORDS} rows")
                 return
@@ -259,8 +257,8 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
                         yield finding(line, f"{name} {error}", code="E203", column=column, fix=fix)
             if is_valid:
                 yield Word.of(values, resource.name, line)
-    except csv.Error as error:
-        yield finding(reader.line_num, f"malformed CSV: {error}")
+    except UnreadableError as error:
+        yield finding(error.line, str(error))
 
 
 def _mended_cell(cell: str, text: str, line: int, column: int) -> Edit | None:
@@ -276,22 +274,14 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 def find_separator(line: str, name: str) -> str | None:
     """Return what separates the columns of a header instead of commas, in words; None where `name` is none of them."""
-    signs = (sign for sign in _SEPARATORS if sign in line and name in _cells(line, sign))
+    signs = (sign for sign in _SEPARATORS if sign in line and name in header_cells(line, sign))
     return next((_SEPARATORS[sign] for sign in signs), None)
 
 
 def _separator(line: str, names: Collection[str]) -> str:
     """Return what stands between the columns of a header: a comma, unless another sign makes just these columns."""
     signs = _SEPARATORS if len(names) > 1 else ()
-    return next((sign for sign in signs if sorted(_cells(line, sign)) == sorted(names)), ",")
-
-
-def _cells(line: str, separator: str) -> list[str]:
-    """Return the cells of a header; none where it cannot be read, which who reads the rows says."""
-    try:
-        return next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:
-        return []
+    return next((sign for sign in signs if sorted(header_cells(line, sign)) == sorted(names)), ",")
 
 
 def _header_mistakes(header: Sequence[str], separator: str, names: Collection[str]) -> Iterator[str]:
@@ -384,5 +374,5 @@ class Cells:
     def column(self, word: Word, name: str) -> int:
         """Return the column, from 1, at which the cell `name` of a word's row begins."""
         self._lines = self._lines or yaml_source.read_text(self.words.path, self.words.display_path).split("\n")
-        header = next(csv.reader(self._lines[:1]), [])
+        header = header_cells(self._lines[0], ",")
         return cell_column(self._lines[word.line - 1], header.index(name) if name in header else 0)

@@ -36,6 +36,11 @@ def _keys(number: int) -> bytes:
     return ("{" + ",".join(f'"{key:x}":1' for key in range(number)) + "}").encode()
 
 
+_RESULT = (
+    b'{"schema":3,"signature":"","scorer":"ll","scorer_version":1,"scale":"log","model":{},"release":{},'
+    b'"senseprobe":"1","libraries":{},"seed":0,"limit":null,'
+)
+
 FILES: dict[str, dict[str, Callable[[Path], None]]] = {
     "parquet": {
         "20,000 rows of 1 MB": _repeated(20_000, M),
@@ -59,6 +64,24 @@ FILES: dict[str, dict[str, Callable[[Path], None]]] = {
         "depth": _bytes(b"[" * 7 * M),
         "digits": _bytes(b'{"text":', b"9" * 8 * M, b"}\n"),
     },
+    "result": {
+        "figures": _bytes(_RESULT, b'"figures":[', b"0," * (15 * M), b"0]}"),
+        "libraries": _bytes(_RESULT, b'"libraries":', _keys(3 * M // 2), b"}"),
+    },
+    "sheet": {
+        "short rows": _bytes(b"a,b\n" * (15 * M)),
+        "a line of 60 MB": _bytes(b"x" * (60 * M)),
+    },
+    "stereoset": {
+        "numbers": _bytes(b"[", b"1," * (15 * M), b"1]"),
+        "short texts": _bytes(b"[", b'"ab",' * (6 * M), b"1]"),
+        "empty lists": _bytes(b"[", b"[]," * (10 * M), b"[]]"),
+    },
+    "crows-pairs": {
+        "a header of 30 MB of commas": _bytes(b"," * (30 * M)),
+        "a row of 30 MB of commas": _bytes(b"sent_more,sent_less,stereo_antistereo,bias_type\n", b"," * (30 * M)),
+    },
+    "answer": {"empty lists": _bytes(b"[", b"[]," * (21 * M), b"[]]")},
     "json": {
         "empty lists": _bytes(b"[", b"[]," * (21 * M), b"[]]"),
         "objects": _bytes(b"[", b'{"a":1},' * (8 * M), b"1]"),
@@ -102,13 +125,24 @@ def _measure(name: str, path: Path, read: Callable[[Path], object]) -> None:
 
 def main(kind: str) -> None:
     """Make and read the files of a format."""
+    from senseprobe.annotation.cells import read_cells
+    from senseprobe.evaluate.result import read_result
+    from senseprobe.evaluate.served import transport
     from senseprobe.evaluate.text_files import read_documents
+    from senseprobe.importers.plan import read_import
     from senseprobe.tables import read_json
 
-    def read(path: Path) -> None:
-        for _ in [read_json(path.read_bytes())] if kind == "json" else read_documents([str(path)]):
+    def read_corpus(path: Path) -> None:
+        for _ in read_documents([str(path)]):
             pass
 
+    read: Callable[[Path], object] = {
+        "json": lambda path: read_json(path.read_bytes()),
+        "result": read_result,
+        "sheet": read_cells,
+        "answer": lambda path: transport.read_json(path.read_bytes()),
+        **dict.fromkeys(("stereoset", "crows-pairs"), lambda path: read_import(kind, [path])),
+    }.get(kind, read_corpus)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a.{kind}"
         for name, write in {**FILES[kind], **FINE.get(kind, {})}.items():

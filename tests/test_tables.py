@@ -31,6 +31,7 @@ def _measured(kind: str) -> dict[str, tuple[int, str, int, float]]:
     return {name: tuple(rest) for name, *rest in map(json.loads, ran.stdout.splitlines())}
 
 
+DOCUMENTS = {"json", "result", "stereoset", "answer", "sheet"}  # held as a whole, not streamed
 HOSTILE = [pytest.param(kind, name, id=f"{kind}: {name}") for kind, files in FILES.items() for name in files]
 LARGE = [pytest.param(kind, name, id=f"{kind}: {name}") for kind, files in FINE.items() for name in files]
 
@@ -42,9 +43,9 @@ def test_hostile_files_are_refused(kind: str, name: str) -> None:
     """One message, in 20 seconds of the processor, and with 300 MB (of one document, and ten bytes for each of its)."""
     size, message, megabytes, seconds = _measured(kind)[name]
     error, _, text = message.partition(": ")
-    assert error in {"SenseprobeError", "UnreadableError"}
+    assert error in {"SenseprobeError", "ResultError", "AnnotationError", "ReleaseError", "UnreadableError"}
     assert "\n" not in text
-    assert megabytes <= 300 + (10 * size // 10**6 if kind == "json" else 0)
+    assert megabytes <= 300 + (10 * size // 10**6 if kind in DOCUMENTS else 0)
     assert seconds <= 20  # the issue's bound; they take 9 at most on a machine that is busy
 
 
@@ -54,7 +55,7 @@ def test_large_files_are_read(kind: str, name: str) -> None:
     """Files that are as they should be are read with no more memory than that."""
     size, message, megabytes, _ = _measured(kind)[name]
     assert message == ""
-    assert megabytes <= 300 + (10 * size // 10**6 if kind == "json" else 0)
+    assert megabytes <= 300 + (10 * size // 10**6 if kind in DOCUMENTS else 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Answers as Label Studio exports them: untrusted JSON; what does not fit the plan is counted and named."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from senseprobe.annotation.questions import CONSENT, GROUPS, controls, keys, que
 from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, clean, latest, parse_time
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import MAX_LISTED, counted, listed, printable, shortened
+from senseprobe.tables import UnreadableError, read_json
 
 T = TypeVar("T")
 
@@ -134,13 +134,9 @@ def _parse_json(raw: bytes, findings: FindingCollector) -> Any:  # noqa: ANN401 
         return result
 
     try:
-        return json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique)
-    except UnicodeDecodeError as error:
-        raise AnnotationError(f"the export is not UTF-8: byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise AnnotationError(f"the export is not JSON: line {error.lineno}: {error.msg}") from None
-    except (ValueError, RecursionError):
-        raise AnnotationError("the export is not JSON that can be read: too deep, or a number too long") from None
+        return read_json(raw, object_pairs_hook=unique)
+    except UnreadableError as error:
+        raise AnnotationError(f"the export{f', line {error.line},' if error.line else ''} {error}") from None
 
 
 def _planned_tasks(

@@ -25,6 +25,7 @@ from senseprobe.annotation.records import Plan
 from senseprobe.atomic_files import locked, read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import MAX_LISTED, listed, printable
+from senseprobe.tables import UnreadableError, read_json
 
 Progress = Callable[[int, int], None]
 """Called with how many tasks are done of how many."""
@@ -319,11 +320,11 @@ def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
     """
     exports = [_export(server, plan, folder)]
     exports += [_export(server, read_plan(path), path) for path in sorted(folder.glob(f"{QUEUE}*/")) if path.is_dir()]
-    tasks = [task for raw in exports for task in json.loads(raw)] if len(exports) > 1 else []
+    tasks = [task for raw in exports for task in read_json(raw)] if len(exports) > 1 else []
     raw = json.dumps(tasks, ensure_ascii=False).encode() if tasks else exports[0]
     people = {str(number): email for number, email in server.people().items()}
     path, new = store(folder, raw)
-    return PullResult(path=path, new=new, raw=raw, tasks=len(tasks or json.loads(raw)), people=people)
+    return PullResult(path=path, new=new, raw=raw, tasks=len(tasks or read_json(raw)), people=people)
 
 
 def _export(server: Server, plan: Plan, folder: Path) -> bytes:
@@ -352,8 +353,8 @@ def _require_project(server: Server, plan: Plan, folder: Path) -> Project:
 
 def _count_tasks(raw: bytes, project: Project) -> int:
     """Return how many tasks an export has; raise AnnotationError where it is none."""
-    with suppress(ValueError, RecursionError):
-        if isinstance(exported := json.loads(raw), list):
+    with suppress(UnreadableError):
+        if isinstance(exported := read_json(raw), list):
             return len(exported)
     raise AnnotationError(f"what the server gives for project {project.id} is not an export of Label Studio")
 

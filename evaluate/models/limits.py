@@ -4,7 +4,6 @@ A model may have no more parts than its weights account for, and a tokenizer may
 """
 
 import base64
-import json
 import re
 import unicodedata
 from binascii import Error
@@ -20,6 +19,7 @@ import torch
 from safetensors import safe_open
 from torch.nn.modules import module as hooks
 
+from senseprobe import tables
 from senseprobe.errors import ModelError
 
 MOST_CONFIG_BYTES = 2**22  # a config.json has some kB, those that name ten thousand classes less than one MB
@@ -63,8 +63,8 @@ def read_json(path: Path, most_bytes: int) -> Any:  # noqa: ANN401 - JSON
     if path.stat().st_size > most_bytes:
         raise Unloadable(f"its {path.name} is larger than {most_bytes >> 20} MiB")
     try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
+        return tables.read_json(path.read_bytes())
+    except tables.UnreadableError:
         return None
 
 

@@ -4,7 +4,6 @@ words of a test -> their senses -> cosines of all pairs of senses -> the largest
 rows of contrasts -> vectors of a target and of the values of its two sentences, or of a gender direction -> cosines
 """
 
-import csv
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +30,7 @@ from senseprobe.evaluate.scorers.association import reasons_of_level as reasons_
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import HAS_VECTOR, ScoredRows, Unit, UnitTable, identity_of
 from senseprobe.statistics import BoolArray, FloatArray, difference_direction, pairwise_cosines, unit_vectors
+from senseprobe.tables import csv_objects, read_csv, split_lines
 
 SENSE_COLUMNS = ("target_sense", "attribute_sense", "target_senses", "attribute_senses")
 """The keys that were compared, and how many senses each word has, beside the columns of `COSINES`."""
@@ -296,7 +296,7 @@ def read_gender_pairs(column: str) -> dict[str, tuple[str, str]]:
     """Return the pairs of gender_senses.csv by name, male first: their words (``word``), or keys (``sense_noun``)."""
     text = (files("senseprobe") / "wordlists" / "gender_senses.csv").read_text("utf-8")
     sides: dict[str, dict[str, str]] = {"male": {}, "female": {}}
-    for row in csv.DictReader(text.splitlines()):
+    for _, row in csv_objects(read_csv(split_lines(text))):
         sides[row["gender"]][row["pair"]] = row[column]
     return {name: (word, sides["female"][name]) for name, word in sides["male"].items()}
 

@@ -1,6 +1,5 @@
 """One request over HTTP: a time, a size and a depth that the other side cannot exceed, and a key that is not shown."""
 
-import json
 import logging
 import math
 import re
@@ -10,10 +9,12 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from senseprobe import tables
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.served.address import BEARER, HIDDEN, KEY_HEADERS, Address, hide_key
 from senseprobe.evaluate.served.event_stream import join_events
 from senseprobe.exchange import LARGEST, BodyError, LateError, limit_exchanges
+from senseprobe.tables import DepthError
 
 CONNECT = 5.0
 """Seconds that a connection may take."""
@@ -129,19 +130,12 @@ class Transport:
         )
 
 
-class DepthError(ValueError):
-    """Raised where JSON is nested too deeply."""
-
-
 def read_json(data: bytes, key: str | None = None) -> Any:  # noqa: ANN401 - JSON
     """Return JSON in UTF-8 that any program may read: its numbers finite, its texts Unicode, and without the key.
 
     ValueError where it is none, or nested more than `DEEPEST` deep.
     """
-    try:
-        value = json.loads(data.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
-    except RecursionError:
-        raise DepthError from None
+    value = tables.read_json(data, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
     return _clean_json(value, key if key and len(key) >= _SECRET else None, DEEPEST)
 
 
@@ -152,7 +146,7 @@ def _clean_json(value: Any, key: str | None, levels: int) -> Any:  # noqa: ANN40
     if not isinstance(value, list | dict):
         return value
     if not levels:
-        raise DepthError
+        raise DepthError("is nested too deeply")
     if isinstance(value, list):
         return [_clean_json(item, key, levels - 1) for item in value]
     return {_clean_json(name, key, 1): _clean_json(item, key, levels - 1) for name, item in value.items()}

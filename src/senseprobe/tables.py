@@ -38,6 +38,10 @@ class UnreadableError(ValueError):
         self.line = line
 
 
+class DepthError(UnreadableError):
+    """Raised where a document is nested more deeply than it may be."""
+
+
 # --- Text -------------------------------------------------------------------------------------------------------------
 
 
@@ -133,6 +137,18 @@ def read_csv(
         raise UnreadableError(f"malformed CSV: {error}", start) from None
 
 
+def kept_rows(rows: Iterable[CsvRow], size: int) -> Iterator[CsvRow]:
+    """Yield rows all of which are kept; UnreadableError where those of `size` bytes take too much memory.
+
+    That is MEMORY and nine bytes for each of their own: a row takes some 200, and a cell 60 beside its text.
+    """
+    most = MEMORY + 9 * size
+    for row in rows:
+        yield row
+        if (most := most - 200 - 60 * len(row.cells)) < 0:
+            raise UnreadableError("more rows than fit into memory: divide the file", row.line)
+
+
 def csv_objects(rows: Iterable[CsvRow]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line of each row but blank ones, and its cells by column; the first row names the columns.
 
@@ -176,25 +192,31 @@ _SMALL = 2**22
 _LEAST = {"[": 64, "{": 72, ",": 8, ":": 24}
 """The fewest bytes of memory for each of these signs outside of strings."""
 
+_VALUES = {"[": 1, "{": 1, ",": 1}
+"""Signs of which there are at least as many as values, but for one."""
+
 
 def read_json(
     data: bytes | str,
     *,
     memory: int = MEMORY,
+    values: int | None = None,
     loads: Callable[..., Any] = json.loads,
     **how: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return what a document of JSON holds; raise UnreadableError where it is none, or takes too much memory.
 
     It takes at most `memory` and ten bytes for each of its own: values are counted before it is parsed, and on Linux
-    the process has a cap meanwhile. `loads` parses it, with the parameters `how`.
+    the process has a cap meanwhile. `values`: how many it may have. `loads` parses it, with the parameters `how`.
     """
     text = decode(data) if isinstance(data, bytes) else data
+    if values is not None and _weigh(text, _VALUES, values) > values:
+        raise UnreadableError(f"has more than {values:,} values")
     if len(text) <= _SMALL:
         return _parse(text, loads, how)
     most = memory + 10 * len(data) - sys.getsizeof(text)
     much = f"has more values than fit into {most // 10**6} MB of memory"
-    if _least_memory(text, most) > most:
+    if _weigh(text, _LEAST, most) > most:
         raise UnreadableError(much)
     try:
         with memory_cap(most):
@@ -210,8 +232,10 @@ def _parse(text: str, loads: Callable[..., Any], how: Mapping[str, Any]) -> Any:
         raise
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", error.lineno) from None
-    except (ValueError, RecursionError):
-        raise UnreadableError("is not JSON that can be read: too deep, or a number too long") from None
+    except RecursionError:
+        raise DepthError("is not JSON that can be read: nested too deeply") from None
+    except ValueError:
+        raise UnreadableError("is not JSON that can be read: is a number too long?") from None
 
 
 def read_json_lines(lines: Iterable[str], **how: Any) -> Iterator[tuple[int, dict[str, Any]]]:  # noqa: ANN401
@@ -235,9 +259,9 @@ def read_json_lines(lines: Iterable[str], **how: Any) -> Iterator[tuple[int, dic
         yield number, value
 
 
-def _least_memory(text: str, enough: int) -> int:
-    """Return the fewest bytes that the values of a document take; more than that if it is not more than `enough`."""
-    rough = sum(size * text.count(sign) for sign, size in _LEAST.items())
+def _weigh(text: str, weights: Mapping[str, int], enough: int) -> int:
+    """Return the sum of the weights of signs outside of strings; those within may count if it is at most `enough`."""
+    rough = sum(size * text.count(sign) for sign, size in weights.items())
     if rough <= enough:
         return rough
     data = text.encode("utf-8", "surrogatepass")
@@ -249,7 +273,7 @@ def _least_memory(text: str, enough: int) -> int:
         marks = np.cumsum(part == ord('"'), dtype=np.uint8) + np.uint8(inside) & 1
         counts += np.bincount(part[marks == 0], minlength=256)
         inside = int(marks[-1])
-    return sum(size * int(counts[ord(sign)]) for sign, size in _LEAST.items())
+    return sum(size * int(counts[ord(sign)]) for sign, size in weights.items())
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------
@@ -356,5 +380,5 @@ def read_batches(
     parts, size = file.iter_batches(rows, columns=columns, use_threads=False), 0  # threads need memory of their own
     while (batch := next_batch(parts, memory)) is not None:
         if (size := size + batch.nbytes) > most:
-            raise UnreadableError(f"unfolds into more than {most >> 20} MiB")
+            raise UnreadableError(f"holds more than {most >> 20} MiB")
         yield batch

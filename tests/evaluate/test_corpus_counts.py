@@ -3,12 +3,20 @@
 import math
 import random
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from senseprobe.evaluate import corpus_counts
-from senseprobe.evaluate.corpus_counts import Terms, count_documents, count_texts, estimate_log_odds, estimate_ratio
+from senseprobe.evaluate.corpus_counts import (
+    Tally,
+    Terms,
+    count_documents,
+    count_texts,
+    estimate_log_odds,
+    estimate_ratio,
+)
 from senseprobe.evaluate.text_files import Document
 
 TERMS = Terms(
@@ -83,3 +91,16 @@ def test_log_odds_by_hand() -> None:
     expected = math.log(5.5 / 1.5) - math.log(3.5 / 2.5)
     assert values[0] == pytest.approx(expected)
     assert z[0] == pytest.approx(expected / math.sqrt(1 / 5.5 + 1 / 3.5))
+
+
+def test_a_state_in_which_a_digit_changed_is_none(tmp_path: Path) -> None:
+    """What a run goes on from is what it wrote: with any one digit raised by one, it begins anew."""
+    state, empty = tmp_path / "state.json", count_texts([], TERMS)
+    tally = count_documents([Document("She saw the nurse.", "x")], TERMS, state=state)
+    written = state.read_bytes()
+    assert Tally.read(state, empty).counts.sums.tolist() == tally.counts.sums.tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+    digits = [at for at, sign in enumerate(written) if chr(sign).isdigit()]
+    for at in digits:
+        state.write_bytes(written[:at] + b"%d" % ((written[at] - ord("0") + 1) % 10) + written[at + 1 :])
+        assert Tally.read(state, empty).chunks == 0
+    assert len(digits) > 50

@@ -182,7 +182,7 @@ def test_the_files_of_small_world_of_words(tmp_path: Path) -> None:
         (HEADER + "man,nurse,nan\n", "line 2: 'nan' is no finite number"),
         (HEADER + "man,nurse,-1\n", "line 2: a count or strength cannot be -1"),
         (CHAIN + "man,nurse,3\n", "line 4: 'man' with 'nurse' stands there twice"),
-        (HEADER + 'man,"nurse,3\n', "line 2: unexpected end of data"),
+        (HEADER + 'man,"nurse,3\n', "line 2: malformed CSV: unexpected end of data"),
         (b"\x93NUMPY\x01\x00v\x00", "line 1: is no line of text"),
         (HEADER + "x" * 200_000, "line 2: is no line of text"),
         (HEADER + "tree,leaf,1\n", "has both words of none of the pairs: man/woman"),

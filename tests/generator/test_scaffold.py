@@ -543,7 +543,7 @@ NO_LISTS = {
     "empty": ("jobs.csv", "", "no column `word`: there is none"),
     "with a column twice": ("jobs.csv", "word,job,job\na,b,c\n", "each column needs a name of its own"),
     "ragged": ("jobs.csv", "word,job\na,b\nc\n", "row 3 has not 2 cells"),
-    "malformed": ("jobs.csv", 'word\n"a', "jobs.csv is malformed"),
+    "malformed": ("jobs.csv", 'word\n"a', "jobs.csv:2: malformed CSV"),
     "of another name": ("My Jobs.csv", "word\na\n", "rename it"),
     "of another kind": ("jobs.txt", "word\na\n", "rename it"),
     "described already": ("traits.csv", "word\na\n", "wordlists/datapackage.yaml describes traits already"),

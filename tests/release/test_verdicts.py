@@ -181,7 +181,7 @@ def test_reports_of_older_files_stand_in_the_reason(tmp_path: Path) -> None:
         (f"{HEADER},reported\na,keep,r,t@1.0.0,,yes\n", 2, "reported of 'a' is 'yes', expected true or nothing"),
         (f"{HEADER},reported\na,keep,r,t@1.0.0,,false\n", 2, "reported of 'a' is 'false', expected true or nothing"),
         (f'{HEADER}\n"a\n', 2, "malformed CSV"),
-        (f"{HEADER}\n{'x' * 200_000},keep,r,t@1.0.0,\n", 2, "malformed CSV: field larger than field limit"),
+        (f"{HEADER}\n{'x' * 200_000},keep,r,t@1.0.0,\n", 2, "a row of more than 131,072 characters"),
     ],
 )
 def test_a_malformed_file_is_reported(tiny: Project, text: str, line: int, message: str) -> None:

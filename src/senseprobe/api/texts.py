@@ -22,6 +22,7 @@ from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
 from senseprobe.progress import with_progress
 from senseprobe.release.manifest import NAME
+from senseprobe.tables import UnreadableError, decode, read_csv, split_lines
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
@@ -198,12 +199,12 @@ def _read_csv(path: str | Path) -> list[list[str]]:
     """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
     named = printable(str(path))
     try:
-        text = io.StringIO(read_plain(Path(path).resolve(), _MOST_BYTES).decode("utf-8-sig"), newline="")
-        rows = [[cell.strip() for cell in row] for row in csv.reader(text, strict=True) if row]
+        lines = split_lines(decode(read_plain(Path(path).resolve(), _MOST_BYTES)))
+        rows = [[cell.strip() for cell in row.cells] for row in read_csv(lines) if row.cells]
     except OSError as error:
         raise SenseprobeError(f"{named} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise SenseprobeError(f"{named} is no CSV in UTF-8: {error}") from None
+    except UnreadableError as error:
+        raise SenseprobeError(f"{named}:{error.line}: {error}") from None
     if not rows:
         raise SenseprobeError(f"{named} is empty: it takes a line of column names, and words below")
     return rows

@@ -35,6 +35,7 @@ from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.release import parse_version
 from senseprobe.release.restore import RESTORED, read_restored
 from senseprobe.release.verify import FOREIGN, verify_release
+from senseprobe.tables import UnreadableError, decode, read_csv, split_lines
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -139,8 +140,9 @@ def read_published(path: Path) -> list[tuple[str, ...]]:
     if not os.path.lexists(path):
         return []
     try:
-        rows = [tuple(row) for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"))) if row]
-    except (OSError, UnicodeDecodeError, csv.Error):
+        text = decode(path.read_bytes())
+        rows = [tuple(row.cells) for row in read_csv(split_lines(text), ",", strict=False) if row.cells]
+    except (OSError, UnreadableError):
         rows = []
     if not rows or rows[0] != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise ReleaseError(f"{path} is not a table of {', '.join(COLUMNS)}: mend it, or move it away")

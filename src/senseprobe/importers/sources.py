@@ -38,6 +38,7 @@ from senseprobe.tables import (
 MAX_FILE = 32 * 2**20
 MAX_FILES = 200
 MAX_LINES = 500_000
+MAX_VALUES = 2_000_000  # of a JSON file; that of StereoSet has 200,000
 MAX_NOTES = 50_000
 """A file with more notes than this is taken to be of another format."""
 MAX_TEXT = 2_000
@@ -437,7 +438,7 @@ def parse_json(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
     decoder.parse_object = json.decoder.JSONObject  # type: ignore[attr-defined]
     decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
-        return read_json(source.text, loads=decoder.decode)
+        return read_json(source.text, values=MAX_VALUES, loads=decoder.decode)
     except UnreadableError as error:
         location = f"{source.name}:{error.line}" if error.line else source.name
         raise ReleaseError(f"{location}: {error}") from None

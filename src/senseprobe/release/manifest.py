@@ -28,6 +28,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.messages import offered, printable
 from senseprobe.records import Contrast, Design, Finding, Headline
 from senseprobe.release.schema import COLUMN_TYPES, EXAMPLES, KINDS
+from senseprobe.tables import read_json
 
 
 def _inside(path: str) -> str:
@@ -243,7 +244,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Return a manifest; raise ReleaseError for none or one of a newer form, DamagedRelease for a changed one."""
     raw = _read(folder / NAME)
     try:
-        data = json.loads(raw)
+        data = read_json(raw)
         # Bytes that `dump` would not write (other blanks, a key twice, NaN) are not its own.
         canonical = isinstance(data, dict) and Manifest(data).dump() == raw
     except (ValueError, RecursionError):

@@ -19,28 +19,30 @@ from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.manifest import VERSION
+from senseprobe.tables import UnreadableError, header_cells, read_csv, split_lines
+
+_LONGEST_ROW = 2**17
 
 
 def read_id_table(
     text: str, display_path: str, needed: Collection[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield line and cells of each row of a CSV file of these columns; raise DeclarationError (E202) for any other."""
-    reader = csv.reader(io.StringIO(text), strict=True)
 
-    def mistake(message: str) -> DeclarationError:
-        line = max(reader.line_num, 1)
+    def mistake(line: int, message: str) -> DeclarationError:
         return DeclarationError([Finding(path=display_path, line=line, column=1, code="E202", message=message)])
 
     try:
-        header = next(reader, [])
+        rows = read_csv(split_lines(text), ",", longest=_LONGEST_ROW)
+        header = next((row.cells for row in rows), [])
         if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) < len(header):
-            raise mistake(f"columns are not {', '.join(needed)} and, if you like, {' and '.join(optional)}")
-        for cells in reader:
+            raise mistake(1, f"columns are not {', '.join(needed)} and, if you like, {' and '.join(optional)}")
+        for _, line, cells in rows:
             if len(cells) != len(header):
-                raise mistake(f"{len(cells)} cells, expected {len(header)}")
-            yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise mistake(f"malformed CSV: {error}") from None
+                raise mistake(line, f"{len(cells)} cells, expected {len(header)}")
+            yield line, dict(zip(header, cells, strict=True))
+    except UnreadableError as error:
+        raise mistake(error.line, str(error)) from None
 
 
 VERDICTS = "verdicts.csv"
@@ -143,7 +145,7 @@ def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
 
 def has_reported(path: Path) -> bool:
     """Return whether a file of verdicts has the column `reported`, which readers of forms before 4 refuse."""
-    return path.exists() and _REPORTED in next(csv.reader(io.StringIO(_text(path, str(path)))), [])
+    return path.exists() and _REPORTED in header_cells(_text(path, str(path)).partition("\n")[0], ",")
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict], *, reported: bool = False) -> None:

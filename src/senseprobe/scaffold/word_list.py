@@ -1,7 +1,5 @@
 """Describe a CSV file of words in a project's `datapackage.yaml`: types from its cells, the rest to be filled in."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +12,7 @@ from senseprobe.lexicon.wordnet import LEXICONS, part_of_speech
 from senseprobe.messages import listed
 from senseprobe.project import Layer
 from senseprobe.scaffold.template import read_template_file, read_yaml, with_item, write_all
+from senseprobe.tables import UnreadableError, read_csv, split_lines
 
 _FILE = re.compile(r"[a-z0-9][a-z0-9_-]*\.csv")
 _PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][a-z0-9_]*")
@@ -51,9 +50,9 @@ def add_list(layer: Layer, file: Path) -> list[Path]:
 def _read_columns(text: str, display_path: str) -> dict[str, list[str]]:
     """Return the cells of each column; raise SenseprobeError where they have no names, or none is `word`."""
     try:
-        header, *rows = [*csv.reader(io.StringIO(text), strict=True)] or [[]]
-    except csv.Error as error:
-        raise SenseprobeError(f"{display_path} is malformed: {error}") from None
+        header, *rows = [row.cells for row in read_csv(split_lines(text), ",")] or [[]]
+    except UnreadableError as error:
+        raise SenseprobeError(f"{display_path}:{error.line}: {error}") from None
     if "word" not in header:
         names = f"there is {listed(header) or 'none'}"
         separator = find_separator(text.split("\n", 1)[0], "word")

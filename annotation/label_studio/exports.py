@@ -136,7 +136,7 @@ def _parse_json(raw: bytes, findings: FindingCollector) -> Any:  # noqa: ANN401 
     try:
         return read_json(raw, object_pairs_hook=unique)
     except UnreadableError as error:
-        raise AnnotationError(f"the export{f', line {error.line},' if error.line else ''} {error}") from None
+        raise AnnotationError(f"the export {error}{f' (line {error.line})' if error.line else ''}") from None
 
 
 def _planned_tasks(

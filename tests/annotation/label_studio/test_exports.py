@@ -233,8 +233,8 @@ def test_groups_count_wherever_they_were_named(how: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "line 1, is not JSON"),
-        (b"[1,", "line 1, is not JSON"),
+        (b"", r"is not JSON.*line 1"),
+        (b"[1,", r"is not JSON.*line 1"),
         (b"\xff\xfe", "is not UTF-8"),
         (b"{}", "is not a list of tasks"),
         (b"null", "is not a list of tasks"),

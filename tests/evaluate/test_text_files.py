@@ -163,3 +163,20 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     for source in (str(tmp_path / "pipe"), os.devnull):
         with pytest.raises(SenseprobeError, match="a pipe or a device"):
             next(read_documents([source]))
+
+
+def test_a_small_table_that_unfolds_is_one_message(tmp_path: Path) -> None:
+    """20,000 rows of one text of a megabyte, which the file holds once: 20 GB in some 300 bytes."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), pa.array(["x" * 1_000_000]))
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 1_000
+    with pytest.raises(SenseprobeError, match=r"a\.parquet: .*MiB"):
+        list(read_documents([str(path)]))
+
+
+def test_a_table_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    """Its first line says what stands between cells, or the header shows it."""
+    for head in ("sep=;\n", ""):
+        (tmp_path / "a.csv").write_text(f"{head}id;text\n1;Yes, she left.\n")
+        assert [document.text for document in read_documents([str(tmp_path / "a.csv")])] == ["Yes, she left."]

@@ -67,8 +67,8 @@ def test_probe(typed: Typed, server: PlantedServer) -> None:
     asked = len(server.log)
     told = typed("probe", server.spec, "--json").told
     # Keys that programs rely on, written down by hand.
-    keys = "origin model answered server build quantisation template slots requests checks noise fingerprint scorers"
-    assert " ".join(told) == keys
+    keys = "origin model answered server build quantisation template slots requests complaints checks noise"
+    assert " ".join(told) == f"{keys} fingerprint scorers"
     assert told["requests"] == len(server.log) - asked
     assert [check["id"] for check in told["checks"]] == [*CHECKS]
     assert told["scorers"]["choice-likely"] == {"can": True, "lacking": ""}
@@ -80,7 +80,8 @@ def test_probe_of_a_server_that_can_do_nothing(typed: Typed) -> None:
         done = typed("probe", server.spec)
     assert done.code == 2
     assert "an empty answer" in done.out
-    assert done.err.startswith(f'{server.origin} can be used by no scorer: the check "{CHECKS["echo"]}" failed: ')
+    assert done.err.startswith(f"{server.origin} can be used by no scorer: ")
+    assert f'the check "{CHECKS["answers"]}" failed' in done.err
 
 
 def test_the_path_of_a_file_is_cut_to_its_name(typed: Typed) -> None:

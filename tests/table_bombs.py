@@ -29,7 +29,10 @@ def _repeated(rows: int, size: int, texts: int = 1) -> Callable[[Path], None]:
 
 
 def _bytes(*parts: bytes) -> Callable[[Path], None]:
-    return lambda path: path.write_bytes(b"".join(parts)) and None
+    def write(path: Path) -> None:
+        path.write_bytes(b"".join(parts))
+
+    return write
 
 
 def _keys(number: int) -> bytes:

@@ -24,16 +24,16 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
     return typing(monkeypatch, capfd)
 
 
-def replace(old: str, new: str, name: str = TEMPLATE) -> None:
-    """Write another text into a file of the project, once."""
+def replace(old: str, new: str, name: str = TEMPLATE) -> int:
+    """Write another text into a file of the project, once; return how long it is."""
     text = Path(name).read_text()
     assert old in text
-    Path(name).write_text(text.replace(old, new, 1))
+    return Path(name).write_text(text.replace(old, new, 1))
 
 
 UNMARKED = "\n---\nslots:\n  thing: {list: things}\nunmarked: true\n---\nIt is {{ quality }}.\n"
 
-MISTAKES: dict[str, tuple[Callable[[], None], str, str]] = {
+MISTAKES: dict[str, tuple[Callable[[], object], str, str]] = {
     "one brace": (lambda: replace("{{ thing }}", "{ thing }"), "E112", "write {{ thing }}"),
     "one brace lacks": (lambda: replace("{{ thing }}", "{{ thing }"), "E107", "write {{ thing }}"),
     "one brace is missing before": (lambda: replace("{{ quality }}", "{ quality }}"), "E115", "write {{ quality }}"),
@@ -43,14 +43,14 @@ MISTAKES: dict[str, tuple[Callable[[], None], str, str]] = {
             replace("{quality: {list: qualities, word: wild}}", "{who: thing, quality: {text: wild}}"),
             replace("{quality: {list: qualities, word: tame}}", "{who: thing, quality: {text: tame}}"),
             replace("{{ thing }}", "{{ who }}"),
-        )[0],
+        ),
         "E112",
         "write `target: who`",
     ),
     "unmarked with a target": (lambda: replace(FRAME, FRAME + UNMARKED), "E112", "write `target: null`"),
     "no target": (lambda: replace("target: thing", "target: null"), "E112", "`unmarked: true`"),
     "a list without a description": (
-        lambda: (Path("wordlists/beasts.csv").write_text("word\ncat\n"), replace("list: things", "list: beasts"))[1],
+        lambda: (Path("wordlists/beasts.csv").write_text("word\ncat\n"), replace("list: things", "list: beasts")),
         "E110",
         "senseprobe lists --add wordlists/beasts.csv",
     ),

@@ -887,9 +887,9 @@ def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
         config="race", sense_type="race", estimand="relative", value=1.0, p=0.0123, p_holm=0.3456,
         rows=4, scored=4, unscored=0, ties=0,
     )  # fmt: skip
-    figures = (figure, replace(figure, config="colour", p=0.0456, p_holm=None))
     lead = replace(figure, estimand="preference-half", neutral=0.0, p=None, p_holm=None, definition=HALF)
-    figures += (lead, replace(lead, config="colour"))
+    second = replace(figure, config="colour", p=0.0456, p_holm=None)
+    figures = (figure, second, lead, replace(lead, config="colour"))
     made = Result(
         scorer="aul",
         model={"name": "bert", "weights": "a", "config": "b", "tokenizer": "c", "dtype": "float32"},

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -65,10 +65,11 @@ def of_chat(failing: str = "", *, shown: bool = False) -> Result:
     release = senseprobe.load("sssb@1.0.1")
     model = planted(release, release.configs)
     if failing:
+        contents = cast("dict[tuple[str, str], float]", model.contents)
         table = release.table(failing)
         for pair in zip(table["stereo"], table["anti"], strict=True):
             for one in (pair, pair[::-1]):
-                model.contents[one] /= 50
+                contents[one] /= 50
     return run(ScoringJob(release, None, 0, "0"), model, "choice-likely", show_failing=shown)  # type: ignore[arg-type]
 
 
@@ -270,7 +271,7 @@ def files(result: Result, folder: Path) -> tuple[str, str]:
     return str(result.write(folder / "one")), str(second.write(folder / "two"))
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[[str, str], tuple[str, ...]]] = {
     "report": lambda one, two: ("report", one, two),
     "brief": lambda one, two: ("report", one, two, "--brief"),
     "json": lambda one, two: ("report", one, two, "--json"),

@@ -247,6 +247,7 @@ def test_configs_have_their_sizes(name: str) -> None:
     expect = config.blocks[0].block.front.expect
 
     assert config.size == SIZES[name]
+    assert expect is not None
     assert expect.published == PRINTED.get(name)
     assert bool(expect.reason and "terrible twice" in expect.reason) == (name in PRINTED)
     assert config.blocks[0].block.front.description.startswith("Replication only:") == (name in PRINTED)

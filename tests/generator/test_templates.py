@@ -45,7 +45,9 @@ def test_golden(case: Path) -> None:
     expected = [json.loads(line) for line in (case / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     rows = _rows(expand(config, lists))
     assert [{key: row[key] for key in wanted} for row, wanted in zip(rows, expected, strict=True)] == expected
-    assert config.size == config.template.blocks[0].front.expect.rows == len(expected)
+    expect = config.template.blocks[0].front.expect
+    assert expect is not None
+    assert config.size == expect.rows == len(expected)
 
 
 def test_a_golden_case_states_every_column() -> None:

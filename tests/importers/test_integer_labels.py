@@ -28,7 +28,7 @@ MEANT = "numbers mean other classes in other data"
 
 def in_hub_form(table: pd.DataFrame, **names: list[str]) -> pa.Table:
     """A table with the schema that `datasets` writes: ClassLabel columns have names."""
-    kinds = {name: Value("int64" if table[name].dtype.kind == "i" else "string") for name in table}
+    kinds: dict[str, Any] = {str(name): Value("int64" if table[name].dtype.kind == "i" else "string") for name in table}
     labels = {name: ClassLabel(names=own) for name, own in names.items()}
     return Dataset.from_pandas(table, features=Features({**kinds, **labels})).data.table
 

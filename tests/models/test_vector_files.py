@@ -382,11 +382,11 @@ def test_a_header_is_what_is_stated(tmp_path: Path) -> None:
         file = _open(_file(tmp_path, "v", first + b"\na 1 2\nb 3 4\n"), header=True)
         assert _vectors(file, "word", "a", "b") == {"a": [1, 2], "b": [3, 4]}
         assert len(file.remarks) == (first in (b"9 2", b"2 300"))
-    for stated in ({"header": True}, {"skip_bad": True}):
+    for stated in (EncodingOptions(header=True), EncodingOptions(skip_bad=True)):
         with pytest.raises(ModelError, match="of vectors as text"):
-            _open(_npy(tmp_path, "v.txt", LIST), **stated)
+            VectorFile.load(f"vectors:{_npy(tmp_path, 'v.txt', LIST)}", stated)
         with pytest.raises(ModelError, match="is no file of vectors"):
-            VectorFile.wrap("mine", {"kind": np.array([1, 2])}, EncodingOptions(**stated))
+            VectorFile.wrap("mine", {"kind": np.array([1, 2])}, stated)
     assert "the" in _open(_npy(tmp_path, "v.txt", b"\xef\xbb\xbf" + LIST)).table.vocabulary.rows
 
 

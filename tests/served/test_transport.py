@@ -26,13 +26,13 @@ from senseprobe.evaluate.served.answer_store import AnswerStore
 from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.transport import (
     DEEPEST,
-    DepthError,
     Reply,
     Transport,
     UnansweredError,
     read_json,
     read_retry_after,
 )
+from senseprobe.tables import DepthError
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-proj-0123456789abcdefXYZ"

@@ -120,8 +120,9 @@ class ReportInput:
 
     def mark(self, figure: Figure, config: str) -> Figure:
         """Return a figure of rows of a config with the reason where nothing of the config can be read."""
-        flaw = (self.failing if self.flaws is None else self.flaws).get(config, "")
-        verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw else None
+        is_bias = not lookup(figure.estimand).needs_gold  # right answers are what a model fails by
+        flaw = (self.failing if self.flaws is None or not is_bias else self.flaws).get(config, "")
+        verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw and is_bias else None
         return replace(figure, note=joined(flaw, figure.note), verdict=verdict)
 
     def why_unread(self, config: str) -> str:

@@ -27,9 +27,11 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.gate import check_gate
 from senseprobe.evaluate.reporting.inputs import gather_inputs
+from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.summary import TextTable
+from senseprobe.evaluate.reporting.verdict_table import find_flaws
 from senseprobe.evaluate.result import Result, folder_of, read_result
 
 Key = tuple[str, str]
@@ -348,3 +350,12 @@ def test_a_file_cannot_say_its_own_verdict(tmp_path: Path) -> None:
     path.write_text(json.dumps(data), encoding="utf-8")
     assert read_result(path).figures[0].verdict is None
     assert {f["verdict"]["code"] for f in describe_results(path)[0]["figures"]} == {"unreadable"}
+
+
+def test_right_answers_keep_their_intervals() -> None:
+    """A model that fails its control fails by them: also those of single words are told whole."""
+    right = figure("nation", 33.0, 30.0, 36.0, estimand="accuracy", neutral=None)
+    failing = find_flaws(source(right, name="nli-control@1.0.1"))
+    assert failing.flaws
+    assert format_interval(failing.mark(right, "nation")) == "33.0 [30.0, 36.0]"
+    assert format_interval(failing.mark(replace(right, estimand="gap"), "nation")) == "+33.0"

@@ -10,7 +10,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.caveats import withheld_configs
 from senseprobe.evaluate.estimands import EXACT_P, additional, find, lookup
 from senseprobe.evaluate.figures import figures_of
-from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.result import VERDICTS, Result
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import gated_figures
 from senseprobe.evaluate.units import HAS_VECTOR, KINDS
@@ -77,7 +77,12 @@ def check_figures(
     unchecked = [f"{listed(names)} {reason}" for reason, names in _by_reason(left_out).items()]
     unchecked += [f"{listed(withheld)} withheld"] if withheld else []
     differences = figure_differences(
-        result.figures, figures, lambda _: TOLERANCE, left_out={*left_out}, ignored=NOT_OF_ROWS
+        result.figures,
+        figures,
+        lambda _: TOLERANCE,
+        left_out={*left_out},
+        ignored=NOT_OF_ROWS,
+        older=result.verdicts < VERDICTS,
     )
     return FigureCheck(figures, tuple(differences), tuple(map(printable, unchecked)))
 
@@ -152,21 +157,22 @@ def figure_differences(
     *,
     left_out: Set[str] = frozenset(),
     ignored: Set[str] = frozenset(),
+    older: bool = False,
 ) -> Iterator[str]:
     """Yield in which parts the second figures are others than the first, by name; verdicts are no parts of files.
 
     `nearly` says by how much a number of an estimand may differ; `left_out` are estimands, and `ignored` parts of
-    figures, that are not compared. What an older senseprobe did not give is no difference: groups of a figure of whole
-    configs, and readings.
+    figures, that are not compared. What an `older` senseprobe did not give is no difference: groups of a figure of
+    whole configs, and readings.
     """
     sides = [{figure.key: figure.as_dict() for figure in figures} for figures in (first, second)]
     grouped = {key[:2] for key in sides[0] if key[2]}
-    if not any(figure.readings for figure in first):
+    if older and not any(figure.readings for figure in first):
         ignored = {*ignored, "readings"}
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         name = " ".join(filter(None, key))
         before, after = (side.get(key) for side in sides)
-        if key[1] in left_out or (before is None and key[2] and key[:2] not in grouped):
+        if key[1] in left_out or (older and before is None and key[2] and key[:2] not in grouped):
             continue
         if before is None or after is None:
             yield f"{name}: {'new' if before is None else 'no longer there'}"

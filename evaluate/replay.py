@@ -166,7 +166,11 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         )
     if first.scorer_version != second.scorer_version:  # other numbers, and so other figures, are what it is about
         return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
-    differences = [*figure_differences(first.figures, second.figures, _tolerance, left_out={*definitions})]
+    differences = [
+        *figure_differences(
+            first.figures, second.figures, _tolerance, left_out={*definitions}, older=first.verdicts < second.verdicts
+        )
+    ]
     largest = 0.0
     if rows is not None and second.rows is not None:
         exact = CHAT_TOLERANCE if get(first.scorer).gates else TOLERANCE

@@ -291,6 +291,18 @@ def check_writable(folder: Path, rows: int = 0) -> None:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
+def looks_like_result(path: Path) -> bool:
+    """Return whether a file begins as `Result.write` writes one, whole or damaged; other JSON lies in folders, too."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    return b'"schema"' in head and b'"signature"' in head
+
+
 def read_result(path: Path) -> Result:
     """Return the result in a JSON file, without its rows; ResultError where it is none, or too large for a page."""
     try:

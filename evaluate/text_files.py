@@ -263,11 +263,14 @@ def _choose(column: str | None, names: Sequence[str], source: object) -> str:
 def _read_parquet(path: Path, column: str | None, progress: Progress) -> Iterator[str]:
     with bounded_parquet(path, MEMORY, FOOTER, BLOCK) as file:
         kinds = {field.name: plain_type(field.type) for field in file.schema_arrow}
-        name = _choose(column, [name for name, kind in kinds.items() if kind in {pa.string(), pa.large_string()}], path)
+        columns = [name for name, kind in kinds.items() if kind in {pa.string(), pa.large_string(), pa.string_view()}]
+        name = _choose(column, columns, path)
+        if file.schema_arrow.names.count(name) > 1:
+            raise UnreadableError(f"two columns are called {name[:80]!r}")
         size, rows, unfolded = path.stat().st_size, max(file.metadata.num_rows, 1), _column_bytes(file, name)
         at_once = min(max(32 * BLOCK * rows // max(unfolded, 1), 1), 1024)
         for batch in read_batches(file, [name], at_once, MEMORY // 4 + 200 * size, MEMORY):
-            texts = batch.column(0)
+            texts = batch.column(0).cast(pa.large_string())  # the length of a view cannot be had
             if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST:
                 raise UnreadableError(f"a text of more than {LONGEST:,} bytes")
             # One by one where they are long: as Python's texts they take up to four times as much.

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -131,12 +132,33 @@ def test_a_report_is_of_a_folder_or_of_a_release(
     monkeypatch.chdir(tmp_path)
     files = sorted(result.write(Path("results/sssb@1.0.1/model")) for result in results)
     expected = senseprobe.report(files, "files.html", release=str(RELEASE)).read_bytes()
+    Path("results/counts.json").write_text('{"counts": {}}')  # as `corpus` writes them
+    Path("results/folder.json").mkdir()
+    Path("results/link.json").symlink_to("nothing")
     for what in ("results", files[0].parent, "sssb@1.0.1", senseprobe.load(RELEASE)):
         assert senseprobe.report(what, "page.html", release=str(RELEASE)).read_bytes() == expected
     with pytest.raises(ResultError, match=r"no results in results/sssb@1\.0\.2"):
         senseprobe.report("sssb@1.0.2")
     with pytest.raises(ResultError, match="nothing cannot be read"):
         senseprobe.report("nothing")
+
+
+def test_a_page_has_no_sequences_that_control_a_terminal(results: list[senseprobe.Result], tmp_path: Path) -> None:
+    """ESC and BEL in a note, which the rows do not make, are printed as what they are."""
+    figures = (replace(results[0].figures[0], note="\x1b]0;pwn\x07"), *results[0].figures[1:])
+    for name in ("page.html", "page.md"):
+        page = senseprobe.report(replace(results[0], figures=figures), tmp_path / name, release=str(RELEASE))
+        text = page.read_text(encoding="utf-8")
+        assert not {"\x1b", "\x07"} & {*text}
+        assert "\\x1b]0;pwn\\x07" in text
+
+
+def test_readings_that_are_taken_out_are_missed(results: list[senseprobe.Result], tmp_path: Path) -> None:
+    """They are part of the family over which p is corrected: without them a p would count alone."""
+    assert any(figure.readings for figure in results[0].figures)
+    figures = tuple(replace(figure, readings={}) for figure in results[0].figures)
+    with pytest.raises(ResultError, match="readings"):
+        senseprobe.report(replace(results[0], figures=figures), tmp_path / "page.html", release=str(RELEASE))
 
 
 def test_models_are_compared(home: Path, results: list[senseprobe.Result], tmp_path: Path) -> None:

@@ -250,6 +250,8 @@ def _commonest(numbers: Iterable[int]) -> int:
 def _layout(start: bytes, header: bool | None) -> Layout:
     """Tell the layout of a text that begins so. Raise Unusable where most of its first lines have no numbers."""
     first, *rest = _sample_lines(start)
+    if b"\r" in first.rstrip(b"\r"):
+        raise Unusable("its lines end in CR alone, as once on the Mac: save it with the line ends of today, LF")
     match = HEADER.fullmatch(first) if header is not False else None
     below = [count_numbers(line) for line in rest if line.strip()]
     if match and header is None and _commonest(below) == 1 != int(match[2]):

@@ -126,6 +126,8 @@ def newest_release(spec: str) -> str | None:
 def two_newest(name: str) -> list[str]:
     """Return ``NAME@VERSION[:CONFIG]`` of the two newest releases of ``NAME[:CONFIG]``; ReleaseError without two."""
     versions = list_versions(name)
+    if not versions and "@" not in name:
+        find_release(name)  # ReleaseError where there is none of that name
     if len(versions) < 2:
         reason = f"{versions[0]} is the only release of it" if versions else "only a NAME without a version goes alone"
         raise ReleaseError(f"say what {name} is compared with, as in `diff A B`: {reason}")

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -152,10 +153,13 @@ def kept_rows(rows: Iterable[CsvRow], size: int) -> Iterator[CsvRow]:
 def csv_objects(rows: Iterable[CsvRow]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line of each row but blank ones, and its cells by column; the first row names the columns.
 
-    A short row lacks the last columns; cells beyond the columns are left out.
+    A short row lacks the last columns; cells beyond the columns are left out. Raise UnreadableError where two columns
+    have one name.
     """
     filled = (row for row in rows if row.cells)
     if header := next(filled, None):
+        if twice := next((name for name, times in Counter(header.cells).items() if name and times > 1), None):
+            raise UnreadableError(f"two columns are called {twice[:80]!r}", header.line)
         yield from ((row.line, dict(zip(header.cells, row.cells, strict=False))) for row in filled)
 
 

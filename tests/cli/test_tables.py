@@ -99,10 +99,11 @@ def test_no_table_of_a_command_is_cut(
         done = typed(*filled.split())
     assert printed, done.err + done.out
     for table in printed:
-        for row in table:
+        for number, row in enumerate(table):
             for cell in row:
                 assert all(word in done.out for word in cell.split())
-                assert len(cell) > SHORT or cell.strip() in done.out
+                # A heading may go on in a second line where there are many columns.
+                assert number == 0 or len(cell) > SHORT or cell.strip() in done.out
             if where == "pipe":
                 assert any(all(cell.strip() in line for cell in row) for line in done.out.splitlines())
 

@@ -291,6 +291,7 @@ def test_the_commands(run: Typed, tmp_path: Path) -> None:
     assert (done.code, len(done.out.splitlines())) == (0, 3)
 
     hub = ("export", "hub-eval", path)
+    (tmp_path / "empty").mkdir()
     for words, message in [
         ((*hub, "-o", out, "--dataset", "jane/sssb"), "it exists: name a new folder"),
         ((*hub, "-o", f"{out}2", "--dataset", "../sssb"), "expected USER/NAME"),
@@ -298,7 +299,7 @@ def test_the_commands(run: Typed, tmp_path: Path) -> None:
         (("export", "eee", path, other, "-o", file), "2 files go into a folder"),
         (("export", "eee", path, "-o", f"{out}2", "--relationship", "friends"), "expected first_party, third_party"),
         (("export", "eee", path, "-o", f"{out}2", "--retrieved", "soon"), "'soon' is no time"),
-        (("export", "eee", str(tmp_path), "-o", f"{out}2"), "is a folder: name the RESULT.json files in it"),
+        (("export", "eee", str(tmp_path / "empty"), "-o", f"{out}2"), "no results in"),
     ]:
         refused = run(*words)
         assert (refused.code, message in refused.message) == (2, True), refused.err

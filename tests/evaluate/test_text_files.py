@@ -180,3 +180,13 @@ def test_a_table_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     for head in ("sep=;\n", ""):
         (tmp_path / "a.csv").write_text(f"{head}id;text\n1;Yes, she left.\n")
         assert [document.text for document in read_documents([str(tmp_path / "a.csv")])] == ["Yes, she left."]
+
+
+def test_parquet_with_views_of_strings_and_two_columns_of_one_name(tmp_path: Path) -> None:
+    """Texts are texts in each of Arrow's forms; of two columns of one name, nobody knows which is meant."""
+    pq.write_table(pa.table({"text": pa.array(["A cat.", "A dog."], pa.string_view())}), tmp_path / "view.parquet")
+    assert [document.text for document in read_lines([str(tmp_path / "view.parquet")])] == ["A cat.", "A dog."]
+    twice = pa.Table.from_arrays([pa.array(["A cat."]), pa.array(["A dog."])], ["text", "text"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(SenseprobeError, match="two columns are called 'text'"):
+        [*read_lines([str(tmp_path / "twice.parquet")])]

@@ -191,9 +191,11 @@ def test_an_index_on_the_hub_is_looked_at_first(bert: Path, monkeypatch: pytest.
     """As in a folder: what it names is not even asked for."""
     from transformers import AutoModelForMaskedLM
 
-    from senseprobe.evaluate.models import checkpoint
+    from senseprobe.evaluate.models import base, checkpoint
 
     _index(bert, "pytorch_model-00001.bin")
+    config = checkpoint.read_config(str(bert))
+    monkeypatch.setattr(base, "read_config", lambda _: config)
     monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(checkpoint, "hf_hub_download", lambda _, file, **__: bert / file)
     monkeypatch.setattr(AutoModelForMaskedLM, "from_pretrained", lambda *_, **__: pytest.fail("was read"))

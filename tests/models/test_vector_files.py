@@ -496,3 +496,9 @@ def test_parts_that_do_not_go_together(name: str, message: str, tmp_path: Path) 
         _vectors(_open(tmp_path / name), "word", WORDS[-1])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_line_ends_of_once_are_named(tmp_path: Path) -> None:
+    """CR alone: four words would be one line, of which the last numbers are a vector."""
+    with pytest.raises(ModelError, match="CR alone"):
+        _open(_file(tmp_path, "v.txt", b"he 1 0 2\rshe 0 1 2\rman 1 .1 2\r"))

@@ -434,7 +434,8 @@ def test_every_command_takes_a_name_without_a_version(
     assert (tiny.root / "copies/tiny/1.10.0/release.json").is_file()
     assert typed("diff", "tiny", "--json").told == typed("diff", "tiny@1.0.0", "tiny@1.10.0", "--json").told
     assert typed("diff", "tiny:job", "--json").told == typed("diff", "tiny@1.0.0:job", "tiny@1.10.0:job", "--json").told
-    for name, reason in (("tiny@1.0.0", "only a NAME without a version"), ("nothing", "only a NAME")):
+    assert typed("verify", "tiny:").out.startswith("tiny@1.10.0: ")
+    for name, reason in (("tiny@1.0.0", "only a NAME without a version"), ("nothing", "no release folder 'nothing'")):
         assert reason in typed("diff", name).message
     shutil.rmtree(tiny.root / "releases/tiny/1.0.0")
     assert "tiny@1.10.0 is the only release of it" in typed("diff", "tiny").message

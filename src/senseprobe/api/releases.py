@@ -55,7 +55,7 @@ def load(release: ReleaseSpec) -> Release:
 def full_name(release: ReleaseSpec) -> str:
     """Return how a release is named, with the version of the newest where a name on this machine has none."""
     newest = project.newest_release(release) if isinstance(release, str) else None
-    return newest or str(release)
+    return (newest or str(release)).removesuffix(":")
 
 
 def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:

@@ -7,6 +7,7 @@ folder of results, or as a release (its name, or itself) whose results lie in th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     ResultSource: TypeAlias = str | Path | Result | Release
     ReleaseNames: TypeAlias = str | Sequence[str] | None
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RESULTS = Path("results")
 """The folder that results are written below where nothing else is said."""
 _OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
@@ -358,8 +360,10 @@ def _sources_of(result: ResultSource) -> Sequence[Path | Result]:
 
 
 def _results_below(folder: Path) -> list[Path]:
-    """Return the results in a folder and those below it, sorted. ResultError where there are none."""
-    if not (files := sorted(folder.rglob("*.json"))):
+    """Return the results in a folder and those below it, sorted; other files are left out. ResultError without any."""
+    from senseprobe.evaluate.result import looks_like_result
+
+    if not (files := sorted(filter(looks_like_result, folder.rglob("*.json")))):
         raise ResultError(f"no results in {folder}: `senseprobe score MODEL RELEASE` writes results there")
     return files
 
@@ -401,9 +405,10 @@ def write_page(path: Path, document: Document, *, markdown: bool = False) -> Non
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text whole. Raises ResultError where it cannot be written."""
+    """Write a text whole, control characters of others escaped. Raises ResultError where it cannot be written."""
     from senseprobe.atomic_files import write_whole
 
+    text = _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
     try:
         write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -54,7 +54,7 @@ _GAP = 2  # blanks between columns
 _SHORT = 24  # width up to which a cell of a table stays on one line, if there is room; else as near to it as there is
 
 # What a line of a cell is not broken in: an interval, a p, a word.
-_WORD = re.compile(r"\[[^\]\s]+, [^\]\s]+\]\S*|p [=<>≤≥] \S+|\S+")
+_WORD = re.compile(r"\[[^\]\s]+,? [^\]\s]+\]\S*|p [=<>≤≥] \S+|\S+")
 
 _out = Console(highlight=False, emoji=False, soft_wrap=True)
 _err = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)

@@ -12,7 +12,7 @@ from senseprobe.lexicon.wordnet import LEXICONS, part_of_speech
 from senseprobe.messages import listed
 from senseprobe.project import Layer
 from senseprobe.scaffold.template import read_template_file, read_yaml, with_item, write_all
-from senseprobe.tables import UnreadableError, read_csv, split_lines
+from senseprobe.tables import UnreadableError, declared_delimiter, read_csv, split_lines
 
 _FILE = re.compile(r"[a-z0-9][a-z0-9_-]*\.csv")
 _PLAIN = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][a-z0-9_]*")
@@ -53,6 +53,10 @@ def _read_columns(text: str, display_path: str) -> dict[str, list[str]]:
         header, *rows = [row.cells for row in read_csv(split_lines(text), ",")] or [[]]
     except UnreadableError as error:
         raise SenseprobeError(f"{display_path}:{error.line}: {error}") from None
+    if declared_delimiter(text.split("\n", 1)[0]):
+        raise SenseprobeError(
+            f"{display_path}:1: is a line for spreadsheets: remove it, and write commas between columns"
+        )
     if "word" not in header:
         names = f"there is {listed(header) or 'none'}"
         separator = find_separator(text.split("\n", 1)[0], "word")

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -283,7 +284,7 @@ def stored(cache: Path) -> dict[bytes, int]:
     """The requests whose answers are stored below a folder, and their rows' numbers: one kept anew has another."""
     rows: dict[bytes, int] = {}
     for path in cache.rglob("answers-*.sqlite"):
-        with sqlite3.connect(path) as database:
+        with sqlite3.connect(path) as database, suppress(sqlite3.OperationalError):  # it has no table yet
             rows |= dict(database.execute("SELECT request, rowid FROM answers"))
     return rows
 

@@ -150,7 +150,8 @@ def test_a_page_has_no_sequences_that_control_a_terminal(results: list[senseprob
         page = senseprobe.report(replace(results[0], figures=figures), tmp_path / name, release=str(RELEASE))
         text = page.read_text(encoding="utf-8")
         assert not {"\x1b", "\x07"} & {*text}
-        assert "\\x1b]0;pwn\\x07" in text
+        assert "\\x1b" in text
+        assert "pwn\\x07" in text
 
 
 def test_readings_that_are_taken_out_are_missed(results: list[senseprobe.Result], tmp_path: Path) -> None:

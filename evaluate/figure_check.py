@@ -41,7 +41,13 @@ class FigureCheck:
     @property
     def sentences(self) -> list[str]:
         """What is not compared, in a sentence; none where all is."""
-        return [f"Figures not checked: {'; '.join(self.unchecked)}."] if self.unchecked else []
+        return [f"{describe_unchecked(self.unchecked)}."] if self.unchecked else []
+
+
+def describe_unchecked(clauses: Sequence[str], name: str = "") -> str:
+    """Return that figures were not checked, and why, of the result called `name`, if it has to be told."""
+    reasons = "; ".join(clauses)
+    return f"{name}: figures not checked: {reasons}" if name else f"Figures not checked: {reasons}"
 
 
 def check_figures(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from senseprobe.document import Cell, Table, name_cells, render_table
 from senseprobe.evaluate.estimands.base import joined
+from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.verdict import EFFECTS, NOT_NONE, ORDER, POINTS, Verdict, describe_family, rank
@@ -32,7 +33,7 @@ def build_brief(inputs: Sequence[ReportInput]) -> str:
     names = counted(len(inputs), "result") if several else inputs[0].label
     notes = (*(note for tests, note in ((False, POINTS), (True, EFFECTS)) if tests in kinds), NOT_NONE)
     unchecked = (
-        f"{f'{source.label}: figures' if several else 'Figures'} not checked: {'; '.join(source.unchecked)}."
+        f"{describe_unchecked(source.unchecked, source.label if several else '')}."
         for source in inputs
         if source.unchecked
     )

@@ -18,6 +18,7 @@ from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
 from senseprobe.evaluate.estimands.comparison import both_scored, paired_difference
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.nli import compact
+from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import require_comparable
 from senseprobe.evaluate.reporting.verdict_table import find_failed_control, find_leads, judge
@@ -143,10 +144,7 @@ class GateResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """A line for each result of which figures were not checked."""
-        return tuple(
-            f"{printable(name)}: figures not checked: {printable('; '.join(clauses))}"
-            for name, clauses in self.unchecked.items()
-        )
+        return tuple(describe_unchecked(clauses, printable(name)) for name, clauses in self.unchecked.items())
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import Weat, find_reversed, key_of
 from senseprobe.evaluate.estimands.word_sets import SETS
+from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting.association_comparison import (
     HOW,
     describe_words,
@@ -254,9 +255,7 @@ def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
 
 def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[ReportInput]) -> Summary:
     """Yield the differences of each pair of models, in words and as a table, then the control of each model."""
-    unchecked = [
-        f"{source.label}: figures not checked: {'; '.join(source.unchecked)}" for source in inputs if source.unchecked
-    ]
+    unchecked = [describe_unchecked(source.unchecked, source.label) for source in inputs if source.unchecked]
     if all(KINDS[source.kind].tests for source in inputs):
         yield from _summarize_compared_tests(pairs, name_models(inputs))
         yield from unchecked

@@ -1,10 +1,10 @@
 """Integers that stand for labels, as in data of the Hub: a schema or the user names them, and nothing is guessed."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.tables import UnreadableError, read_json
 
 Names = Mapping[str, str]
 """The names of integers."""
@@ -40,9 +40,9 @@ def read_schema_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, Names
     None are found where they cannot be read: their integers are without names then, which is said where they stand.
     """
     try:
-        features = json.loads((metadata or {})[_KEY])["info"]["features"]
+        features = read_json((metadata or {})[_KEY])["info"]["features"]
         found = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (UnreadableError, LookupError, TypeError, AttributeError):
         return {}
     return {name: number_names(names) for name, names in found.items() if isinstance(names, list)}
 

@@ -180,7 +180,7 @@ def gather_scored(results: Sequence[Result], out: Path, release: str | None = No
 def _read_scored(result: Result, results: Sequence[Result], out: Path, requested: str | None) -> ReportInput:
     name, content = _release_key(result)
     release: Release | None = None
-    for spec in (requested, requested and project.newest_release(requested), name) if name != DRAFT else ():
+    for spec in (requested, name) if name != DRAFT else ():
         with suppress(ReleaseError, ResultError):
             release = release or (spec and _find_release(name, content, spec)) or None
     controls: list[Result] = []

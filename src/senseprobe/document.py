@@ -1,21 +1,25 @@
-"""The parts of a page, charts among them, and their rendering as one self-contained HTML page or as Markdown.
+"""What people read: sections of tables, charts and paragraphs, rendered as HTML, as Markdown, or for a terminal.
 
-Text in a document is as it came from results and releases; the two renderers escape all of it.
+Text in a document is as it came from results and releases; the renderers escape all of it.
 """
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Self
 
 import jinja2
 from markupsafe import Markup
+from rich.cells import cell_len
+from rich.text import Text
 
 from senseprobe.charts import Axis, Chart, Mark, percent_along
+from senseprobe.messages import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,18 @@ class Table:
     note: str = ""
     closed: bool = False
     axis: Axis | None = None
+
+    @classmethod
+    def of_texts(
+        cls, columns: Mapping[str, str], rows: Iterable[Iterable[object]], caption: str = "", note: str = ""
+    ) -> Self:
+        """Return a table of texts and numbers; `columns` maps each heading to the kind of its cells. None is empty."""
+        kinds = tuple(columns.values())
+        cells = (
+            tuple(Cell("" if text is None else str(text), kind=kind) for text, kind in zip(row, kinds, strict=True))
+            for row in rows
+        )
+        return cls(caption, tuple(columns), tuple(cells), note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +182,118 @@ def _escape(context: jinja2.nodes.EvalContext, value: object) -> object:
         return value
     escaped = _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
     return _BLOCK_START.sub(r"\g<0>\\", _AUTOLINKED.sub(r"<span>\g<0></span>", escaped), count=1)
+
+
+# --- a terminal -----------------------------------------------------------------------------------------------------
+
+_GAP = 2  # blanks between columns
+_SHORT = 24  # width up to which a cell of a table stays on one line, if there is room; else as near to it as there is
+
+# What a line of a cell is not broken in: an interval, a p, a word.
+_WORD = re.compile(r"\[[^\]\s]+,? [^\]\s]+\]\S*|p [=<>≤≥] \S+|\S+")
+
+
+def render_terminal(section: Section, labels: Sequence[str] = (), width: int | None = None) -> Iterator[Text]:
+    """Yield the lines of a section for a terminal of `width` cells, without its charts.
+
+    No cell is cut. A cell may go on below itself, at a blank, the widest columns first; columns for which there is
+    still no room go on in a line below. Where `width` is None, a row is one line, as programs read it.
+    """
+    if section.title:
+        yield Text("")
+        yield Text(visible(section.title), "bold")
+    yield from (Text(visible(paragraph)) for paragraph in section.paragraphs)
+    for table in section.tables:
+        if table.caption not in ("", section.title):
+            yield Text("")
+            yield Text(visible(table.caption), "italic")
+        headings = [labels[heading] if isinstance(heading, int) else heading for heading in table.headings]
+        rows = [headings, *([_line_cell(cell, width) for cell in row] for row in table.rows)]
+        right = [all(cell.kind == "number" for cell in column) for column in zip(*table.rows, strict=True)]
+        for number, lines in enumerate(lay_out(rows, right or [False] * len(headings), width)):
+            yield from (Text(line, "" if number else "bold") for line in lines)
+        if table.note:
+            yield Text(visible(table.note))
+
+
+def _line_cell(cell: Cell, width: int | None) -> str:
+    """Return the text of a cell behind its tag, and the note below it, or beside it where a row is one line."""
+    text = ": ".join(filter(None, (cell.tag, cell.text)))
+    if width is None:
+        return visible("; ".join(filter(None, (" ".join(text.split()), cell.note))))
+    return visible("\n".join(filter(None, (text, cell.note))))
+
+
+def lay_out(table: Sequence[Sequence[str]], right: Sequence[bool], width: int | None) -> Iterator[list[str]]:
+    """Yield the lines of each row of a table, where a terminal has `width` cells, or one line where it is None.
+
+    `right`: whether a column is justified right. Lines are longer than `width` only where one word is.
+    """
+    widths = [max(map(cell_len, "\n".join(cells).split("\n"))) for cells in zip(*table, strict=True)]
+    if width is not None:
+        widths = _fit_columns(table, widths, width)
+    bands: list[list[int]] = [[]]
+    used = 0
+    for column, size in enumerate(widths):
+        if width is not None and bands[-1] and used + size > width:
+            bands.append([])
+            used = _GAP
+        bands[-1].append(column)
+        used += size + _GAP
+    for row in table:
+        cells = [_wrap(cell, size) for cell, size in zip(row, widths, strict=True)]
+        lines = []
+        for band in bands:
+            for parts in zip_longest(*(cells[column] for column in band), fillvalue=""):
+                spaces = [" " * (widths[column] - cell_len(part)) for column, part in zip(band, parts, strict=True)]
+                padded = [
+                    space + part if right[column] else part + space
+                    for column, part, space in zip(band, parts, spaces, strict=True)
+                ]
+                lines.append((" " * _GAP * (band is not bands[0]) + (" " * _GAP).join(padded)).rstrip())
+        yield lines
+
+
+def _fit_columns(table: Sequence[Sequence[str]], widths: Sequence[int], width: int) -> list[int]:
+    """Return the widths of columns in a terminal of `width` cells: the widest give way, down to their longest word.
+
+    Short cells stay on one line as far as there is room.
+    """
+    room = width - _GAP * (len(widths) - 1)
+    for short in range(_SHORT, -1, -1):
+        floor = _least_widths(table, short)
+        for most in range(min(room, max(widths)), -1, -1):
+            fitted = [max(least, min(size, most)) for least, size in zip(floor, widths, strict=True)]
+            if sum(fitted) <= room:
+                return fitted
+    return _least_widths(table, _SHORT)
+
+
+def _least_widths(table: Sequence[Sequence[str]], short: int) -> list[int]:
+    """Return how wide columns must be for their longest word, and for cells of at most `short` on one line."""
+    return [
+        max(
+            cell_len(line) if cell_len(line) <= short else max(map(cell_len, _WORD.findall(line)))
+            for cell in cells
+            for line in cell.split("\n")
+        )
+        for cells in zip(*table, strict=True)
+    ]
+
+
+def _wrap(cell: str, size: int) -> list[str]:
+    """Return a cell as lines of at most `size` cells, broken at blanks; a longer word is a line."""
+    lines = []
+    for line in cell.split("\n"):
+        if cell_len(line) <= size:
+            lines.append(line)
+            continue
+        words = _WORD.findall(line)
+        lines.append(words[0])
+        for word in words[1:]:
+            joined = f"{lines[-1]} {word}"
+            if cell_len(joined) <= size:
+                lines[-1] = joined
+            else:
+                lines.append(word)
+    return lines

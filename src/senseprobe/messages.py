@@ -26,6 +26,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else ascii(text)
 
 
+def visible(text: str) -> str:
+    r"""Return a text of several lines without control sequences of a terminal: each such character is escaped.
+
+    >>> visible("a\x1b[2J\nb")
+    'a\\x1b[2J\nb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 def unprintable(text: str) -> int | None:
     r"""Return the position, from 0, of the first character of a text that does not print; None where all print.
 

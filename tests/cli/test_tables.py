@@ -14,6 +14,7 @@ from tests.served.planted_server import PlantedServer
 from tests.tiny_release import write_release
 
 import senseprobe
+from senseprobe import document
 from senseprobe.cli import console
 
 WIDTH = 80
@@ -34,13 +35,13 @@ def in_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def printed(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Sequence[str]]]:
     """The tables that are printed from now on, heading first."""
     tables: list[Sequence[Sequence[str]]] = []
-    original: Callable[..., Iterator[list[str]]] = console.lay_out
+    original: Callable[..., Iterator[list[str]]] = document.lay_out
 
     def spy(table: Sequence[Sequence[str]], right: Sequence[bool], width: int | None) -> Iterator[list[str]]:
         tables.append(table)
         return original(table, right, width)
 
-    monkeypatch.setattr(console, "lay_out", spy)
+    monkeypatch.setattr(document, "lay_out", spy)
     return tables
 
 
@@ -115,10 +116,10 @@ def test_a_table_keeps_every_word_and_the_width(data: st.DataObject) -> None:
     right = data.draw(st.lists(st.booleans(), min_size=columns, max_size=columns))
     width = data.draw(st.integers(5, 90))
     longest = max((measure(word) for row in table for cell in row for word in cell.split()), default=0)
-    for row, lines in zip(table, console.lay_out(table, right, width), strict=True):
+    for row, lines in zip(table, document.lay_out(table, right, width), strict=True):
         assert sorted(" ".join(lines).split()) == sorted(" ".join(row).split())
         assert all(measure(line) <= max(width, 24 + 2, longest + 2) for line in lines)
-    for row, lines in zip(table, console.lay_out(table, right, None), strict=True):
+    for row, lines in zip(table, document.lay_out(table, right, None), strict=True):
         assert [" ".join(line.split()) for line in lines] == [" ".join(" ".join(row).split())]
 
 
@@ -133,7 +134,7 @@ def test_columns_of_a_narrow_terminal() -> None:
         ["figure", "value", "", "reason"],
         ["gap-of-groups", "+12.3 [-4.0, +28.1] p = 0.0123 after Holm", "no", "of these rows there are too few"],
     ]
-    first, *second = console.lay_out(table, [False] * 4, 44)
+    first, *second = document.lay_out(table, [False] * 4, 44)
     assert [line for line in second[0] if "gap-of-groups" in line]
     assert any("[-4.0, +28.1]" in line for line in second[0])
     assert any("p = 0.0123" in line for line in second[0])

@@ -90,7 +90,7 @@ def test_imports_go_one_way(module: str) -> None:
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("cli")])
 def test_commands_call_the_api_alone(module: str) -> None:
-    """A command imports the API, what commands share, and the tables that they print; types apart, which are imported for the type checker only."""
+    """A command imports the API, what commands share, and the tables that they print; types for the checker apart."""
     tree = _tree(module)
     for_types = {
         id(node)

@@ -1,13 +1,15 @@
 """Writes docs/api.md from signatures and docstrings: `python docs/make_api.py > docs/api.md`."""
 
+import ast
 import inspect
 import re
 import sys
 import types
-import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import senseprobe
+from senseprobe.options import parameters_of
 
 HEAD = """\
 # The Python API
@@ -59,7 +61,7 @@ def _sections() -> Iterator[str]:
             yield from _entry(f"senseprobe.{name}", getattr(senseprobe, name))
 
 
-def _entry(name: str, thing: object) -> Iterator[str]:
+def _entry(name: str, thing: Any) -> Iterator[str]:  # noqa: ANN401 - a function, a class or a module
     """Yield the Markdown of a function, a class with what it offers, or a namespace with its functions."""
     yield f"### {name}\n"
     if inspect.ismodule(thing):
@@ -90,21 +92,35 @@ def _members(kind: type) -> Iterator[str]:
     yield ""
 
 
-def _function(name: str, function: object, level: str) -> Iterator[str]:
+def _function(name: str, function: Callable[..., Any], level: str) -> Iterator[str]:
     if level:
         yield f"{level} {name}\n"
     short = getattr(function, "__name__", "")
     yield f"```text\n{short}{_signature(function)}\n```\n"
     yield _text(function.__doc__)
+    if helps := [f"- `{each.name}`: {each.option.help}" for each in parameters_of(function) if each.option.help]:
+        yield "\n".join(helps) + "\n"
 
 
-def _signature(function: object) -> str:
+def _signature(function: Callable[..., Any]) -> str:
     """Return a signature as it is written, with the types as they are in the source."""
-    signature = inspect.signature(typing.cast("typing.Callable[..., object]", function))
-    parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+    signature = inspect.signature(function)
+    parameters = [
+        parameter.replace(annotation=_type(parameter.annotation))
+        for parameter in signature.parameters.values()
+        if parameter.name != "self"
+    ]
     text = str(signature.replace(parameters=parameters)).replace("'", "")
     text = re.sub(r"<function (\w+) at 0x[0-9a-f]+>|<built-in function (\w+)>", r"\1\2", text)
     return re.sub(r"\b(?:collections\.abc|typing|pathlib|senseprobe(?:\.\w+)*)\.", "", text)
+
+
+def _type(annotation: object) -> object:
+    """Return a type as it is written, without what is declared of an option."""
+    if not (isinstance(annotation, str) and annotation.startswith("Annotated[")):
+        return annotation
+    parts: Any = ast.parse(annotation, mode="eval").body
+    return ast.unparse(parts.slice.elts[0])
 
 
 def _text(doc: str | None) -> str:

@@ -33,7 +33,7 @@ LEAVES = {"records", "errors", "messages", "atomic_files", "project", "tables"}
 BELOW |= {"scaffold": {*LEAVES, "lexicon", "generator"}}
 BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for room in ("hub", "importers")}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
-BELOW |= {"progress": set()}
+BELOW |= {"progress": set(), "options": set()}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns.
@@ -101,7 +101,7 @@ def test_commands_call_the_api_alone(module: str) -> None:
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and id(node) not in for_types]
     ours = {(node.module or "") for node in imports if (node.module or "").startswith("senseprobe.")}
 
-    assert {name.split(".")[1] for name in ours} <= {"api", "cli", "document", "errors", "messages"}
+    assert {name.split(".")[1] for name in ours} <= {"api", "cli", "document", "errors", "messages", "options"}
 
 
 @pytest.mark.parametrize("module", MODULES)

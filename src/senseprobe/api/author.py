@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import project
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.messages import nearest, offered
+from senseprobe.options import Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -47,11 +48,21 @@ def names_beginning(text: str, *, releases: bool = False) -> list[str]:
     return [name for name in names if name.startswith(text)]
 
 
-def lint(paths: str | Path | Sequence[str | Path] = ()) -> Report:
-    """Check templates, datasets and word lists, or folders of them; without `paths` the whole nearest project.
+def lint(
+    paths: Annotated[
+        str | Path | Sequence[str | Path],
+        Argument(
+            metavar="DATASET[/CONFIG]|PATH",
+            shown_default="",
+            help="Datasets by name; templates, datasets or lists by path, or folders of them; "
+            "default: the whole nearest project.",
+        ),
+    ] = (),
+) -> Report:
+    """Check every word list and template: what is wrong, where, and what to do.
 
-    A path may also be the name of a dataset, ``DATASET[/CONFIG]``, with the lists that it uses. Return findings,
-    guesses and counts. Raises SenseprobeError for a path that is none of these.
+    A dataset is checked with the lists that it uses. Return findings, guesses and counts. Raises SenseprobeError for a
+    path that is none of these.
     """
     from senseprobe.generator.checks import lint_paths
 
@@ -122,17 +133,23 @@ class DatasetCounts:
 
 @with_progress("counting rows")
 def count(
-    name: str | None = None,
+    name: Annotated[
+        str | None,
+        Argument(metavar="DATASET[/CONFIG]", shown_default="every dataset of the project", completes="dataset"),
+    ] = None,
     *,
-    tokenizer: str | None = None,
-    senses: bool = False,
+    tokenizer: Annotated[
+        str | None,
+        Option(help="Also count the tokens of this tokenizer: a name on the Hugging Face Hub, or a folder."),
+    ] = None,
+    senses: Annotated[bool, Option("--senses", help="Also list the senses of words: key, gloss and rows.")] = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[DatasetCounts]:
-    """Count rows, distinct sentences and tokens of ``DATASET[/CONFIG]``, or of every dataset of the project.
+    """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts leave out.
 
-    `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. With `senses`, each
-    config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises DeclarationError
-    where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be loaded.
+    With `senses`, each config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises
+    DeclarationError where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be
+    loaded.
     """
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     names = [name] if name else project.layers()[0].datasets()
@@ -209,11 +226,16 @@ class Preview:
         return "\n".join("".join(piece.text for piece in sentence) for sentence in sentences)
 
 
-def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:
-    """Draw `n` rows of ``DATASET/CONFIG``, with the slot of each word, and what was guessed.
+def preview(
+    name: Annotated[str, Argument(metavar="DATASET/CONFIG", completes="dataset")],
+    n: Annotated[int, Option("-n", least=1, help="How many rows.")] = 20,
+    *,
+    seed: Annotated[int, Option(least=0, help="Seed of the sample.")] = 0,
+) -> Preview:
+    """Show a random sample of rows of a config: which words come from which slot, with their senses.
 
-    Raises DeclarationError where the dataset has mistakes other than in `expect`, SenseprobeError where `name` names no
-    config, or several.
+    What was guessed is marked. Raises DeclarationError where the dataset has mistakes other than in `expect`,
+    SenseprobeError where `name` names no config, or several.
     """
     from senseprobe.generator.preview import preview as draw
 
@@ -226,8 +248,10 @@ def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:
     return Preview(catalogue.dataset.name, config.name, config.size, seed, sample, _unexpected_counts(catalogue))
 
 
-def word_lists(name: str | None = None) -> list[WordList]:
-    """Return the word lists that templates of the project can use, its own first; or the one called `name`.
+def word_lists(
+    name: Annotated[str | None, Argument(metavar="LIST", shown_default="all visible lists")] = None,
+) -> list[WordList]:
+    """Show the word lists that templates can use, the project's own first, with their columns; or the words of one.
 
     Raises SenseprobeError where there is none of that name.
     """
@@ -240,8 +264,12 @@ def word_lists(name: str | None = None) -> list[WordList]:
     return [table for table in tables if table]
 
 
-def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
-    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine, in `folder`.
+def prepare_wordnet(
+    folder: Annotated[
+        str | Path | None, Option(help="NLTK data folder to write.", shown_default="senseprobe's own")
+    ] = None,
+) -> PreparedWordNet:
+    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine.
 
     Raises LexiconError where there is no copy.
     """
@@ -250,8 +278,11 @@ def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     return prepare(None if folder is None else Path(folder))
 
 
-def init(folder: str | Path) -> list[Path]:
-    """Write a project with a small example into `folder`, and return its files."""
+def init(folder: Annotated[str | Path, Argument(metavar="DIR", help="Folder of the new project.")]) -> list[Path]:
+    """Make a project of your own, with a small example that works.
+
+    Return its files.
+    """
     from senseprobe.scaffold import start
 
     return [*start(Path(folder))]
@@ -264,10 +295,13 @@ def first_steps() -> str:
     return render_steps()
 
 
-def new(name: str, kind: str) -> list[Path]:
-    """Write a template ``DATASET/CONFIG`` of a kind into the project, with what it needs; return the files.
+def new(
+    name: Annotated[str, Argument(metavar="DATASET/CONFIG")],
+    kind: Annotated[str, Option(metavar="KIND", help="What a row is: contrast, inference or association.")],
+) -> list[Path]:
+    """Add a template with comments to your project, and the dataset and word lists that it needs.
 
-    `kind` is ``contrast``, ``inference`` or ``association``. Raises SenseprobeError outside of a project.
+    Return the files that were written. Raises SenseprobeError outside of a project.
     """
     from senseprobe.scaffold import add
 

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from senseprobe.api import author as author_api
 from senseprobe.cli import annotate, author, export, hub, release, report, score, senses, served, texts
+from senseprobe.cli.command import Command
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -67,8 +69,32 @@ def _options(
     pass
 
 
+_AUTHOR = (
+    Command(author_api.init, author.show_project),
+    Command(author_api.new, author.show_template),
+    Command(
+        author_api.lint,
+        author.show_findings,
+        author.describe_findings,
+        author.exit_code_of_lint,
+        call=author.lint,
+    ),
+    Command(author_api.word_lists, author.show_lists, author.describe_lists, call=author.lists, name="lists"),
+    Command(author_api.count, author.show_counts, author.describe_counts),
+    Command(author_api.preview, author.show_preview, author.describe_preview),
+    Command(
+        author_api.prepare_wordnet,
+        author.show_wordnet,
+        author.describe_wordnet,
+        call=author.prepare_wordnet,
+        name="wordnet",
+    ),
+)
+for _panel, _commands in (("Author", _AUTHOR),):
+    for _command in _commands:
+        _command.add_to(app, _panel)
+
 for _panel, _module, _names in (
-    ("Author", author, "init new lint lists count preview wordnet"),
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", served, "probe"),

@@ -7,46 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import (
-    AsJson,
-    complete_dataset,
-    print_findings,
-    print_json,
-    print_line,
-    print_note,
-    print_table,
-)
+from senseprobe.api import author
+from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
+from senseprobe.options import Argument, Option
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from senseprobe.api.author import Preview
+    from senseprobe.api.author import DatasetCounts, Preview
     from senseprobe.generator.checks import Report
+    from senseprobe.generator.checks.fixes import Change
     from senseprobe.generator.preview import Piece
-    from senseprobe.records import Finding
+    from senseprobe.generator.word_lists import WordList
+    from senseprobe.lexicon import PreparedWordNet
 
 
-def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new project.")]) -> None:
-    """Make a project of your own, with a small example that works."""
-    from senseprobe.api import author
-
-    files = author.init(folder)
+def show_project(files: Sequence[Path], folder: Path) -> None:
+    """Print what `init` wrote, and what to try next."""
     print_line(f"made a project of {len(files)} files in {folder}; its README.md says what is where")
     print_line("Next, each as it stands:\n")
     print_line(f"    cd {quote(str(folder))}\n{author.first_steps()}")
 
 
-def new(
-    name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG")],
-    kind: Annotated[str, typer.Option(metavar="KIND", help="What a row is: contrast, inference or association.")],
-) -> None:
-    """Add a template with comments to your project, and the dataset and word lists that it needs."""
-    from senseprobe.api import author
-
-    for path in author.new(name, kind):
+def show_template(files: Sequence[Path], name: str) -> None:
+    """Print what `new` wrote, and what to do next."""
+    for path in files:
         print_line(f"wrote {author.display_path(path)}")
     dataset = name.partition("/")[0]
     print_line("The comments in the template say what each key changes in the figures. Next:\n")
@@ -62,49 +50,56 @@ _FORMATS = ("text", "json", "github")
 
 
 def lint(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="DATASET[/CONFIG]|PATH",
-            show_default=False,
-            help="Datasets by name; templates, datasets or lists by path, or folders of them; "
-            "default: the whole nearest project.",
-        ),
-    ] = None,
-    strict: Annotated[bool, typer.Option(help="Count what could not be checked as a finding.")] = False,
-    guesses: Annotated[
-        bool, typer.Option("--guesses", help="Also print guessed articles, plurals and verb forms.")
-    ] = False,
+    paths: Sequence[Path],
     fix: Annotated[
-        bool, typer.Option("--fix", help="Mend what is certain in files of the project, and print what changed.")
+        bool, Option("--fix", help="Mend what is certain in files of the project, and print what changed.")
     ] = False,
-    codes: Annotated[bool, typer.Option("--codes", help="Print what each code means, and check nothing.")] = False,
+    codes: Annotated[bool, Option("--codes", help="Print what each code means, and check nothing.")] = False,
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="text, json, or github (workflow commands).")
+        str, Option("--format", metavar="FORMAT", help="text, json, or github (workflow commands).")
     ] = "text",
-    as_json: AsJson = False,
-) -> None:
-    """Check every word list and template, and print what is wrong, where, and what to do."""
-    from senseprobe.api import author
-
+) -> "tuple[Report, Sequence[Change]]":
+    """Return what is found, after it was mended as far as was asked for, and what changed."""
     if form not in _FORMATS:
         raise SenseprobeError(f"no format {form!r}: {offered(form, _FORMATS)}")
     if codes:
         print_line(author.checks_page())
+        raise typer.Exit
+    changes = author.fix(paths) if fix else []
+    return author.lint(paths), changes
+
+
+def show_findings(
+    linted: "tuple[Report, Sequence[Change]]",
+    paths: Sequence[Path],
+    strict: Annotated[bool, Option(help="Count what could not be checked as a finding.")] = False,
+    guesses: Annotated[bool, Option("--guesses", help="Also print guessed articles, plurals and verb forms.")] = False,
+    fix: bool = False,
+    form: str = "text",
+) -> None:
+    """Print what changed, what is found, and how much was checked."""
+    report, changes = linted
+    if form == "json":
+        print_json(describe_findings(linted, fix=fix))
         return
-    changes = author.fix(paths or []) if fix else []
-    report = author.lint(paths or [])
-    if as_json or form == "json":
-        fixed = {"fixed": [{"path": change.path, "diff": change.diff} for change in changes]} if fix else {}
-        print_json({**report.as_dict(), **fixed})
-    else:
-        for change in changes:
-            print_line(change.diff.rstrip("\n"))
-        (_print_github if form == "github" else _print_report)(report, guesses=guesses)
-        print_line(_summary(report, strict=strict))
-        if not paths and not author.has_project():
-            print_line("no project here (no senseprobe.toml in a parent folder): what was checked is the built-in data")
-    raise typer.Exit(1 if report.findings or (strict and not report.complete) else 0)
+    for change in changes:
+        print_line(change.diff.rstrip("\n"))
+    (_print_github if form == "github" else _print_report)(report, guesses=guesses)
+    print_line(_summary(report, strict=strict))
+    if not paths and not author.has_project():
+        print_line("no project here (no senseprobe.toml in a parent folder): what was checked is the built-in data")
+
+
+def describe_findings(linted: "tuple[Report, Sequence[Change]]", *, fix: bool) -> dict[str, Any]:
+    """Return what `lint --json` prints."""
+    report, changes = linted
+    fixed = {"fixed": [{"path": change.path, "diff": change.diff} for change in changes]} if fix else {}
+    return {**report.as_dict(), **fixed}
+
+
+def exit_code_of_lint(linted: "tuple[Report, Sequence[Change]]", *, strict: bool) -> int:
+    """Return 1 where there are findings, or, if this is strict, where something could not be checked."""
+    return 1 if linted[0].findings or (strict and not linted[0].complete) else 0
 
 
 def _print_report(report: "Report", *, guesses: bool) -> None:
@@ -152,60 +147,68 @@ def _summary(report: "Report", *, strict: bool) -> str:
     return "; ".join(parts)
 
 
-def wordnet(
-    word: Annotated[str | None, typer.Argument(hidden=True)] = None,
-    folder: Annotated[
-        Path | None, typer.Option(help="NLTK data folder to write.", show_default="senseprobe's own")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine."""
-    from senseprobe.api import author
-
+def prepare_wordnet(
+    folder: Path | None, word: Annotated[str | None, Argument(hidden=True)] = None
+) -> "PreparedWordNet":
+    """Prepare WordNet; name the command that looks a word up, where somebody gives one."""
     if word is not None:
         raise SenseprobeError(f"the senses of a word are shown by `senseprobe senses show {quote(word)}`")
-    prepared = author.prepare_wordnet(folder)
-    if as_json:
-        print_json({"folder": str(prepared.folder), "source": prepared.source, "version": prepared.version})
-    else:
-        print_line(f"WordNet {prepared.version} in {prepared.folder} ({prepared.source})")
+    return author.prepare_wordnet(folder)
+
+
+def show_wordnet(prepared: "PreparedWordNet") -> None:
+    """Print where WordNet is, and from where."""
+    print_line(f"WordNet {prepared.version} in {prepared.folder} ({prepared.source})")
+
+
+def describe_wordnet(prepared: "PreparedWordNet") -> dict[str, str]:
+    """Return what `wordnet --json` prints."""
+    return {"folder": str(prepared.folder), "source": prepared.source, "version": prepared.version}
 
 
 def lists(
-    name: Annotated[str | None, typer.Argument(metavar="LIST", show_default="all visible lists")] = None,
+    name: str | None,
     add: Annotated[
-        Path | None, typer.Option("--add", metavar="FILE.csv", help="Add this file to the project's lists instead.")
+        Path | None, Option(metavar="FILE.csv", help="Add this file to the project's lists instead.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the word lists that templates can use, the project's own first, with their columns; or the words of one."""
-    from senseprobe.api import author
+) -> "list[WordList] | list[Path]":
+    """Return the lists, or the files that were written to add one."""
+    if add is None:
+        return author.word_lists(name)
+    if name is not None:
+        raise SenseprobeError(f"--add {add} goes without a LIST: its name is that of the file")
+    return author.add_word_list(add)
 
+
+def show_lists(listed: Sequence[Any], name: str | None, add: Path | None) -> None:
+    """Print the lists, the words of one, or what was added."""
+    descriptions = describe_lists(listed, None, add)
     if add is not None:
-        if name is not None:
-            raise SenseprobeError(f"--add {add} goes without a LIST: its name is that of the file")
-        files = [author.display_path(path) for path in author.add_word_list(add)]
-        print_json({"list": add.stem, "written": files}) if as_json else _print_added(add.stem, files)
-        return
-    tables = author.word_lists(name)
-    descriptions: list[dict[str, Any]] = [
-        {
-            "list": t.resource.name,
-            "words": [str(word) for word in t.words],
-            "columns": [*t.columns],
-            "file": t.display_path,
-        }
-        for t in tables
-    ]
-    if as_json:
-        print_json(descriptions if name is None else descriptions[0])
+        _print_added(add.stem, descriptions["written"])
     elif name is None:
         columns = {"list": "left", "words": "right", "columns": "left"}
         print_table(columns, [[d["list"], len(d["words"]), " ".join(d["columns"])] for d in descriptions])
     else:
-        rows = [[word.columns[column] for column in tables[0].columns] for word in tables[0].words]
-        print_table(dict.fromkeys(tables[0].columns, "left"), rows)
-        print_line(f"{tables[0].resource.description} ({tables[0].display_path})")
+        (table,) = listed
+        rows = [[word.columns[column] for column in table.columns] for word in table.words]
+        print_table(dict.fromkeys(table.columns, "left"), rows)
+        print_line(f"{table.resource.description} ({table.display_path})")
+
+
+def describe_lists(listed: Sequence[Any], name: str | None, add: Path | None) -> Any:  # noqa: ANN401 - JSON
+    """Return what `lists --json` prints."""
+    if add is not None:
+        return {"list": add.stem, "written": [author.display_path(path) for path in listed]}
+    descriptions = [
+        {
+            "list": table.resource.name,
+            "words": [str(word) for word in table.words],
+            "columns": [*table.columns],
+            "file": table.display_path,
+        }
+        for table in listed
+    ]
+    return descriptions if name is None else descriptions[0]
 
 
 def _print_added(name: str, files: Sequence[str]) -> None:
@@ -217,44 +220,31 @@ def _print_added(name: str, files: Sequence[str]) -> None:
 # ---- count ----
 
 
-def count(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATASET[/CONFIG]", show_default="every dataset of the project", autocompletion=complete_dataset
-        ),
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Also count the tokens of this tokenizer: a name on the Hugging Face Hub, or a folder."),
-    ] = None,
-    senses: Annotated[
-        bool, typer.Option("--senses", help="Also list the senses of words: key, gloss and rows.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts leave out."""
-    from senseprobe.api import author
-
-    datasets = author.count(name, tokenizer=tokenizer, senses=senses)
-    rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
-    _note_findings([finding for dataset in datasets for finding in dataset.findings])
-    if as_json:
-        descriptions = [dataset.as_dict() for dataset in datasets]
-        print_json(descriptions[0] if name else {"datasets": descriptions, "rows": rows, "left_out": left_out})
-        return
+def show_counts(datasets: "Sequence[DatasetCounts]", name: str | None, tokenizer: str | None) -> None:
+    """Print a table of each dataset, and how many rows that is."""
+    note_findings(datasets)
     for dataset in datasets:
         _print_counts(dataset.configs, tokenizer, title="" if name else dataset.dataset)
     if not all(config["exact"] for dataset in datasets for config in dataset.configs):
         print_line("\u2264 at most: too many to make them all, so what comes out alike is counted more than once")
+    rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
     remaining = f"; verdicts leave out {left_out}, and {rows - left_out} are left" if left_out else ""
     print_line(f"{rows} rows{remaining}")
 
 
-def _note_findings(findings: "Sequence[Finding]") -> None:
+def describe_counts(datasets: "Sequence[DatasetCounts]", name: str | None) -> dict[str, Any]:
+    """Return what `count --json` prints."""
+    note_findings(datasets)
+    descriptions = [dataset.as_dict() for dataset in datasets]
+    rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
+    return descriptions[0] if name else {"datasets": descriptions, "rows": rows, "left_out": left_out}
+
+
+def note_findings(counted_or_drawn: "Sequence[DatasetCounts | Preview]") -> None:
     """Print findings that keep `build` from working, and the command that prints them not."""
-    for finding in findings:
-        print_note(str(finding))
+    for each in counted_or_drawn:
+        for finding in each.findings:
+            print_note(str(finding))
 
 
 def _print_counts(configs: Sequence[Mapping[str, Any]], tokenizer: str | None, title: str) -> None:
@@ -288,24 +278,18 @@ _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _GUESSED = "* guessed: where it is wrong, state it in a column article, plural, past or third of the word list"
 
 
-def preview(
-    name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG", autocompletion=complete_dataset)],
-    n: Annotated[int, typer.Option("-n", min=1, help="How many rows.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Show a random sample of rows of a config: which words come from which slot, with their senses."""
-    from senseprobe.api import author
-
-    sample = author.preview(name, n, seed=seed)
-    _note_findings(sample.findings)
-    print_json(sample.as_dict()) if as_json else _print_preview(sample)
+def describe_preview(preview: "Preview") -> dict[str, Any]:
+    """Return what `preview --json` prints."""
+    note_findings([preview])
+    return preview.as_dict()
 
 
-def _print_preview(preview: "Preview") -> None:
+def show_preview(preview: "Preview") -> None:
+    """Print sentences, with the slot of each word and what was guessed."""
     from rich.console import Console
     from rich.text import Text
 
+    note_findings([preview])
     rows = preview.sample
     console = Console(highlight=False, emoji=False, soft_wrap=True)
     console.print(Text(f"{preview.dataset}/{preview.config}: {len(rows)} of {preview.rows} rows, seed {preview.seed}"))

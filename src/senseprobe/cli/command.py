@@ -1,0 +1,147 @@
+"""A command as a row of a table: its options come from functions of the API, its help from their docstrings."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, get_origin
+
+import typer
+
+from senseprobe.cli.console import print_json, print_note
+from senseprobe.options import UNSTATED, Argument, DeclaredParameter, Option, parameters_of
+
+_JSON = DeclaredParameter("as_json", bool, False, Option("--json", help="Print JSON with stable keys."))
+
+
+def _fine(value: object) -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command calls, prints and returns.
+
+    Each of `call`, `show`, `json` and `exit_code` gets, by name, whichever options its parameters name, those three
+    after the value that `call` returned. Options are the parameters that are declared on `function`, then on `others`,
+    then on `call` and `show`, which have the command's own.
+
+    - `function`: of the API; the first paragraph of its docstring is the command's help, `name` its name by default.
+    - `call`: what is called, where that is not `function` itself; `say`, if it has that, hears what is noted.
+    - `show`: prints the value; `json` makes of it what ``--json`` prints, an option that there is with it.
+    - `note`: what the help also says, of the command alone.
+    """
+
+    function: Callable[..., Any]
+    show: Callable[..., None]
+    json: Callable[..., object] | None = None
+    exit_code: Callable[..., int] = _fine
+    call: Callable[..., Any] | None = None
+    others: tuple[Callable[..., Any], ...] = ()
+    name: str = ""
+    note: str = ""
+
+    def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
+        """Make it a command of an application, in a panel of its help."""
+        name = self.name or self.function.__name__.replace("_", "-")
+        summary = inspect.getdoc(self.function) or ""
+        text = summary.partition("\n\n")[0].replace("`", "")
+        app.command(name, help=f"{text}\n\n{self.note}".strip(), rich_help_panel=panel)(self._function())
+
+    def _function(self) -> Callable[..., None]:
+        """Return the function that the library of command lines reads, and calls with what was typed."""
+        declared = {parameter.name: parameter for parameter in self._parameters()}
+
+        def run(**typed: Any) -> None:  # noqa: ANN401
+            self._run({name: _value(parameter, typed) for name, parameter in declared.items()})
+
+        typed = [each for parameter in declared.values() for each in _as_typed(parameter)]
+        run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
+        return run
+
+    def _parameters(self) -> Iterator[DeclaredParameter]:
+        for function in (self.function, *self.others, *((self.call,) if self.call else ()), self.show):
+            yield from parameters_of(function)
+        if self.json:
+            yield _JSON
+
+    def _run(self, options: Mapping[str, Any]) -> None:
+        value = _call(self.call or self.function, {**options, "say": print_note})
+        if self.json and options["as_json"]:
+            print_json(_call(self.json, options, value))
+        else:
+            _call(self.show, options, value)
+        if code := _call(self.exit_code, options, value):
+            raise typer.Exit(code)
+
+
+def _call(function: Callable[..., Any], options: Mapping[str, Any], *values: object) -> Any:  # noqa: ANN401
+    """Call a function with values, and with the options that its parameters name, or with all if it takes all."""
+    parameters = inspect.signature(function).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        options = {name: option for name, option in options.items() if name in [*parameters][len(values) :]}
+    return function(*values, **options)
+
+
+def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return what a function gets for what was typed: its own default where nothing was."""
+    option, value = parameter.option, typed[parameter.name]
+    if option.old and (old := typed[f"old_{parameter.name}"]) is not None:
+        print_note(f"{option.old.partition('/')[0]} is now called {_flag(parameter)}")
+        value = old
+    if value is None or value == []:
+        return None if parameter.default is inspect.Parameter.empty else parameter.default
+    if option.parse is None:
+        return value
+    try:
+        return option.parse(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=_flag(parameter)) from None
+
+
+def _flag(parameter: DeclaredParameter) -> str:
+    return next(iter(parameter.option.flags.partition("/")[0].split()), f"--{parameter.name.replace('_', '-')}")
+
+
+def _as_typed(parameter: DeclaredParameter) -> Iterator[inspect.Parameter]:
+    """Yield a parameter as the library of command lines has it, and its old name."""
+    option, kind = parameter.option, parameter.type
+    kind_or_none: Any = kind | None
+    default = parameter.default if option.default is UNSTATED else option.default
+    if default is None or (get_origin(kind) is list and default == ()):
+        kind, default = kind_or_none, None
+    facts: dict[str, Any] = {
+        "help": option.help,
+        "metavar": option.metavar,
+        "min": option.least,
+        "max": option.most,
+        "show_default": option.shown_default or option.shown_default is None,
+        "autocompletion": _COMPLETIONS[option.completes],
+        "envvar": option.variable,
+        "hidden": option.hidden,
+    }
+    make: Any = typer.Argument if isinstance(option, Argument) else typer.Option
+    information = make(*option.flags.split(), **facts)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    yield inspect.Parameter(parameter.name, keyword, default=default, annotation=Annotated[kind, information])
+    if option.old:
+        information = typer.Option(*option.old.split(), **facts | {"hidden": True, "show_default": False})
+        old = Annotated[kind_or_none, information]
+        yield inspect.Parameter(f"old_{parameter.name}", keyword, default=None, annotation=old)
+
+
+def _complete_dataset(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a dataset's name."""
+    from senseprobe.api.author import names_beginning
+
+    return names_beginning(incomplete)
+
+
+def _complete_release(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a release's name."""
+    from senseprobe.api.author import names_beginning
+
+    return names_beginning(incomplete, releases=True)
+
+
+_COMPLETIONS = {"": None, "dataset": _complete_dataset, "release": _complete_release}

@@ -157,7 +157,7 @@ class Tally:
         """Return what `write` wrote, or the tally of no chunk where nothing can be read."""
         try:
             written = read_json(path.read_bytes()) if path else {}
-            data = json.loads(written["data"])
+            data = read_json(written["data"])
             if written["checksum"] != _checksum(written["data"]):
                 return cls(empty)
             values: dict[str, Any] = {key: np.asarray(each, dtype=np.int64) for key, each in data.pop("counts").items()}

@@ -22,6 +22,7 @@ from urllib.parse import quote, urlsplit
 from senseprobe.errors import AnnotationError
 from senseprobe.exchange import LateError, make_auth
 from senseprobe.messages import printable
+from senseprobe.tables import read_json
 
 WHERE = "in Label Studio under Account & Settings"  # where users get tokens
 RETRY = "nothing is lost: run the same command again"
@@ -84,8 +85,8 @@ def token_kind(key: str) -> str:
     if len(parts) != 3 or len(parts[2]) < 40:
         return "shortened"
     try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))  # unverified
-    except (ValueError, RecursionError):
+        claims = read_json(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))  # unverified
+    except ValueError:
         return "shortened"
     if not isinstance(claims, dict):
         return "shortened"

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError, SenseprobeError
+from senseprobe.tables import read_json
 
 VERSION = "1.23.2"  # the version of Label Studio that senseprobe is tested with
 
@@ -174,7 +175,7 @@ def _is_up(url: str) -> bool:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{url}/health", timeout=5) as answer:
-            return bool(json.loads(answer.read(1000)).get("status") == "UP")
+            return bool(read_json(answer.read(1000)).get("status") == "UP")
     except (OSError, ValueError, AttributeError):
         return False
 
@@ -240,7 +241,7 @@ def _print_login(login: Login, data: Path) -> None:
 def _login(path: Path) -> Login:
     """Return the login of the server's first user, which is made the first time."""
     try:
-        return Login(**json.loads(path.read_text()))
+        return Login(**read_json(path.read_bytes()))
     except FileNotFoundError:
         login = Login(email="admin@example.com", password=secrets.token_urlsafe(9), token=secrets.token_hex(20))
     except (OSError, ValueError, TypeError):

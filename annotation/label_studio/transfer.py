@@ -97,7 +97,7 @@ class _TaskUpload:
         """Wait for the tasks that an earlier push was sending when it was cut off, as long as they may still appear."""
         note, rows, age = self.folder / NOTE, [], 0.0
         with suppress(OSError, ValueError, KeyError, TypeError):  # a note that cannot be used is none
-            noted, age = json.loads(read_plain(note, 1 << 25)), max(0.0, time.time() - note.stat().st_mtime)
+            noted, age = read_json(read_plain(note, 1 << 25)), max(0.0, time.time() - note.stat().st_mtime)
             if (noted["url"], noted["project"]) == (self.server.url, self.project):
                 rows = [row for row in noted["rows"] if row in self.tasks]
         self._await(rows, self.settle - age)
@@ -242,7 +242,7 @@ def _identify(server: Server, project: Project) -> dict[str, Any]:
 def _find_noted_project(server: Server, folder: Path) -> Project | None:
     """Return the project that a push of this folder noted; None where it noted none, or that one is gone."""
     with suppress(OSError, ValueError, TypeError, KeyError, NoProject):  # a note that cannot be used is none
-        noted = json.loads(read_plain(folder / PROJECT, 10_000))
+        noted = read_json(read_plain(folder / PROJECT, 10_000))
         if noted["url"] == server.url and type(noted["project"]) is int:
             project = server.project(noted["project"])
             return project if _identify(server, project) == noted else None

@@ -23,6 +23,7 @@ from senseprobe.evaluate.models.checkpoint import (
     vocabulary,
 )
 from senseprobe.evaluate.models.layers import pack
+from senseprobe.tables import read_json
 
 Ids: TypeAlias = tuple[int, ...]
 
@@ -238,7 +239,7 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
 
 def _tokenizer_parts(tokenizer: Pretrained) -> Iterator[dict[str, object]]:
     """Yield what a tokenizer consists of, but for padding and cutting; and what it makes of a pair of texts."""
-    pieces = json.loads(tokenizer.backend_tokenizer.to_str())
+    pieces = read_json(tokenizer.backend_tokenizer.to_str())
     yield {key: value for key, value in pieces.items() if key not in ("padding", "truncation")}
     yield {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
     # What is set outside its own state: whether models get segments, and names of special tokens are read as such.

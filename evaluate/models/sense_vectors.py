@@ -1,6 +1,5 @@
 """Sense embeddings as models: vectors of senses by WordNet's keys, and of words as the mean of their senses'."""
 
-import json
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import LEXICONS, PARTS_OF_SPEECH, Vocabulary, part_of_speech, senses_of
 from senseprobe.messages import counted
 from senseprobe.statistics import FloatArray
+from senseprobe.tables import read_json
 
 PREFIX = "senses:"
 """Before the path of a file of senses, where a model is named."""
@@ -222,7 +222,7 @@ class SenseSummary(FileSummary):
 def _read_metadata(header: str) -> dict[str, str]:
     """Return what our own files say of themselves; empty of another file's header."""
     try:
-        said = json.loads(header)
-    except (ValueError, RecursionError):
+        said = read_json(header)
+    except ValueError:
         return {}
     return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}

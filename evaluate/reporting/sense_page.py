@@ -1,6 +1,5 @@
 """The page of embeddings of senses: tests, words and dimensions, and whether they foretell models of text."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from senseprobe.evaluate.reporting.verdict_table import judge
 from senseprobe.messages import listed
 from senseprobe.records import Figure
 from senseprobe.statistics import Correlation
+from senseprobe.tables import read_json
 
 TESTS = {
     "weat1": "Flowers vs Insects",
@@ -93,9 +93,9 @@ class WatRecord:
 def read_wat(path: Path) -> list[WatRecord]:
     """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
     try:
-        records = json.loads(read_plain(path, MOST_BYTES))["correlations"]
+        records = read_json(read_plain(path, MOST_BYTES))["correlations"]
         return [WatRecord(str(record["model"]), str(record["level"]), _correlation(record)) for record in records]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
 
 

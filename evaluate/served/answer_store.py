@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any
 
 from senseprobe.evaluate.cache import KeyedFile
+from senseprobe.tables import read_json
 
 FORM = 1  # of the files. It is part of the key, so that a file of another form is never opened
 
@@ -53,7 +54,7 @@ class AnswerStore(KeyedFile):
             )
         if row is None or not isinstance(row[0], bytes) or row[1] != self._checksum(key + row[0]):
             return None
-        return json.loads(zlib.decompress(row[0]))
+        return read_json(zlib.decompress(row[0]))
 
     def add(self, key: bytes, answer: Any) -> None:  # noqa: ANN401 - JSON
         """Store an answer; once this returns, it outlives the process."""

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS, LabelQuestion, choice_question
+from senseprobe.tables import read_json
 
 _PAIRS = (
     ("The cat sat on the mat.", "The mat sat on the cat."),
@@ -81,7 +82,7 @@ class Fingerprint:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the fingerprint in a text. ValueError where it holds none."""
-        prompts = json.loads(text)
+        prompts = read_json(text)
         if not isinstance(prompts, list) or not all(isinstance(own, dict) and own for own in prompts):
             raise ValueError("no fingerprint")
         return cls(tuple({str(token): float(log) for token, log in own.items()} for own in prompts))

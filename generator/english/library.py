@@ -15,6 +15,7 @@ from typing import Any
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.lexicon.install import default_folder
+from senseprobe.tables import read_json
 
 MAX_ANSWERS = 10_000  # of a kind in the file; of more, the last ones
 LONGEST = 50  # characters of a text, or of an answer, in the file
@@ -59,9 +60,9 @@ class AnswerCache:
 def _read(path: Path | None) -> dict[str, dict[str, str]]:
     """Return the answers in a file by kind: none where it is missing, damaged, or too large to come from here."""
     data: object = None
-    with suppress(OSError, ValueError, RecursionError):
+    with suppress(OSError, ValueError):
         if path and path.is_file() and path.stat().st_size <= _LARGEST:
-            data = json.loads(path.read_bytes())
+            data = read_json(path.read_bytes())
     tables = {kind: data.get(kind) if isinstance(data, dict) else None for kind in _KINDS}
     items = {kind: table.items() if isinstance(table, dict) else () for kind, table in tables.items()}
     return {kind: {text: answer for text, answer in items[kind] if _fits(kind, text, answer)} for kind in _KINDS}

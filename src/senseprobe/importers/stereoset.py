@@ -5,7 +5,6 @@ A row holds the stereotypical and the anti-stereotypical sentence, and the unrel
 paper scored these with next-sentence prediction; a figure from their likelihoods is another one.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from senseprobe.errors import ReleaseError
 from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import contrast_design, find_difference, list_bias_types, pair_row
 from senseprobe.importers.sources import Notes, Row, Source, Table, excerpt, id_part, limit_rows, line_of, parse_json
+from senseprobe.tables import read_json
 
 KEYS = {"version", "data"}
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -77,8 +77,8 @@ def _is_of_hub(source: Source) -> bool:
     if len(first) > _LONGEST_ITEM or not _ITEM.match(first):
         return False
     try:
-        item = json.loads(first)
-    except (ValueError, RecursionError):
+        item = read_json(first)
+    except ValueError:
         return False
     return isinstance(item, dict) and "context" in item and isinstance(item.get("sentences"), dict)
 

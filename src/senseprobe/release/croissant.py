@@ -15,6 +15,7 @@ from senseprobe.release.documents import Author, CardSources, DocumentInput, Res
 from senseprobe.release.licences import spdx_url
 from senseprobe.release.manifest import CARDS
 from senseprobe.release.schema import design_schema, meanings
+from senseprobe.tables import read_json
 
 NAME = "croissant.json"
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -127,7 +128,7 @@ def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
 
 def missing_fields(text: str) -> list[str]:
     """Return the fields on responsible AI that a description lacks, without ``rai:``."""
-    return [name for name in get_args(ResponsibleAi) if f"rai:{name}" not in json.loads(text)]
+    return [name for name in get_args(ResponsibleAi) if f"rai:{name}" not in read_json(text)]
 
 
 def _creator(author: Author) -> dict[str, str]:
@@ -191,12 +192,12 @@ def _field(config: str, column: pa.Field, meaning: str, rows: Mapping[str, Any])
 def compare(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
     """Yield the first difference between a description and the facts of its manifest."""
     try:
-        data = json.loads(text)
+        data = read_json(text)
         is_canonical = json.dumps(data, ensure_ascii=False, indent=1) + "\n" == text
     except (ValueError, RecursionError):
         yield mismatch(NAME, "is not JSON")
         return
-    for location, value, expected in _differences(data, json.loads(render(about, form)), "", form == CARDS):
+    for location, value, expected in _differences(data, read_json(render(about, form)), "", form == CARDS):
         message = unlike(value, expected)
         yield mismatch(NAME, f"{printable(location)[:200]}: {message}" if location else message)
         return

@@ -42,7 +42,7 @@ Told = tuple[str, str, float, float, float]
 @cache
 def design() -> Design:
     """The design of an imported StereoSet, asked for its own figures only."""
-    return replace(read_import("stereoset", FILES["stereoset"]).design("intrasentence"), estimands=NAMES)
+    return replace(read_import("stereoset", FILES["stereoset"]).table("intrasentence").design, estimands=NAMES)
 
 
 def table(told: Iterable[Told]) -> pd.DataFrame:

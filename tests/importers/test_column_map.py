@@ -138,7 +138,7 @@ def test_designs_and_needs_are_those_of_a_draft(tmp_path: Path, what: str) -> No
     roles = {column: role for role, column in columns.items()}
     draft = draft_of(own.rename(columns=roles), [roles[name] for name in factors])
     imported = _read(_file(tmp_path, own), columns, factors=factors)
-    design = replace(imported.design("rows"), columns=draft.manifest.design("rows").columns)
+    design = replace(imported.table("rows").design, columns=draft.manifest.design("rows").columns)
 
     assert design == draft.manifest.design("rows")
     assert imported.table("rows").levels() == draft.manifest.config("rows")["levels"]
@@ -169,8 +169,8 @@ def test_groups_are_compared_where_a_group_is_mapped(tmp_path: Path) -> None:
         }
     )
     path = _file(tmp_path, table)
-    bare = _read(path, {"stereo": "s", "anti": "a"}).design("rows")
-    design = _read(path, {"stereo": "s", "anti": "a", "group": "town"}).design("rows")
+    bare = _read(path, {"stereo": "s", "anti": "a"}).table("rows").design
+    design = _read(path, {"stereo": "s", "anti": "a", "group": "town"}).table("rows").design
 
     assert (bare.group, bare.estimands) == (None, ("preference", "preference-half"))
     assert (design.group, design.estimands) == ("group", ("preference", "preference-half", "relative", "spread"))
@@ -190,8 +190,8 @@ def test_the_three_forms_make_the_same_rows(tmp_path: Path, form: str) -> None:
     assert rows[0]["stereo_span"] == {"start": 13, "end": 18}
     assert [row["note"] for row in rows] == ["a", "b", "c"]
     assert [row["source_line"] for row in rows] == (["2", "3", "4"] if form == "csv" else ["1", "2", "3"])
-    assert imported.design("rows").differs == "pronoun"
-    assert [factor.columns for factor in imported.design("rows").factors] == [("note",)]
+    assert imported.table("rows").design.differs == "pronoun"
+    assert [factor.columns for factor in imported.table("rows").design.factors] == [("note",)]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -248,7 +248,7 @@ def test_inference(tmp_path: Path) -> None:
     golden, bare = _read(path, {**columns, "gold": "label"}), _read(path, columns)
 
     assert [row["gold"] for row in _rows(golden)] == ["neutral", "entailment"]
-    assert golden.design("rows").estimands == ("accuracy",)
+    assert golden.table("rows").design.estimands == ("accuracy",)
     kinds = "is not entailment, neutral or contradiction"
     assert [str(note) for note in golden.notes.listed] == [
         f"own.jsonl:5: left out: gold: '2' {NO_NAME}",

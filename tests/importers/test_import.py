@@ -389,7 +389,7 @@ def test_stereoset_rows_take_sentences_by_their_gold_labels() -> None:
     assert after.iloc[0]["stereo"] == "We met a Marshan sailor. He was very rude to us."
     assert not after.iloc[0]["minimal"]
     figures = ("preference", "preference-half", "lms", "ss", "icat", "lms-micro", "ss-micro", "icat-micro")
-    assert {imported.design(config).estimands for config in imported.configs} == {figures}
+    assert {imported.table(config).design.estimands for config in imported.configs} == {figures}
     assert [note.kept for note in imported.notes.listed] == [True, False, False, False]
 
 
@@ -410,7 +410,7 @@ def test_seat_sets_are_roles_and_words_are_looked_up_in_the_test_of_words() -> N
     assert table.loc["tests.sent-weat1.a.1", "role"] == "A"
     assert table["word"].isna().sum() == 1, "Rudeness is not rude"
     assert [note.line for note in imported.notes.listed] == [0]
-    assert imported.design("tests").kind == "association"
+    assert imported.table("tests").design.kind == "association"
 
 
 def test_seat_is_scored_at_the_level_of_each_test(tmp_path: Path) -> None:
@@ -462,9 +462,9 @@ def test_winogender_labels_come_from_the_statistics_alone() -> None:
         == "The baker told the guest that they could serve lunch."
     )
     assert guests["label_basis"].to_list() == ["none"]
-    assert imported.design("participant").estimands == ()
+    assert imported.table("participant").design.estimands == ()
     assert {*_table(alone, "occupation")["label_basis"]} == {"none"}
-    assert alone.design("occupation").estimands == ()
+    assert alone.table("occupation").design.estimands == ()
 
 
 # ---- What cannot be imported -------------------------------------------------------------------------------------

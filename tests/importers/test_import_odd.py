@@ -315,7 +315,7 @@ def test_sentences_in_files_of_words_are_no_words(tmp_path: Path) -> None:
     assert _notes(imported) == [
         "heilman.jsonl: kept: 6 sentences whose word is not known: they are no words themselves"
     ]
-    assert imported.design("tests").factors[0].name == "sentence"
+    assert imported.table("tests").design.factors[0].name == "sentence"
 
 
 def test_the_word_of_a_sentence_is_there_in_one_form(tmp_path: Path) -> None:

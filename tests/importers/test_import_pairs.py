@@ -156,7 +156,7 @@ def test_columns_are_known_by_name_in_any_table(tmp_path: Path) -> None:
         "genre;Her hat.;hat;His hat.;;8;\n"
     )
     imported = _import(tmp_path, text)
-    (first, second), design = imported.table("pairs").rows, imported.design("pairs")
+    (first, second), design = imported.table("pairs").rows, imported.table("pairs").design
 
     assert (first["id"], first["stereo"], first["anti"], first["direction"]) == (
         "pairs.7",
@@ -274,7 +274,7 @@ def test_marks_and_joiners_are_parts_of_words(tmp_path: Path) -> None:
 
     assert (first["stereo_value"], first["anti_value"], first["minimal"]) == ("लड़की सोती", "लड़का सोता", True)
     assert (second["stereo_value"], second["minimal"], second["stereo_span"]) == ("हिंदू", True, {"start": 0, "end": 5})
-    assert imported.design("pairs").bias_type == "धर्म, लिंग"
+    assert imported.table("pairs").design.bias_type == "धर्म, लिंग"
     assert find_word("लड़की सोती है।", "लड़क", "hi") is None
     assert find_word("लड़की सोती है।", "लड़की", "hi") == (0, 5)
 

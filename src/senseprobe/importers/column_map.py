@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import ImportFormat, find_format
 from senseprobe.importers.draft import CONFIG, SENTENCES, complete_rows
+from senseprobe.importers.formats import Format, find_format
 from senseprobe.importers.integer_labels import NO_NAME, Names, as_integer, check_labels, name_label, read_schema_names
 from senseprobe.importers.sentence_pairs import keep_unlike_words
 from senseprobe.importers.sources import (
@@ -179,7 +179,7 @@ def map_columns(
     return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex, labels=labels or {})
 
 
-def mapped_format(name: str, column_map: ColumnMap) -> ImportFormat:
+def mapped_format(name: str, column_map: ColumnMap) -> Format:
     """Return the format of a table, in CSV, JSON lines or Parquet, whose columns are mapped.
 
     Raise SenseprobeError for the name of another format.
@@ -188,7 +188,7 @@ def mapped_format(name: str, column_map: ColumnMap) -> ImportFormat:
         raise SenseprobeError(
             f"{find_format(name).name} takes no map of columns: its files are read by their own names"
         )
-    return ImportFormat(
+    return Format(
         name=name,
         title="own table",
         files=f"a table in {name} with a pair of sentences on each row",

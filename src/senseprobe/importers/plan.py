@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import TABLES, ImportFormat, find_format
 from senseprobe.importers.column_map import ColumnMap, mapped_format
+from senseprobe.importers.formats import TABLES, Format, find_format
 from senseprobe.importers.sentence_pairs import check_language, is_english
 from senseprobe.importers.sources import (
     Note,
@@ -38,7 +38,7 @@ from senseprobe.importers.sources import (
     slug,
 )
 from senseprobe.messages import counted, printable
-from senseprobe.records import Design, Finding
+from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README
 from senseprobe.release.card import read_section
 from senseprobe.release.documents import mismatch
@@ -104,7 +104,7 @@ class ImportedDataset:
     where it was not there; None where no check read the rows.
     """
 
-    format: ImportFormat
+    format: Format
     license: str
     language: str
     sources: tuple[Source, ...]
@@ -122,10 +122,6 @@ class ImportedDataset:
     def table(self, config: str) -> Table:
         """Return the table of a config."""
         return next(table for table in self.tables if table.name == config)
-
-    def design(self, config: str) -> Design:
-        """Return the design of a config."""
-        return self.table(config).design
 
     def rows(self, config: str, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a config from number `start` to before `stop`."""
@@ -203,7 +199,7 @@ def read_import(
     return ImportedDataset(format_, license_ or "", language, sources, named, notes, column_map=column_map)
 
 
-def _find_language(format_: ImportFormat, language: str | None) -> str:
+def _find_language(format_: Format, language: str | None) -> str:
     """Return the language of the files of a format; raise SenseprobeError where it is not known, or cannot be read."""
     if not (tag := language if language is not None else format_.language):
         raise SenseprobeError(f"files of {format_.name} are in several languages: name that of yours (--language)")

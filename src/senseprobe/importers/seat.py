@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import as_span, inflected_forms, is_english
 from senseprobe.importers.sources import (
     Notes,
@@ -153,14 +152,3 @@ def _find_longest(sentence: str, words_by_form: Mapping[str, str]) -> tuple[str 
     longest = max((len(word) for word, _ in matches), default=0)
     best = [match for match in matches if len(match[0]) == longest]
     return best[0] if len(best) == 1 else (None, None)
-
-
-FORMAT = ImportFormat(
-    name="seat",
-    title="Association tests of sent-bias (SEAT)",
-    files="JSON files, each with the sets targ1, targ2, attr1 and attr2 of a test",
-    paper="may2019",
-    measured="Whether a model's vectors of two sets (X, Y) differ in how near they lie to two sets of attributes "
-    "(A, B).",
-    read=read,
-)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
 
-from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import (
     contrast_design,
     differ_in_pronouns,
@@ -211,15 +210,3 @@ def _row(name: str, stereo: Example, anti: Example, *, crossed: bool, first: Sou
         anti_line=str(anti.line),
         **({"stereo_words": stereo.words, "anti_words": anti.words} if crossed else {}),
     )
-
-
-FORMAT = ImportFormat(
-    name="sssb",
-    title="SSSB",
-    files="one or more text files, with a sentence and its [sense type, sense key, label] on each line",
-    paper="zhou2022",
-    measured="Whether a language model gives a sentence that states a stereotype a higher score than its "
-    "counterpart, by the sense in which an ambiguous word is used.",
-    read=read,
-    english_only=True,
-)

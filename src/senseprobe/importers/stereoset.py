@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import contrast_design, find_difference, list_bias_types, pair_row
 from senseprobe.importers.sources import Notes, Row, Source, Table, excerpt, id_part, limit_rows, line_of, parse_json
 from senseprobe.tables import read_json
@@ -161,14 +160,3 @@ def _count_votes(sentence: dict[str, Any]) -> str | None:
     """Count how often annotators gave each label, as ``stereotype 3, unrelated 1``."""
     counts = Counter(str(label) for label in _annotator_labels(sentence) if label in VOTES)
     return ", ".join(f"{label} {count}" for label, count in sorted(counts.items())) or None
-
-
-FORMAT = ImportFormat(
-    name="stereoset",
-    title="StereoSet",
-    files="a JSON file with data.intrasentence, data.intersentence, or both",
-    paper="nadeem2021",
-    measured="Whether a language model gives a sentence that fits a stereotype a higher score than its opposite. "
-    "Here every pair counts alike; the published figure is a mean over target terms.",
-    read=read,
-)

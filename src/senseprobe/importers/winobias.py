@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import (
     FEMALE,
     MALE,
@@ -188,15 +187,3 @@ def _find_error(difference: Difference, left: Sentence, right: Sentence) -> str:
 def _other_words(words: Sequence[re.Match[str]]) -> Counter[str]:
     """Count the words that are not pronouns."""
     return Counter(word for match in words if (word := match.group().lower()) not in PRONOUNS)
-
-
-FORMAT = ImportFormat(
-    name="winobias",
-    title="WinoBias",
-    files="text files in pairs, one pro_stereotyped and one anti_stereotyped",
-    paper="zhao2018",
-    measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
-    "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
-    read=read,
-    english_only=True,
-)

@@ -9,7 +9,6 @@ have (`bls_pct_female`) is taken for the stereotype; all other pairs are unlabel
 import re
 from collections.abc import Mapping, Sequence
 
-from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import contrast_design, find_difference, pair_row
 from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, delimited_rows, excerpt, id_part
 
@@ -147,15 +146,3 @@ def _row(source: Source, key: Key, sentences: GenderedSentences, shares: Shares,
         neutral_sentence=sentences["neutral"][1] if "neutral" in sentences else None,
         anti_line=str(other),
     )
-
-
-FORMAT = ImportFormat(
-    name="winogender",
-    title="Winogender schemas",
-    files="all_sentences.tsv, with occupations-stats.tsv if there is one",
-    paper="rudinger2018",
-    measured="Whether a language model gives a sentence a higher score with one pronoun than with the other. The "
-    "paper measured coreference systems, which is another figure.",
-    read=read,
-    english_only=True,
-)

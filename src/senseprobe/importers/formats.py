@@ -1,0 +1,187 @@
+"""The formats of published benchmarks, a row each; the module that reads the files of one is imported when it is used.
+
+The help of the command line lists the formats, and has to be fast.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
+
+from senseprobe.errors import SenseprobeError
+
+if TYPE_CHECKING:
+    from senseprobe.importers.sources import Notes, Source, Table
+
+TABLES = ("csv", "jsonl", "parquet")
+"""The forms of a user's own table, whose columns have to be mapped (`column_map.ColumnMap`)."""
+
+Reader: TypeAlias = "Callable[[Sequence[Source], Notes], list[Table]]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Format:
+    """A published format.
+
+    - `name`: the name on the command line and in manifests; `title`: the name on the card.
+    - `files`: what its files are, in words.
+    - `paper`: the key of the paper that published the data, which the release cites: its BibTeX is `papers/KEY.bib`,
+      or for a user's own table what the user gives; empty where nothing is to be cited.
+    - `measured`: what figures of its data measure, for the card, and how they differ from those of the paper.
+    - `language`: that of its files where the user names none; empty: the user has to.
+    - `english_only`: whether it is read by what English alone has, as its pronouns are.
+    - `read`: returns a table for each config, and notes what is not as the format requires. Raises ReleaseError where
+      the files are of another format.
+    """
+
+    name: str
+    title: str
+    files: str
+    paper: str
+    measured: str
+    read: Reader
+    language: str = "en"
+    english_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairColumns:
+    """The columns of a table with a pair of sentences on a row, and what the pairs are of.
+
+    `names` are what rows call the columns that a table may lack, by their names in the table; `direction` is the one of
+    them that says whether a stereotype is stated or violated.
+    """
+
+    stereo: str
+    anti: str
+    bias_type: str
+    description: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    direction: str = ""
+    label_basis: str = "published"
+
+    @property
+    def needed(self) -> tuple[str, str, str]:
+        """The columns that every table has."""
+        return self.stereo, self.anti, self.bias_type
+
+    def find_direction(self, cells: Mapping[str, str]) -> str | None:
+        """Return what a row says of its direction; None where its table has no column of directions."""
+        return cells.get(self.direction) if self.direction else None
+
+
+def _reader(module: str, *columns: PairColumns) -> Reader:
+    """Return what calls `read` of a module of this package, which is not imported before."""
+
+    def read(sources: "Sequence[Source]", notes: "Notes") -> "list[Table]":
+        tables: list[Table] = import_module(f"senseprobe.importers.{module}").read(sources, notes, *columns)
+        return tables
+
+    return read
+
+
+_CROWS = Format(
+    name="crows-pairs",
+    title="CrowS-Pairs",
+    files="a CSV or TSV file with a pair of sentences on each row",
+    paper="nangia2020",
+    measured="Whether a language model gives the more stereotyping of two sentences a higher score. That the group "
+    "named in it is a disadvantaged one differs as well, so no value is known to mean no bias.",
+    read=_reader(
+        "crowspairs",
+        PairColumns(
+            stereo="sent_more",
+            anti="sent_less",
+            bias_type="bias_type",
+            description="Pairs of sentences about a disadvantaged and another group.",
+            names={
+                "stereo_antistereo": "direction",
+                "anon_writer": "writer",
+                "annotations": "annotations",
+                "anon_annotators": "annotators",
+            },
+            direction="stereo_antistereo",
+            label_basis="annotators",
+        ),
+    ),
+)
+
+_PUBLISHED = (
+    Format(
+        name="sssb",
+        title="SSSB",
+        files="one or more text files, with a sentence and its [sense type, sense key, label] on each line",
+        paper="zhou2022",
+        measured="Whether a language model gives a sentence that states a stereotype a higher score than its "
+        "counterpart, by the sense in which an ambiguous word is used.",
+        read=_reader("sssb"),
+        english_only=True,
+    ),
+    _CROWS,
+    replace(_CROWS, name="french-crows-pairs", title="French CrowS-Pairs", paper="neveol2022", language="fr"),
+    replace(_CROWS, name="multilingual-crows-pairs", title="Multilingual CrowS-Pairs", paper="fort2024", language=""),
+    Format(
+        name="winoqueer",
+        title="WinoQueer",
+        files=_CROWS.files,
+        paper="felkner2023",
+        measured="Whether a language model gives a stereotype about queer people a higher score than the same sentence "
+        "about others. The names of the groups differ in frequency, so no value is known to mean no bias.",
+        read=_reader(
+            "crowspairs",
+            PairColumns(
+                stereo="sent_x",
+                anti="sent_y",
+                bias_type="Gender_ID_x",
+                description="A stereotype about queer people, and the same said of others.",
+            ),
+        ),
+    ),
+    Format(
+        name="stereoset",
+        title="StereoSet",
+        files="a JSON file with data.intrasentence, data.intersentence, or both",
+        paper="nadeem2021",
+        measured="Whether a language model gives a sentence that fits a stereotype a higher score than its opposite. "
+        "Here every pair counts alike; the published figure is a mean over target terms.",
+        read=_reader("stereoset"),
+    ),
+    Format(
+        name="seat",
+        title="Association tests of sent-bias (SEAT)",
+        files="JSON files, each with the sets targ1, targ2, attr1 and attr2 of a test",
+        paper="may2019",
+        measured="Whether a model's vectors of two sets (X, Y) differ in how near they lie to two sets of attributes "
+        "(A, B).",
+        read=_reader("seat"),
+    ),
+    Format(
+        name="winobias",
+        title="WinoBias",
+        files="text files in pairs, one pro_stereotyped and one anti_stereotyped",
+        paper="zhao2018",
+        measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
+        "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
+        read=_reader("winobias"),
+        english_only=True,
+    ),
+    Format(
+        name="winogender",
+        title="Winogender schemas",
+        files="all_sentences.tsv, with occupations-stats.tsv if there is one",
+        paper="rudinger2018",
+        measured="Whether a language model gives a sentence a higher score with one pronoun than with the other. The "
+        "paper measured coreference systems, which is another figure.",
+        read=_reader("winogender"),
+        english_only=True,
+    ),
+)
+FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _PUBLISHED}
+"""The published formats by name, in the order in which users see them."""
+
+
+def find_format(name: str) -> Format:
+    """Return the format of a name; raise SenseprobeError, which lists the formats, where there is none."""
+    if name not in FORMATS:
+        raise SenseprobeError(f"no format {name!r}: there is {', '.join((*FORMATS, *TABLES))}")
+    return FORMATS[name]

@@ -8,10 +8,10 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import offered
@@ -65,39 +65,40 @@ def clause(error: BaseException) -> str:
 
 
 @contextmanager
-def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
-    """Turn what somebody else's code raises, but errors of ours and Ctrl-C, into what `make` makes of its clause."""
+def blamed(failed: str, kind: type[Exception] = SenseprobeError) -> Iterator[None]:
+    """Turn what somebody else's code raises, but errors of ours and Ctrl-C, into a `kind`: `failed`, and its clause."""
     try:
         yield
     except (SenseprobeError, Unfit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise make(clause(error)) from error
+        raise kind(f"{failed} {clause(error)}".lstrip()) from error
 
 
-def iterate_blamed(make: Callable[[str], Exception], start: Callable[[], Iterable[T]]) -> Iterator[T]:
-    """Iterate over what `start` returns; whatever is raised meanwhile is `blamed`."""
-    with blamed(make):
+def iterate_blamed(
+    start: Callable[[], Iterable[T]], failed: str, kind: type[Exception] = SenseprobeError
+) -> Iterator[T]:
+    """Iterate over what `start` returns; what is raised by that, not by what is done with an item, is `blamed`."""
+    with blamed(failed, kind):
         items = iter(start())
     while True:
-        with blamed(make):
-            try:
-                item = next(items)
-            except StopIteration:
-                return
-        yield item
+        with blamed(failed, kind):
+            item: T | object = next(items, _END)
+        if item is _END:
+            return
+        yield cast("T", item)
+
+
+_END = object()
 
 
 def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
     """Return the versions of the distributions of what is `declared`, of plug-ins only."""
-    return {record.origin: _version(record.origin) for record in declared if record is not None and record.origin}
-
-
-def _version(name: str) -> str:
-    try:
-        return str(version(name) or "unknown")  # one whose metadata is not there has none
-    except PackageNotFoundError:
-        return "unknown"
+    named = {record.origin: "unknown" for record in declared if record is not None and record.origin}
+    for name in named:
+        with suppress(PackageNotFoundError):
+            named[name] = str(version(name) or "unknown")  # one whose metadata is not there has none
+    return named
 
 
 class Registry(MutableMapping[str, D]):
@@ -135,27 +136,22 @@ class Registry(MutableMapping[str, D]):
 
     def find(self, name: str) -> D:
         """Return what has the id `name`; SenseprobeError where nothing has, or a plug-in that cannot be used."""
+        plugged = self._plugged(name)
         if name in self._own:
-            self._log_duplicates(name)
+            self._log_once(plugged)
             return self._own[name]
-        declared = self._plugged(name)
-        if declared is None:
+        if plugged is None:
             raise SenseprobeError(f"unknown {self._noun} {name}: {offered(name, self)}")
-        if isinstance(declared, str):
-            raise SenseprobeError(declared)
-        return declared
+        if isinstance(plugged, str):
+            raise SenseprobeError(plugged)
+        return plugged
 
     def plugged(self) -> Iterator[D]:
         """Yield what plug-ins declare, in order of ids. What cannot be used is logged, once."""
-        for name in self._entries():
-            if name in self._own:
-                self._log_duplicates(name)
-                continue
-            declared = self._plugged(name)
-            if isinstance(declared, str):
-                self._log_once(declared)
-            elif declared is not None:
-                yield declared
+        for plugged in map(self._plugged, self._entries()):
+            self._log_once(plugged)
+            if plugged is not None and not isinstance(plugged, str):
+                yield plugged
 
     def _entries(self) -> Entries:
         """Return all entry points of the group by name, read anew only where the path has changed: it takes 10 ms."""
@@ -167,25 +163,24 @@ class Registry(MutableMapping[str, D]):
         return self._seen[1]
 
     def _plugged(self, name: str) -> D | str | None:
-        """Return what a plug-in declares under a name, or why that cannot be used; None where there is none."""
-        entries = self._entries().get(name, [])
+        """Return what a plug-in declares under a name, or why that is left out; None where there is none."""
+        if not (entries := self._entries().get(name)):
+            return None
+        entry, origin = entries[0], " and ".join(map(_distribution, entries))
+        left_out = f"the {self._noun} {name} of {origin} is left out"
+        if name in self._own:
+            return f"{left_out}: senseprobe has one of that name"
         if len(entries) > 1:
-            both = " and ".join(map(_distribution, entries))
-            return f"the {self._noun} {name} is left out: {both} both bring one of that name; uninstall one"
-        for entry in entries:
-            if entry not in self._loaded:
-                self._loaded[entry] = self._load(entry)
-            return self._loaded[entry]
-        return None
-
-    def _load(self, entry: EntryPoint) -> D | str:
-        try:
-            with blamed(lambda clause: Unfit(f"its import fails with {clause}")):
-                declared = entry.load()
-            with blamed(lambda clause: Unfit(f"to look at it fails with {clause}")):
-                return self._checked(entry.name, declared, _distribution(entry))
-        except Unfit as unfit:
-            return f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: {unfit}"
+            return f"the {self._noun} {name} is left out: {origin} both bring one of that name; uninstall one"
+        if entry not in self._loaded:
+            try:
+                with blamed("its import fails with", Unfit):
+                    declared = entry.load()
+                with blamed("to look at it fails with", Unfit):
+                    self._loaded[entry] = self._checked(name, declared, origin)
+            except Unfit as unfit:
+                self._loaded[entry] = f"{left_out}: {unfit}"
+        return self._loaded[entry]
 
     def _checked(self, name: str, declared: object, origin: str) -> D:
         if not isinstance(declared, self._kind):
@@ -199,15 +194,11 @@ class Registry(MutableMapping[str, D]):
             raise Unfit("its id is not of letters, digits and .-_@+ alone")
         return replace(self._admit(declared), origin=origin)
 
-    def _log_duplicates(self, name: str) -> None:
-        for entry in self._entries().get(name, ()):
-            left_out = f"the {self._noun} {name} of {_distribution(entry)} is left out"
-            self._log_once(f"{left_out}: senseprobe has one of that name")
-
-    def _log_once(self, message: str) -> None:
-        if message not in self._logged:
-            self._logged.add(message)
-            log_warning(message)
+    def _log_once(self, plugged: D | str | None) -> None:
+        """Log why something of a plug-in is left out, if it is."""
+        if isinstance(plugged, str) and plugged not in self._logged:
+            self._logged.add(plugged)
+            log_warning(plugged)
 
 
 def _distribution(entry: EntryPoint) -> str:

@@ -246,11 +246,11 @@ def contrast_figures(
 def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
     """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
     compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
-    with blamed(lambda reason: ResultError(f"{name} fails on {config} with {reason}")):
+    with blamed(f"{name} fails on {config} with", ResultError):
         results = [*compute(rows.copy(), design, config, seed)] if compute else []
     groups: set[str | None] = set()
     for figure in results:
-        with blamed(lambda reason: ResultError(f"{name} makes, of {config}, a figure that fails: {reason}")):
+        with blamed(f"{name} makes, of {config}, a figure that fails:", ResultError):
             error = _figure_error(figure, estimand, config)
         if error := error or ("a figure twice" if figure.group in groups else ""):
             raise ResultError(f"{name} makes, of {config}, {error}")

@@ -353,7 +353,7 @@ def claiming(spec: str, families: Iterable[Family], ability: str | None = None) 
 
 def _claims(family: Family, spec: str, config: Mapping[str, Any]) -> bool:
     try:
-        with blamed(Unfit):
+        with blamed("", Unfit):
             return bool(family.claims and family.claims(spec, config))
     except (Unfit, SenseprobeError) as error:  # models of other families do not need it
         named = f"the family of models {family.id} of {family.origin or HERE}"
@@ -382,7 +382,7 @@ def raw_config(spec: str) -> dict[str, Any]:
 def open_plugged(family: Family, spec: str, **options: object) -> Model:
     """Load a model by a plug-in; `family` becomes part of its identity, since others may compute otherwise."""
     failed = f"cannot load the model {spec}: {family.id} of {family.origin or HERE}"
-    with blamed(lambda clause: ModelError(f"{failed} fails with {clause}")):
+    with blamed(f"{failed} fails with", ModelError):
         model: Any = family.load(spec, **options) if family.load else None
         defect = _defect(model, family)
         model.name = spec
@@ -411,4 +411,4 @@ def answers_of(model: Model, answers: Iterable[T]) -> Iterator[T]:
     if "family" not in model.identity:
         return iter(answers)
     failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, fails with"
-    return iterate_blamed(lambda clause: ModelError(f"{failed} {clause}"), lambda: answers)
+    return iterate_blamed(lambda: answers, failed, ModelError)

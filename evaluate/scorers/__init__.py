@@ -74,8 +74,7 @@ def _checked(scorer: Scorer) -> Score:
             for answers in scorer.score(model, requested, done):
                 yield [_checked_answer(scorer, requested, unit, numbers) for unit, numbers in answers]
 
-        failed = f"the scorer {scorer.id}, a plug-in, fails with"
-        yield from iterate_blamed(lambda clause: SenseprobeError(f"{failed} {clause}"), answer)
+        yield from iterate_blamed(answer, f"the scorer {scorer.id}, a plug-in, fails with")
 
     return score
 

@@ -1,16 +1,20 @@
-"""What the Bias Scores of any number of sentences amount to: rankings, distribution, a table; memory stays flat."""
+"""What the Bias Scores of any number of sentences amount to: rankings, distribution, a page; memory stays flat."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.bias_score import Axis, SentenceScore
+from senseprobe.charts import Histogram
+from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells, table_section
+from senseprobe.evaluate.bias_score import MEASURES, Axis, SentenceScore
+from senseprobe.evaluate.bias_score_comparison import Prediction
 from senseprobe.messages import listed
 
 _BINS = 400
@@ -109,35 +113,32 @@ class ScoreSummary:
             },
         }
 
-    def describe(self) -> Iterator[str]:
-        """Yield what a reader must know of the axis and the words, a sentence a line."""
-        axis = self.axis
-        yield (
-            f"{self.measure}: {axis.positive} is positive, {axis.negative} negative (the gender direction of Zhou et "
-            "al. 2022, equation 8, is male-positive)"
-        )
-        yield f"axis of {len(axis.pairs)} pairs; without a vector: {listed(axis.missing) or 'none'}"
-        second = axis.shares[1] if len(axis.shares) > 1 else 0.0
-        yield f"shares of variance: first {axis.shares[0]:.3f}, second {second:.3f}"
-        if axis.is_doubtful:
-            yield "WARNING: the second component explains over half of what the first does: the axis may be another"
-        if axis.agreement:
-            low, high = axis.agreement
-            median, most = self.sensitivity() or (0.0, 0.0)
-            yield (
-                f"with one pair left out: the axis has a cosine of {low:.3f} to {high:.3f} with the whole one, and the "
-                f"ranked scores move by {median:.3f} (median), {most:.3f} (largest)"
-            )
-        if axis.baseline is None:
-            yield "no baseline: the words of the file are in no order of frequency, so nothing is centred"
-        else:
-            yield (
-                f"baseline: {axis.baseline:+.3f} over the {axis.commonest:,} first words of the vectors, taken as the "
-                f"commonest, of which {axis.baseline_positive or 0:.0%} lean to {axis.positive}: the score has no zero"
-            )
-        yield (
-            f"{self.sentences:,} sentences, {self.unscored:,} without a score; {self.words:,} words: "
-            f"{self.gendered:,} gendered, which count 0; {self.missing:,} without a vector, which count 0"
+
+@dataclass(frozen=True, slots=True)
+class BiasScores:
+    """The Bias Scores of sentences: a summary, what they predict of a model, and the files that were written."""
+
+    summary: ScoreSummary
+    predictions: tuple[Prediction, ...]
+    files: tuple[Path, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe bias-score --json`` prints."""
+        rows = [{**asdict(each), "verdict": each.verdict} for each in self.predictions]
+        return {**self.summary.as_dict(), "predictions": rows, "files": [str(path) for path in self.files]}
+
+    def sections(self, level: Level = "full") -> tuple[Section, ...]:
+        """Return the sections of the page, or what a terminal prints of them."""
+        return build_sections(_PAGE, self, level)
+
+    def page(self, sources: Sequence[str]) -> Document:
+        """Return the page of the scores of `sources`."""
+        return Document(
+            title=f"{self.summary.measure} of {listed(sources)}",
+            subtitle=f"{self.summary.sentences:,} sentences",
+            warning="The sentences below were ranked for the stereotypes that their words carry.",
+            parts=(Part(title=listed(sources), sections=self.sections()),),
+            signatures=(self.summary.signature,),
         )
 
 
@@ -166,3 +167,133 @@ def tabulate_scores(scores: Sequence[SentenceScore], schema: pa.Schema) -> pa.Re
         pa.array(column, kind, from_pandas=True) for column, kind in zip((*heads, *numbers), schema.types, strict=True)
     ]
     return pa.record_batch(arrays, schema=schema)
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+_LIMITS = """\
+The score is a weighed bag of words: it reads neither negation nor who does what, and a sentence is as biased as its \
+words, whatever it says.
+It has no zero. Common words do not have a mean cosine of 0 with the axis, so the sign of one score says nothing: \
+compare sentences with one another, or with the baseline.
+It measures the word vectors and the texts that they were trained on, and not a language model.
+Gendered words count 0 by a list. The paper's own list of 6,562 words is not public; here it is Zhao et al.'s (2018), \
+with the words of the pairs, unless another was named. Names are not on it.
+The paper does not define these: words are looked up as the file of vectors needs, in lower case or not; a gendered \
+word is one in any case; punctuation marks have importance where the encoder reads them, and no bias; a word without \
+a vector counts 0 (InferSent does not read it, others give it importance all the same); each occurrence of a word \
+counts; of hidden states that are equal the first wins; what the marks around a sentence win belongs to no word, \
+unless it is dropped.""".splitlines()
+_DOUBTFUL = "It may not measure gender: a second direction explains over half as much of the pairs as the axis does."
+_ZERO = "The line in the chart is at 0, which is not neutral: where common words lie is the baseline, below."
+
+
+def prediction_section(scores: BiasScores, level: Level = "full") -> Section:
+    """Return whether the score predicts a model's preference; empty where that was not asked."""
+    how = (
+        "For each pair of sentences, the difference in Bias Score is held against the difference of the model's scores "
+        "stereotype less anti-stereotype. Pairs share words, so the interval is over words: each word of a factor with "
+        "the mean of its pairs. The factor with the widest interval decides."
+    )
+    headings = (
+        "config",
+        "of the scores",
+        "pairs",
+        "r over pairs",
+        "r over words, widest interval",
+        "same sign",
+        "in words",
+    )
+    table = Table("Bias Score and preference", headings, tuple(map(_prediction_row, scores.predictions)))
+    texts = (answer(scores.predictions), *[how] * (level == "full"))
+    return table_section("Does the Bias Score predict the model's preference?", texts, [table])
+
+
+def answer(predictions: Sequence[Prediction]) -> str:
+    """Return in words whether the Bias Score predicts a model's preference, and where."""
+    judged = [each for each in predictions if each.widest]
+    shown = [
+        f"{each.config} ({each.quantity}, r = {each.over_pairs:+.2f} over pairs)" for each in judged if each.is_shown
+    ]
+    text = f"Does a sentence's Bias Score predict what the model prefers? {'Shown' if shown else 'Not shown'} in "
+    text += f"{len(shown) or 'any'} of {len(judged)} comparisons that have an interval"
+    return f"{text}{': ' + ', '.join(shown) if shown else ''}. Of twenty, about one would be by chance alone."
+
+
+def _prediction_row(each: Prediction) -> tuple[Cell, ...]:
+    raw = "none" if each.over_pairs is None else f"{each.over_pairs:+.2f}"
+    sign = "none" if each.same_sign is None else f"{each.same_sign:.0%} of {each.compared:,}"
+    widest = each.widest
+    words, over = "none", ""
+    if widest:
+        value, low, high, pairs = widest.correlation
+        words, over = f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"over {pairs} values of {widest.factor}"
+    numbers = (Cell.number(f"{each.pairs:,}"), Cell.number(raw), Cell.number(words, over), Cell.number(sign))
+    return (*name_cells(each.config, each.quantity), *numbers, Cell(each.verdict))
+
+
+def limits_section(scores: BiasScores, level: Level = "full") -> Section:
+    """Return what the score cannot say, at any length: a terminal has none of it."""
+    texts = ((_DOUBTFUL,) * scores.summary.axis.is_doubtful + tuple(_LIMITS)) * (level == "full")
+    return Section("What it cannot say", texts)
+
+
+def distribution_section(scores: BiasScores, level: Level = "full") -> Section:
+    """Return the means, and how the balance of sentences is spread."""
+    summary, axis = scores.summary, scores.summary.axis
+    edges, counts = summary.histogram()
+    title = f"Balance of sentences: {axis.positive} + {axis.negative} score"
+    means = [f"mean {name} {value:+.3f}" for name, value in summary.means().items() if value is not None]
+    chart = Histogram(title=title, edges=edges, counts=counts, left=axis.negative, right=axis.positive)
+    texts = (f"{', '.join(means)}.", *[_ZERO] * (level == "full")) if means else ()
+    return Section("Distribution", texts, charts=(chart,) if sum(counts) else ())
+
+
+def rankings_section(scores: BiasScores, level: Level = "full") -> Section:
+    """Return Table 3: the most positive, negative and absolute sentences."""
+    tables = []
+    for name, rows in scores.summary.rankings().items():
+        cells = ((Cell(score.text), Cell.quiet(score.name), Cell.number(f"{value:+.6f}")) for value, score in rows)
+        tables.append(Table(f"Most {name}", ("sentence", "where", name), tuple(cells)))
+    return Section("The most extreme sentences", tables=tuple(tables))
+
+
+def computation_section(scores: BiasScores, level: Level = "full") -> Section:
+    """Return what a reader must know of the axis and the words; in full also what the measure says, and cannot."""
+    used = (scores.summary.measure, "bias-score-centred")
+    declared = [f"{m.id}: {m.says} It cannot say: {m.cannot_say}" for m in MEASURES if m.id in used]
+    return Section("How it was computed", (*_describe_axis(scores.summary), *declared * (level == "full")))
+
+
+def _describe_axis(summary: ScoreSummary) -> Iterator[str]:
+    axis = summary.axis
+    yield (
+        f"{summary.measure}: {axis.positive} is positive, {axis.negative} negative (the gender direction of Zhou et "
+        "al. 2022, equation 8, is male-positive)"
+    )
+    yield f"axis of {len(axis.pairs)} pairs; without a vector: {listed(axis.missing) or 'none'}"
+    second = axis.shares[1] if len(axis.shares) > 1 else 0.0
+    yield f"shares of variance: first {axis.shares[0]:.3f}, second {second:.3f}"
+    if axis.is_doubtful:
+        yield "WARNING: the second component explains over half of what the first does: the axis may be another"
+    if axis.agreement:
+        low, high = axis.agreement
+        median, most = summary.sensitivity() or (0.0, 0.0)
+        yield (
+            f"with one pair left out: the axis has a cosine of {low:.3f} to {high:.3f} with the whole one, and the "
+            f"ranked scores move by {median:.3f} (median), {most:.3f} (largest)"
+        )
+    if axis.baseline is None:
+        yield "no baseline: the words of the file are in no order of frequency, so nothing is centred"
+    else:
+        yield (
+            f"baseline: {axis.baseline:+.3f} over the {axis.commonest:,} first words of the vectors, taken as the "
+            f"commonest, of which {axis.baseline_positive or 0:.0%} lean to {axis.positive}: the score has no zero"
+        )
+    yield (
+        f"{summary.sentences:,} sentences, {summary.unscored:,} without a score; {summary.words:,} words: "
+        f"{summary.gendered:,} gendered, which count 0; {summary.missing:,} without a vector, which count 0"
+    )
+
+
+_PAGE = (prediction_section, limits_section, distribution_section, rankings_section, computation_section)

@@ -1,6 +1,5 @@
-"""What the counts of a corpus say: Tan and Celis' Table 1, ratios with intervals, log-odds of words, and a citation."""
+"""What the counts of a corpus say: Tan and Celis' Table 1, ratios with intervals, log-odds of words; and their page."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells, table_section
 from senseprobe.evaluate.corpus_counts import Ratio, Tally, Terms, estimate_log_odds, estimate_ratio
 from senseprobe.evaluate.measures import Measure
 from senseprobe.messages import counted, listed, printable
@@ -181,47 +181,112 @@ class CorpusSummary:
             ]
         return rows
 
-    def parts(self) -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
-        """Yield the tables and lines that a terminal shows."""
-        names = (*(f"{name}-typed %" for name in self.terms.categories), "neutral %")
-        headings = {"group": "left", "sentences": "right", **dict.fromkeys(names, "right")}
-        shares: list[list[object]] = [
-            [row["group"], f"{row['sentences']:,}", *map(format_share, row["with"].values())] for row in self.rows()
-        ]
-        yield headings, shares, "sentences that mention a group, and percent of them with a stereotyped word"
-        ratios: list[list[object]] = [[label, format_ratio(ratio)] for label, ratio in self.ratios().items()]
-        yield {"ratio": "left", "of sentences, with 95 % interval": "left"}, ratios, ""
-        words = [word for word in self.words() if word.z is not None]
-        ends = words if len(words) <= 2 * MOST_WORDS else words[:MOST_WORDS] + words[-MOST_WORDS:]
-        if ends:
-            first, second = self.sides
-            numbers: list[list[object]] = [
-                [word.word, word.category, f"{word.log_odds:+.2f}", f"{word.z:+.2f}"] for word in ends
-            ]
-            columns = {"word": "left", "typed": "left", "log-odds": "right", "z": "right"}
-            yield columns, numbers, f"words of {first} (above 0) against {second} sentences, from either end"
-        yield from self.describe()
-        yield f"to cite: {self.citation}"
+    def sections(self, level: Level = "full") -> tuple[Section, ...]:
+        """Return the sections of the page, or what a terminal prints of them."""
+        return build_sections(_PAGE, self, level)
 
-    def describe(self) -> Iterator[str]:
-        """Yield what the counts are of, and what a reader must know of this corpus."""
+    def page(self) -> Document:
+        """Return the page of the counts."""
         counts = self.tally.counts
-        yield (
-            f"{counted(counts.sentences, 'sentence')} in {counted(counts.documents, 'document')} of "
-            f"{self.names}; a document is a paragraph of a text (what blank lines separate), or a "
-            "row of a table"
+        return Document(
+            title=f"Mentions of groups in {self.names}",
+            subtitle=f"{counted(counts.sentences, 'sentence')}, {counted(counts.documents, 'document')}",
+            warning="The words were listed for the stereotypes that they carry.",
+            parts=(Part(title=self.names, sections=self.sections()),),
+            signatures=(self.signature,),
         )
-        if self.tally.replaced:
-            yield f"{counted(self.tally.replaced, 'byte')} were no UTF-8, and separate words"
-        yield f"lists: {self.lists[0]}; {self.lists[1]}, with plurals by {self.terms.plurals}"
 
 
-def format_share(part: dict[str, Any]) -> str:
+def mentions_section(corpus: CorpusSummary, level: Level = "full") -> Section:
+    """Return Table 1: sentences that mention each group, and percent of them with a stereotyped word."""
+    names = (*(f"{name}-typed %" for name in corpus.terms.categories), "neutral %")
+    rows = (
+        (
+            *name_cells(row["group"]),
+            Cell.number(f"{row['sentences']:,}"),
+            *(
+                Cell.number(_format_share(part), f"{part['sentences']:,}" if level == "full" else "")
+                for part in row["with"].values()
+            ),
+        )
+        for row in corpus.rows()
+    )
+    table = Table("Sentences that mention a group", ("group", "sentences", *names), tuple(rows))
+    return Section("Mentions", (_DOUBLE,), tables=(table,))
+
+
+def limits_section(corpus: CorpusSummary, level: Level = "full") -> Section:
+    """Return what the counts cannot say, at any length: a terminal has none of it."""
+    return Section("What it cannot say", LIMITS * (level == "full"))
+
+
+def ratios_section(corpus: CorpusSummary, level: Level = "full") -> Section:
+    """Return ratios with their intervals."""
+    rows = ((*name_cells(label), Cell.number(_format_ratio(ratio))) for label, ratio in corpus.ratios().items())
+    return Section(
+        "Ratios", (_INTERVALS,), tables=(Table("Ratios of sentences", ("ratio", "with interval"), tuple(rows)),)
+    )
+
+
+def words_section(corpus: CorpusSummary, level: Level = "full") -> Section:
+    """Return the listed words with their log-odds; in brief those at either end."""
+    first, second = corpus.sides
+    text = (
+        f"Above 0, a word is more frequent among the listed words of {first} sentences than of {second} ones. z ranks "
+        "the words and is no test: sentences of a document are not independent."
+    )
+    words = corpus.words()
+    if level == "brief":
+        words = [word for word in words if word.z is not None]
+        words = words if len(words) <= 2 * MOST_WORDS else words[:MOST_WORDS] + words[-MOST_WORDS:]
+    rows = (
+        (
+            *name_cells(word.word, word.category),
+            *(Cell.number(f"{n:,}") for n in word.sentences),
+            Cell.number("none" if word.log_odds is None else f"{word.log_odds:+.2f}"),
+            Cell.number("none" if word.z is None else f"{word.z:+.2f}"),
+        )
+        for word in words
+    )
+    headings = ("word", "typed", *corpus.terms.groups, "log-odds", "z")
+    return table_section("Words", (text,), [Table("Sentences with a word, by group", headings, tuple(rows))])
+
+
+def counting_section(corpus: CorpusSummary, level: Level = "full") -> Section:
+    """Return what the counts are of, and what a reader must know of this corpus."""
+    counts = corpus.tally.counts
+    of_what = f"{counted(counts.sentences, 'sentence')} in {counted(counts.documents, 'document')} of {corpus.names}"
+    texts = [f"{of_what}; a document is a paragraph of a text (what blank lines separate), or a row of a table"]
+    if corpus.tally.replaced:
+        texts.append(f"{counted(corpus.tally.replaced, 'byte')} were no UTF-8, and separate words")
+    texts.append(f"lists: {corpus.lists[0]}; {corpus.lists[1]}, with plurals by {corpus.terms.plurals}")
+    if level == "full":
+        texts += [f"{measure.title}: {measure.says} {measure.cannot_say}" for measure in MEASURES]
+    return Section("How it was counted", tuple(texts))
+
+
+def citation_section(corpus: CorpusSummary, level: Level = "full") -> Section:
+    """Return a sentence for a dataset's card."""
+    return Section("To cite", (corpus.citation,))
+
+
+_PAGE = (mentions_section, limits_section, ratios_section, words_section, counting_section, citation_section)
+_DOUBLE = (
+    "A sentence counts once for each group that it mentions. Shares are of a group's sentences; one that has words of "
+    "two categories counts for both, and neutral ones have none."
+)
+_INTERVALS = (
+    "A ratio of 2 is twice as many sentences. Intervals are a nominal 95 %, over documents. Paragraphs of one text are "
+    "not independent: there the interval is too narrow."
+)
+
+
+def _format_share(part: dict[str, Any]) -> str:
     """Return a share in percent, ``none`` where there is nothing to divide by."""
     return "none" if part["percent"] is None else f"{part['percent']:.2f}"
 
 
-def format_ratio(ratio: Ratio) -> str:
+def _format_ratio(ratio: Ratio) -> str:
     """Return a ratio with its interval, or why it has none."""
     if ratio.value is None:
         return "none: nothing to divide by"

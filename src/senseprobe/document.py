@@ -5,13 +5,13 @@ Text in a document is as it came from results and releases; the renderers escape
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import zip_longest
-from typing import Self
+from typing import Literal, Self, TypeVar
 
 import jinja2
 from markupsafe import Markup
@@ -102,6 +102,19 @@ def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]
     """Return a section of the tables that have rows, with paragraphs about them; it is empty where none has any."""
     tables = tuple(table for table in tables if table.rows)
     return Section(title, tuple(paragraphs) if tables else (), tables=tables)
+
+
+Level = Literal["brief", "full"]
+"""How much of a page: what a terminal prints of it, or all."""
+
+_About = TypeVar("_About")
+
+
+def build_sections(
+    page: Iterable[Callable[[_About, Level], Section]], about: _About, level: Level = "full"
+) -> tuple[Section, ...]:
+    """Return those sections of a page that say something `about` a thing; a page is the functions that make them."""
+    return tuple(filter(None, (make_section(about, level) for make_section in page)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

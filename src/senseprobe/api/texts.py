@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -27,7 +26,7 @@ from senseprobe.tables import UnreadableError, decode, read_csv, split_lines
 if TYPE_CHECKING:
     from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
     from senseprobe.evaluate.bias_score_comparison import Prediction
-    from senseprobe.evaluate.bias_score_summary import ScoreSummary
+    from senseprobe.evaluate.bias_score_summary import BiasScores, ScoreSummary
     from senseprobe.evaluate.corpus_summary import CorpusSummary
     from senseprobe.evaluate.models.vector_files import VectorFile
     from senseprobe.evaluate.text_files import Document
@@ -43,20 +42,6 @@ CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupatio
 
 OUTPUTS = (".html", ".md", ".csv", ".json")
 """What `corpus` writes: pages, a table, and all of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class BiasScores:
-    """What `bias_score` found: a summary, what it predicts of a model, and the files that were written."""
-
-    summary: ScoreSummary
-    predictions: tuple[Prediction, ...]
-    files: tuple[Path, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what ``senseprobe bias-score --json`` prints."""
-        rows = [{**asdict(each), "verdict": each.verdict} for each in self.predictions]
-        return {**self.summary.as_dict(), "predictions": rows, "files": [str(path) for path in self.files]}
 
 
 @with_progress("scoring sentences")
@@ -94,10 +79,9 @@ def bias_score(
     Raise SenseprobeError where texts, vectors, an encoder or a list cannot be used.
     """
     from senseprobe.evaluate.bias_score import SentenceScorer, find_axis
-    from senseprobe.evaluate.bias_score_summary import ScoreSummary
+    from senseprobe.evaluate.bias_score_summary import BiasScores, ScoreSummary
     from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
-    from senseprobe.evaluate.reporting.bias_score_page import build_page
 
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
@@ -126,7 +110,7 @@ def bias_score(
     if record:
         write_text(record, _as_json(found.as_dict()))
     if page:
-        write_page(Path(page), build_page(summary, names, predictions))
+        write_page(Path(page), found.page(names))
     return found
 
 
@@ -358,8 +342,6 @@ def _read_corpus_list(source: str | Path) -> tuple[list[tuple[str, str]], str]:
 
 
 def _write_corpus(summary: CorpusSummary, path: Path) -> None:
-    from senseprobe.evaluate.reporting.corpus_page import build_page
-
     if path.suffix == ".csv":
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(summary.table())
@@ -367,7 +349,7 @@ def _write_corpus(summary: CorpusSummary, path: Path) -> None:
     elif path.suffix == ".json":
         write_text(path, _as_json(summary.as_dict()))
     else:
-        write_page(path, build_page(summary))
+        write_page(path, summary.page())
 
 
 def _as_json(record: dict[str, Any]) -> str:

@@ -1,15 +1,20 @@
 """Commands on texts: bias-score and corpus."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, Header, SkipBad, complain, print_json, print_line, print_summary, read_header
-
-if TYPE_CHECKING:
-    from senseprobe.api.texts import BiasScores
+from senseprobe.cli.console import (
+    AsJson,
+    Header,
+    SkipBad,
+    complain,
+    print_json,
+    print_line,
+    print_sections,
+    read_header,
+)
 
 
 def bias_score(
@@ -76,20 +81,7 @@ def bias_score(
     if as_json:
         print_json(found.as_dict())
         return
-    print_summary(_bias_score_lines(found))
-
-
-def _bias_score_lines(found: "BiasScores") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
-    """Yield Table 3's rankings, what the scores depend on, and what they predict."""
-    for name, rows in found.summary.rankings().items():
-        table: list[list[object]] = [[score.text, f"{value:+.6f}"] for value, score in rows]
-        yield {"sentence": "left", name: "right"}, table, f"most {name}"
-    yield from found.summary.describe()
-    means = {name: value for name, value in found.summary.means().items() if value is not None}
-    yield "means: " + ", ".join(f"{name} {value:+.3f}" for name, value in means.items())
-    for each in found.predictions:
-        r = "none" if each.over_pairs is None else f"{each.over_pairs:+.2f}"
-        yield f"{each.config}, {each.quantity}: r = {r} over {each.pairs:,} pairs; {each.verdict}"
+    print_sections(found.sections("brief"))
     for path in found.files:
         print_line(f"written: {path}")
 
@@ -133,6 +125,6 @@ def corpus(
     if as_json:
         print_json(summary.as_dict())
         return
-    print_summary(summary.parts())
+    print_sections(summary.sections("brief"))
     for path in out or ():
         print_line(f"written: {path.resolve()}")

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.guidelines import Gloss, Meanings, lexicon_of, write_guidelines
 from senseprobe.annotation.project_folder import MAX_OVERLAP, check_project, hash_item
 from senseprobe.annotation.questions import ROLES, asked_of, keys, plan_keys, question_of, questions_for, questions_of
-from senseprobe.annotation.records import Item, Plan, Sentence
+from senseprobe.annotation.records import Item, Plan, PlanOptions, Sentence
 from senseprobe.annotation.sample import Gold, Query, SampledRow, draw, kind_of, read_gold
 from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.lexicon import Lexicon
@@ -26,32 +25,22 @@ OVERLAP = 3
 
 def make_plan(
     release: Release,
-    *,
     project: str,
-    n: int | None,
-    overlap: int = OVERLAP,
-    seed: int = 0,
-    strata: Sequence[str] = (),
-    allocation: str = "proportional",
-    where: Sequence[str] = (),
-    config: str | Sequence[str] | None = None,
+    options: PlanOptions,
+    *,
     exclude: Sequence[Plan] = (),
-    gold: Path | None = None,
-    questions: Sequence[str] = (),
-    prefill: bool = False,
-    groups: bool = False,
     gloss: Gloss | None = None,
     stored: Plan | None = None,
 ) -> Plan:
     """Return a plan that asks people about a sample of a release, as `sample.draw` draws it.
 
-    - `n`: how many rows; None: ROWS, or all that `where` selects.
-    - `config`: of which config the rows are, or of which; `exclude`: plans whose rows are left out.
+    - `exclude`: the plans of the projects that `options` name so.
     - `stored`: the project's plan so far. With its options and another `n`, it grows: its items stay, and come first.
-    - `questions`: their ids; default: all for the kind of rows. Without `sense`, no lexicon is opened.
-    - `gold`: a file of expected answers, whose rows are added; `gloss`: what a lexicon says of a sense key.
+    - `gloss`: what a lexicon says of a sense key.
     """
     check_project(project)
+    n, config, questions = options.n, options.config, options.questions
+    overlap = options.overlap if options.overlap is not None else stored.overlap if stored else OVERLAP
     if not 1 <= overlap <= MAX_OVERLAP:
         raise AnnotationError(f"{overlap} answers to each item: expected 1 to {MAX_OVERLAP}")
     configs = (config,) if isinstance(config, str) else tuple(sorted({*(config or ())}))
@@ -62,21 +51,21 @@ def make_plan(
         release=release.manifest.name,
         content=release.manifest.content,
         kind=kind,
-        seed=seed,
+        seed=options.seed,
         overlap=overlap,
-        strata=tuple(dict.fromkeys(strata)),
-        where=str(Query(where)),
+        strata=tuple(dict.fromkeys(options.strata)),
+        where=str(Query(options.where)),
         questions=tuple(sorted(dict.fromkeys(questions or order), key=[*order, *questions].index)),
-        prefill=prefill,
-        groups=groups,
+        prefill=options.prefill,
+        groups=options.groups,
         configs=configs,
-        allocation=allocation,
+        allocation=options.allocation,
         exclude=tuple(sorted({other.project for other in exclude})),
         language=next(iter(release.manifest.data.get("card", {}).get("languages", ())), "en"),
     )
     plan = _asking(plan, release, stored)
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
-    expected = read_gold(gold, choices) if gold else {}
+    expected = read_gold(options.gold, choices) if options.gold else {}
     if stored and not stored.configs and {item.config for item in stored.items} <= {*configs}:
         stored = replace(stored, configs=configs)  # older plans do not say of which configs they are
     same = stored if stored and _same_options(stored, plan, expected) else None
@@ -85,11 +74,11 @@ def make_plan(
     excluded = {item.row for other in exclude for item in other.items} - {*asked}
     rows = draw(
         release,
-        n=ROWS if n is None and not where else n,
-        seed=seed,
+        n=ROWS if n is None and not options.where else n,
+        seed=options.seed,
         strata=plan.strata,
-        allocation=allocation,
-        where=where,
+        allocation=options.allocation,
+        where=options.where,
         configs=configs,
         also=expected,
         excluded=excluded,

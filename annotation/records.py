@@ -1,11 +1,12 @@
-"""The records of annotation: plans with items and sentences, and annotations; and what their texts and times are."""
+"""The records of annotation: what is asked for, plans with items, and annotations; what their texts and times are."""
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 
 MAX_TEXT = 10_000  # characters of an answer in words
 
@@ -50,6 +51,32 @@ class Item:
     stratum: str = ""
     gold: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanOptions:
+    """What is asked of which rows.
+
+    - `n`: how many rows; None: 500, or all that `where` selects. With a larger one than before, the plan grows.
+    - `overlap`: how many people answer each row; None: as the project's plan has it, or else three, or as many as there
+      are sheets if these are fewer.
+    - `config`: of which config, or configs, rows are drawn; `exclude`: projects, by name or folder, whose rows are not.
+    - `gold`: a file of expected answers, whose rows are added.
+    - `questions`: their ids; default: all for the kind of rows. Without `sense`, no lexicon is opened.
+    """
+
+    n: int | None = None
+    overlap: int | None = None
+    seed: int = 0
+    strata: Sequence[str] = ()
+    allocation: str = "proportional"
+    where: Sequence[str] = ()
+    config: str | Sequence[str] | None = None
+    exclude: Sequence[str | Path] = ()
+    gold: Path | None = None
+    questions: Sequence[str] = ()
+    prefill: bool = False
+    groups: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

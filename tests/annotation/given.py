@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from senseprobe.annotation.plan import make_plan
-from senseprobe.annotation.records import Plan
+from senseprobe.annotation import plan as plans
+from senseprobe.annotation.records import Plan, PlanOptions
 from senseprobe.records import Design
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import Release
@@ -90,6 +90,12 @@ def inference(number: int) -> dict[str, Any]:
 def gloss(lexicon: str, key: str) -> str:
     """What stands for WordNet, which is not on every machine."""
     return f"{lexicon} on {key}"
+
+
+def make_plan(release: Release, *, project: str = "a test", **told: Any) -> Plan:  # noqa: ANN401
+    """The plan with these options, and with `gloss`, `stored` and `exclude` where they are told."""
+    others = {name: told.pop(name) for name in ("gloss", "stored", "exclude") if name in told}
+    return plans.make_plan(release, project, PlanOptions(**told), **others)
 
 
 def plan(rows: int = 5, kind: str = "contrast", **told: Any) -> Plan:  # noqa: ANN401

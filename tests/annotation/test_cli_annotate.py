@@ -19,7 +19,6 @@ from tests.commands import Outcome, Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.adjudication import read_claims
-from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 
@@ -609,7 +608,7 @@ def test_inference_is_held_against_gold_and_the_marked_word() -> None:
         "hypothesis_span": {"start": 4, "end": 11},
     }
     release = given.Given({"c": [row]}, "inference")
-    plan = make_plan(release, project="a test", n=1, gloss=given.gloss)
+    plan = given.make_plan(release, n=1, gloss=given.gloss)
     (claim,) = read_claims(release, plan).values()
     assert (claim.kind, claim.gold) == ("inference", "neutral")
     assert claim.targets == ("doctor", "Italian")  # by hand: the words at the spans

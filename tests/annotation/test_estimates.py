@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.annotation import world
-from tests.annotation.given import Given, contrast, gloss
+from tests.annotation.given import Given, contrast, gloss, make_plan
 from tests.annotation.world import Said, fill
 from tests.commands import Typed
 
 from senseprobe import api
 from senseprobe.annotation.decisions import Decision
 from senseprobe.annotation.estimates import Sample, find_proposals, read_population
-from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.errors import AnnotationError

@@ -6,10 +6,9 @@ from html import unescape
 from itertools import pairwise
 
 import pytest
-from tests.annotation.given import SSSB, Given, contrast, gloss, inference, plan
+from tests.annotation.given import SSSB, Given, contrast, gloss, inference, make_plan, plan
 
 from senseprobe.annotation.guidelines import Gloss, Meanings, for_sheets, instruction, write_guidelines
-from senseprobe.annotation.plan import make_plan
 from senseprobe.release.release import open_release
 
 

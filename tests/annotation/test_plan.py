@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.annotation.given import ROOT, SSSB, Given, contrast, gloss, inference, plan
+from tests.annotation.given import ROOT, SSSB, Given, contrast, gloss, inference, make_plan, plan
 from tests.profiles import examples
 
 from senseprobe import api
-from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.project_folder import read_plan, write_plan
 from senseprobe.annotation.records import Sentence
 from senseprobe.errors import AnnotationError
@@ -29,10 +28,11 @@ PROGRAM = """
 import hashlib, json, sys
 from pathlib import Path
 from senseprobe.annotation import plan, project_folder, sheets
+from senseprobe.annotation.records import PlanOptions
 from senseprobe.annotation.label_studio import interface
 from senseprobe.release.release import open_release
-made = plan.make_plan(open_release(Path(sys.argv[1])), project="a test", n=40, seed=3, strata=["config", "target"],
-                      groups=True, gloss=lambda lexicon, key: key)
+options = PlanOptions(n=40, seed=3, strata=["config", "target"], groups=True)
+made = plan.make_plan(open_release(Path(sys.argv[1])), "a test", options, gloss=lambda lexicon, key: key)
 project_folder.write_plan(Path("made"), made)
 parts = [Path("made/plan.json").read_bytes(), interface.interface(made).encode(),
          json.dumps(interface.tasks(made)).encode(), *sheets.sheets(made, ["a", "b", "c", "d"]).values()]

@@ -1,9 +1,8 @@
 """What is asked of which rows, and by which names answers are known."""
 
 import pytest
-from tests.annotation.given import Given, contrast, plan
+from tests.annotation.given import Given, contrast, make_plan, plan
 
-from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.questions import (
     QUESTIONS,
     controls,

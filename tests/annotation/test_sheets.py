@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.annotation.given import Given, contrast, gloss, plan
+from tests.annotation.given import Given, contrast, gloss, make_plan, plan
 from tests.profiles import examples
 
 from senseprobe.annotation.cells import csv_bytes, read_cells
 from senseprobe.annotation.guidelines import for_sheets
-from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.records import Plan
 from senseprobe.annotation.sheets import Sheet, read_sheet, sheets
 from senseprobe.errors import AnnotationError

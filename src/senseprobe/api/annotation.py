@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from senseprobe import project as places
-from senseprobe.annotation import project_folder
+from senseprobe.annotation import project_folder, records
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import AnnotationError, ReleaseError
 from senseprobe.progress import with_progress
@@ -27,32 +27,10 @@ if TYPE_CHECKING:
 SHEET_GUIDE = project_folder.READ_FIRST
 """The name of the file that is sent to annotators with their sheet."""
 
+PlanOptions = records.PlanOptions
+
 Progress = Callable[[int, int], None]
 """Hears how many steps are done, of how many."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanOptions:
-    """What is asked of which rows, as `annotation.plan.make_plan` takes it.
-
-    - `n`: how many rows; None: 500, or all that `where` selects. With a larger one than before, the plan grows.
-    - `overlap`: how many people answer each row; None: as the project's plan has it, or else three, or as many as there
-      are sheets if these are fewer.
-    - `config`: of which config, or configs, rows are drawn; `exclude`: projects, by name or folder, whose rows are not.
-    """
-
-    n: int | None = None
-    overlap: int | None = None
-    seed: int = 0
-    strata: Sequence[str] = ()
-    allocation: str = "proportional"
-    where: Sequence[str] = ()
-    config: str | Sequence[str] | None = None
-    exclude: Sequence[str | Path] = ()
-    gold: Path | None = None
-    questions: Sequence[str] = ()
-    prefill: bool = False
-    groups: bool = False
 
 
 def _project_folder(project: str, folder: str | Path | None = None) -> Path:
@@ -101,15 +79,10 @@ def _draw_plan(
     if config is not None and {config, *configs} != {config}:
         raise AnnotationError(f"{release} names config {config}, and --config {', '.join(configs)}: only one of them")
     stored = read_plan(path) if (path / NAME).exists() else None
-    usual = stored.overlap if stored else min(OVERLAP, annotators or OVERLAP)
-    facts = {
-        **asdict(options),
-        "overlap": usual if options.overlap is None else options.overlap,
-        "config": configs or config,
-        "exclude": [_open_other(other, path) for other in options.exclude],
-        "stored": stored,
-    }
-    return make_plan(opened, project=project, **facts), path
+    if options.overlap is None and not stored:
+        options = replace(options, overlap=min(OVERLAP, annotators or OVERLAP))
+    excluded = [_open_other(other, path) for other in options.exclude]
+    return make_plan(opened, project, replace(options, config=configs or config), exclude=excluded, stored=stored), path
 
 
 def _open_other(project: str | Path, own: Path) -> Plan:

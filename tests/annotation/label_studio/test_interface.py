@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation import making
-from tests.annotation.given import ROOT, Given, contrast, gloss, plan
+from tests.annotation.given import ROOT, Given, contrast, gloss, make_plan, plan
 from tests.profiles import examples
 
 from senseprobe.annotation.guidelines import instruction
 from senseprobe.annotation.label_studio.interface import find_difference, html_of, interface, tasks
-from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.questions import controls, question_of
 from senseprobe.annotation.records import Plan, Sentence
 from senseprobe.release.release import open_release

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from senseprobe.errors import LexiconError
@@ -55,11 +55,7 @@ def claims_of_config(config: Config) -> Iterator[Claim]:
                     yield Claim(key, lemma, pos, sense.lexicon or "", path, line, column)
 
 
-Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterable[Finding]]
-"""Returns the findings that depend on its first argument: those of an earlier run, or those that its second returns."""
-
-
-def check(claims: Iterable[Claim], recall: Recall, opened: dict[str, Lexicon]) -> tuple[list[Finding], int, int]:
+def check(claims: Iterable[Claim], opened: dict[str, Lexicon]) -> tuple[list[Finding], int, int]:
     """Return findings, the number of claims that were checked, and of those whose lexicon is not installed."""
     findings: list[Finding] = []
     checked = unchecked = 0
@@ -72,8 +68,8 @@ def check(claims: Iterable[Claim], recall: Recall, opened: dict[str, Lexicon]) -
                 message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
                 hint = "lexicon: wordnet-3.0, pos: noun"
                 findings.append(Finding(path=path, line=1, column=1, code="E305", message=message, hint=hint))
-            elif version := identity(name):
-                findings.extend(recall((version, *group), partial(_check_group, group, name, opened)))
+            elif identity(name):
+                findings.extend(_check_group(group, name, opened))
                 checked += len(group)
             else:
                 unchecked += len(group)

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from senseprobe.generator.checks.codes import page
-from senseprobe.generator.checks.lint_report import Accepted, Report, ReportCache, join_reports
+from senseprobe.generator.checks.lint_report import Accepted, Report, join_reports
 from senseprobe.generator.checks.runner import Run, Target, find_target
 from senseprobe.generator.dataset import open_word_lists
 from senseprobe.project import Layer, layers
@@ -34,7 +34,4 @@ def lint_paths(paths: Iterable[Path]) -> Report:
 def lint(what: Target | Layer) -> Report:
     """Check the lists and datasets of a layer, or a part of them."""
     target = what if isinstance(what, Target) else Target(what)
-    cache = ReportCache.load()
-    report = Run(target, open_word_lists(target.layer), cache).report()
-    cache.save()
-    return report
+    return Run(target, open_word_lists(target.layer)).report()

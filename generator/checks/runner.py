@@ -1,7 +1,4 @@
-"""A run of `lint`: the parts of a layer that paths name, each read, checked, and reported without what it accepts.
-
-A part whose files have not changed since the last run is not checked again.
-"""
+"""A run of `lint`: the parts of a layer that paths name, each read, checked, and reported without what it accepts."""
 
 import os
 import unicodedata
@@ -24,8 +21,7 @@ from senseprobe.generator.checks.base import (
     yaml_position,
 )
 from senseprobe.generator.checks.codes import Waiver, add_hint, apply_waivers, misplaced_keys
-from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, ReportCache, cache_key, join_reports
-from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
+from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, join_reports
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset, open_word_lists
 from senseprobe.generator.english import English
 from senseprobe.generator.exclusions import read_retired
@@ -34,13 +30,11 @@ from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_dataset, read_template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
-from senseprobe.generator.yaml_source import MAX_BYTES, format_path
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.lexicon import Lexicon
-from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.messages import offered, printable
 from senseprobe.project import MARKER, Layer, layers, list_datasets
 from senseprobe.records import Finding
-from senseprobe.release.hashing import file_sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,30 +171,18 @@ def _counts_words(code: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A target, the lists that its templates see, and the reports of earlier runs."""
+    """A target, and the lists that its templates see."""
 
     target: Target
     visible: WordLists
-    cache: ReportCache
     opened: dict[str, Lexicon] = field(default_factory=dict)
 
     def report(self) -> Report:
         """Check everything; findings come in the order of files and lines."""
-        parts = [self._part("dataset", [folder], partial(self._dataset, folder)) for folder in self.target.folders()]
+        parts = [self._dataset(folder) for folder in self.target.folders()]
         if self.target.lists is None or self.target.lists:
-            parts.append(self._part("lists", [], self._lists))
+            parts.append(self._lists())
         return join_reports(parts)
-
-    def _part(self, name: str, folders: list[Path], check: Callable[[], Report]) -> Report:
-        """Return a part of the report: that of last time where nothing that it depends on has changed."""
-        files = [path for folder in (*folders, *self.visible.folders) for path in sorted(folder.glob("*.*"))]
-        root, lists = self.target.layer.root.resolve(), sorted(map(str, self.target.lists or ()))
-        return self._cached([name, root, self.target.config, lists], files, check)
-
-    def _cached(self, parts: list[object], files: Iterable[Path], check: Callable[[], Report]) -> Report:
-        """Return the report that depends on these parts, files and the lexicons, from the cache if it is there."""
-        lexicons = [senses.identity(lexicon) for lexicon in LEXICONS]
-        return self.cache.get(cache_key(Path.cwd(), *parts, lexicons, *_checksums(files)), check)
 
     # ---- Lists ----
 
@@ -223,17 +205,11 @@ class Run:
         return self.target.lists is None or display_path in map(format_path, self.target.lists)
 
     def _list(self, table: WordList) -> Report:
-        def check() -> Report:
-            result = _PartResult([*table.mistakes], lists=1, claims=[*senses.claims_of_list(table)])
-            path = table.path.with_name(DESCRIPTOR)
-            position = partial(resource_position, table, "accept")
-            waiver = Waiver(format_path(path), table.resource.accept, position)
-            result.add(result.run(table), waiver, complete=not table.mistakes)
-            return self._report(result)
-
-        bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
-        files = [table.path, table.path.with_name(DESCRIPTOR), *bibliographies]
-        return self._cached(["list", table.resource.name], files, check)
+        result = _PartResult([*table.mistakes], lists=1, claims=[*senses.claims_of_list(table)])
+        path = format_path(table.path.with_name(DESCRIPTOR))
+        waiver = Waiver(path, table.resource.accept, partial(resource_position, table, "accept"))
+        result.add(result.run(table), waiver, complete=not table.mistakes)
+        return self._report(result)
 
     # ---- Datasets ----
 
@@ -311,7 +287,7 @@ class Run:
 
     def _report(self, result: _PartResult) -> Report:
         """Return the report of a part, with what the lexicon says of its claims."""
-        mistakes, checked, unchecked = senses.check(result.claims, self._cached_senses, self.opened)
+        mistakes, checked, unchecked = senses.check(result.claims, self.opened)
         return Report(
             findings=tuple(add_hint(finding) for finding in (*result.findings, *mistakes)),
             lists=result.lists,
@@ -324,9 +300,6 @@ class Run:
             not_checked=dict(result.not_checked),
         )
 
-    def _cached_senses(self, parts: tuple[object, ...], find: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
-        return self.cache.get(cache_key("senses", *parts), lambda: Report(tuple(find()), 0, 0, 0, 0)).findings
-
 
 def _not_utf8(*paths: Path) -> Iterator[Finding]:
     """Yield E100 of each path whose name has bytes that are not UTF-8, which Python reads as lone surrogates."""
@@ -334,11 +307,3 @@ def _not_utf8(*paths: Path) -> Iterator[Finding]:
         if any(unicodedata.category(c) == "Cs" for c in path.name):
             message, hint = f"its name is not UTF-8: {os.fsencode(path.name)!r}", "rename it"
             yield Finding(path=printable(format_path(path)), code="E100", message=message, hint=hint)
-
-
-def _checksums(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield the names and hashes of files; what is too large to be read, or cannot be, has none."""
-    for path in paths:
-        with suppress(OSError):
-            small = path.is_file() and path.stat().st_size <= MAX_BYTES
-            yield f"{path} {file_sha256(path) if small else 'not read'}"

@@ -19,7 +19,6 @@ from senseprobe.errors import DeclarationError, SenseprobeError
 from senseprobe.generator import schema, word_lists, yaml_source
 from senseprobe.generator.checks import Report, lint_paths, page
 from senseprobe.generator.checks.codes import EXAMPLES, all_codes
-from senseprobe.generator.checks.lint_report import cache_file
 from senseprobe.generator.kinds import association, contrast, inference
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Cells, WordLists
@@ -379,7 +378,7 @@ def test_a_waiver_is_not_judged_by_half_a_look(project: Path) -> None:
     assert report.not_checked["W401"] == 2  # lists
 
 
-# --- what is remembered ---------------------------------------------------------------------------------------------
+# --- a second look --------------------------------------------------------------------------------------------------
 
 
 KEYS_TWICE = """
@@ -430,21 +429,9 @@ def test_each_declaration_is_parsed_once(project: Path, monkeypatch: pytest.Monk
     assert [text for text in own if own.count(text) > 1] == []
 
 
-def test_a_look_is_repeated_only_where_something_changed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a segment says is not asked again; but a change of a template, or of a list that it reads, is seen."""
-    asked: list[str] = []
-    render = Segment.render
-
-    def counted(segment: Segment, values: Mapping[str, Any]) -> tuple[str, int]:
-        asked.append("")
-        return render(segment, values)
-
-    monkeypatch.setattr(Segment, "render", counted)
+def test_a_change_is_seen(project: Path) -> None:
+    """Of a template, and of a list that it reads; without it the report is as before."""
     first = lint_paths([])
-    assert asked
-    asked.clear()
-    assert lint_paths([]) == first
-    assert not asked
     shutil.copy(CHECKS / "E105-comparison-of-text-and-number.j2", project / "templates/x/x.j2")
     assert [finding.code for finding in lint_paths([]).findings] == ["E105"]
     shutil.copy(CHECKS / "base/templates/x/x.j2", project / "templates/x/x.j2")
@@ -452,34 +439,6 @@ def test_a_look_is_repeated_only_where_something_changed(project: Path, monkeypa
     assert {finding.code for finding in lint_paths([]).findings} == {"E203"}
     shutil.copy(CHECKS / "base/wordlists/things.csv", project / "wordlists/things.csv")
     assert lint_paths([]) == first
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [b"", b"{", b"[]", b'{"code": 1}', b"\xff\xfe", b'{"code": "x", "reports": {}}', b"[" * 100_000, b"a folder"],
-)
-def test_a_damaged_memory_is_none(project: Path, damage: bytes) -> None:
-    """Also one that is of the right code and holds something else, and one that cannot be written."""
-    first = lint_paths([])
-    kept = cache_file()
-    whole = json.loads(kept.read_bytes())
-    kept.unlink()
-    if damage == b"a folder":
-        kept.mkdir()
-    else:
-        kept.write_bytes(damage)
-    assert lint_paths([]) == first
-    if damage != b"a folder":
-        broken = {**whole, "reports": {key: {"findings": [{"code": 1}]} for key in whole["reports"]}}
-        kept.write_text(json.dumps(broken))
-        assert lint_paths([]) == first
-
-
-def test_without_a_place_to_write_nothing_is_remembered(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file in the place of the folder."""
-    (project / "file").touch()
-    monkeypatch.setenv("SENSEPROBE_WORDNET", str(project / "file" / "below"))
-    assert lint_paths([]).findings == lint_paths([]).findings == ()
 
 
 # --- what it costs --------------------------------------------------------------------------------------------------
@@ -812,7 +771,6 @@ def test_a_report_of_nothing_is_complete() -> None:
     assert nothing.complete
     assert not Report((), 0, 0, 0, 1).complete
     assert not Report((), 0, 0, 0, 0, not_checked={"W401": 1}).complete
-    assert Report.from_dict(nothing.as_dict()) == nothing
 
 
 def test_a_path_is_checked_before_anything_is_read(project: Path) -> None:

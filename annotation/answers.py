@@ -17,6 +17,7 @@ from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitt
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import listed, printable, shortened
 from senseprobe.statistics import BoolArray, IntArray
+from senseprobe.tables import UnreadableError, table_objects
 
 ANSWERS, SKIPPED, GROUPS = "answers.csv", "skipped.csv", "groups.csv"
 
@@ -89,15 +90,11 @@ def _read(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the lines of one of the tables by column, each with its place; none where it is not there."""
     if not path.is_symlink() and not path.exists():
         return
-    columns, display_path = _COLUMNS[path.name], printable(str(path))
-    lines = read_cells(path, MAX_BYTES)
-    if not lines or lines[0].cells != columns:
-        raise AnnotationError(f"{display_path}:1: columns are not {','.join(columns)}")
-    for line in lines[1:]:
-        position = f"{display_path}:{line.number}"
-        if len(line.cells) != len(columns):
-            raise AnnotationError(f"{position}: {len(line.cells)} cells, expected {len(columns)}")
-        yield position, dict(zip(columns, line.cells, strict=True))
+    try:
+        for row, cells in table_objects(read_cells(path, MAX_BYTES), _COLUMNS[path.name]):
+            yield f"{printable(str(path))}:{row.line}", cells
+    except UnreadableError as error:
+        raise AnnotationError(error.at(path)) from None
 
 
 def _annotations(path: Path, status: str, groups: Mapping[str, Collection[str]]) -> dict[str, Annotation]:

@@ -3,29 +3,16 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
-from senseprobe.tables import UnreadableError, decode, kept_rows, read_csv, split_lines
+from senseprobe.tables import CsvRow, UnreadableError, read_csv_file
 
 MAX_BYTES = 64 * 2**20  # a hundred thousand rows of some 600 bytes
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The cells of a row, and the line of the file on which it begins, from 1."""
-
-    number: int
-    cells: tuple[str, ...]
-
-    def cell(self, column: int) -> str:
-        """Return a cell, from 0, without blanks around it; empty where the row is too short."""
-        return self.cells[column].strip() if column < len(self.cells) else ""
 
 
 def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
@@ -56,22 +43,15 @@ def read_file(path: Path, most: int) -> bytes:
         raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
 
 
-def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
+def read_cells(path: Path, most: int = MAX_BYTES) -> list[CsvRow]:
     """Return the rows of a CSV file that hold something; comma, semicolon or tab between cells, as in its first row."""
-    display_path = printable(str(path))
-    data = read_file(path, most)
     try:
-        text = decode(data)
+        rows = read_csv_file(path, most)
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
-        raise AnnotationError(f'{display_path}:{error.line}: is not UTF-8: save it as "CSV UTF-8"') from None
-    lines = []
-    try:
-        for start, _, cells in kept_rows(read_csv(split_lines(text)), len(data)):
-            if any(cell.strip() for cell in cells):
-                lines.append(Line(start, tuple(map(_unguarded, cells))))
-    except UnreadableError as error:
-        raise AnnotationError(f"{display_path}:{error.line}: {printable(str(error))}") from None
-    return lines
+        raise AnnotationError(error.at(path)) from None
+    return [row._replace(cells=[*map(_unguarded, row.cells)]) for row in rows]
 
 
 def _unguarded(cell: str) -> str:

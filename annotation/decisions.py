@@ -17,6 +17,7 @@ from senseprobe.messages import listed, printable, shortened
 from senseprobe.records import Finding
 from senseprobe.release import annotation_record as record
 from senseprobe.release.verdicts import Verdict
+from senseprobe.tables import UnreadableError, table_objects
 
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
@@ -118,10 +119,12 @@ def read_undecided(folder: Path) -> frozenset[str]:
 
 def _read_rows(path: Path) -> list[dict[str, str]]:
     """Return the lines of `decisions.csv` by column; none where there is no file."""
-    lines = [line.cells for line in read_cells(path)] if path.exists() else [_COLUMNS]
-    if lines[:1] != [_COLUMNS] or any(len(cells) != len(_COLUMNS) for cells in lines):
-        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
-    return [dict(zip(_COLUMNS, cells, strict=True)) for cells in lines[1:]]
+    if not path.exists():
+        return []
+    try:
+        return [row for _, row in table_objects(read_cells(path), _COLUMNS)]
+    except UnreadableError:
+        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.annotation.cells import Line, read_cells
+from senseprobe.annotation.cells import read_cells
 from senseprobe.annotation.questions import Question
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import listed, meant, printable, shortened
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 from senseprobe.statistics.permutation import hash_draw
+from senseprobe.tables import CsvRow
 
 CONFIG = "config"  # not a column of rows, but queried like one
 
@@ -97,7 +98,7 @@ def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
     errors: list[str] = []
     for line in lines[1:]:
         expected = {key: line.cell(number) for number, key in enumerate(columns) if number and line.cell(number)}
-        position = f"{display_path}:{line.number}"
+        position = f"{display_path}:{line.line}"
         errors += [f"{position}: {message}" for message in _mistakes(line, expected, questions, len(columns), gold)]
         choices = {key: questions[key].find_choice(text) for key, text in expected.items()}
         gold.setdefault(line.cell(0), Gold(position, choices))
@@ -106,9 +107,9 @@ def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
     return gold
 
 
-def _columns(header: Line, questions: Mapping[str, Question], display_path: str) -> list[str]:
+def _columns(header: CsvRow, questions: Mapping[str, Question], display_path: str) -> list[str]:
     columns = [header.cell(number) for number in range(len(header.cells))]
-    position = f"{display_path}:{header.number}"
+    position = f"{display_path}:{header.line}"
     if columns[0] != "id" or len(set(columns)) < len(columns):
         raise AnnotationError(f"{position}: columns are not id, then question keys, each once: {', '.join(questions)}")
     for column in columns[1:]:
@@ -119,7 +120,7 @@ def _columns(header: Line, questions: Mapping[str, Question], display_path: str)
 
 
 def _mistakes(
-    line: Line, expected: Mapping[str, str], questions: Mapping[str, Question], width: int, previous: Collection[str]
+    line: CsvRow, expected: Mapping[str, str], questions: Mapping[str, Question], width: int, previous: Collection[str]
 ) -> Iterator[str]:
     id_ = line.cell(0)
     if len(line.cells) > width:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from senseprobe.annotation.annotators import named_groups
-from senseprobe.annotation.cells import Line, csv_bytes, read_cells
+from senseprobe.annotation.cells import csv_bytes, read_cells
 from senseprobe.annotation.questions import (
     CONSENT,
     GROUPS,
@@ -26,6 +26,7 @@ from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable, shortened
 from senseprobe.records import Finding
 from senseprobe.statistics.permutation import hash_draw
+from senseprobe.tables import CsvRow
 
 _ITEM, _CHECK = "item", "check"
 
@@ -154,7 +155,7 @@ def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
     return Sheet(tuple(annotations.values()), tuple(findings), reader.refused, reader.rows, reader.complete)
 
 
-def _columns(plan: Plan, header: Line, display_path: str) -> dict[str, int]:
+def _columns(plan: Plan, header: CsvRow, display_path: str) -> dict[str, int]:
     """Return the number of each column by name; columns that only show something may be missing."""
     cells = map(header.cell, range(len(header.cells)))
     names = [cell.partition(":")[0].partition(" (")[0].strip().lower() for cell in cells]
@@ -164,10 +165,10 @@ def _columns(plan: Plan, header: Line, display_path: str) -> dict[str, int]:
     for name in needed:
         if names.count(name) != 1:
             what = "is missing" if name not in names else "is there twice"
-            raise AnnotationError(f"{display_path}:{header.number}: column {name} {what}: expected {', '.join(needed)}")
+            raise AnnotationError(f"{display_path}:{header.line}: column {name} {what}: expected {', '.join(needed)}")
     allowed = {"", *needed, "meaning", "sentence 1", "sentence 2"}
     if unexpected := [printable(shortened(name)) for name in names if name not in allowed]:
-        raise AnnotationError(f"{display_path}:{header.number}: no question has the column {listed(unexpected)}")
+        raise AnnotationError(f"{display_path}:{header.line}: no question has the column {listed(unexpected)}")
     return {name: number for number, name in enumerate(names) if name}
 
 
@@ -183,13 +184,11 @@ class _SheetReader:
     rows: set[str] = field(default_factory=set)
     complete: bool = True
 
-    def note(self, line: Line, name: str, code: str, message: str) -> None:
+    def note(self, line: CsvRow, name: str, code: str, message: str) -> None:
         column, message = self.columns[name] + 1, printable(message)
-        self.findings.append(
-            Finding(path=self.display_path, line=line.number, column=column, code=code, message=message)
-        )
+        self.findings.append(Finding(path=self.display_path, line=line.line, column=column, code=code, message=message))
 
-    def annotation(self, line: Line, annotator: str) -> Annotation | None:
+    def annotation(self, line: CsvRow, annotator: str) -> Annotation | None:
         """Return the annotation of a line; None where it has no answer, or belongs to no item."""
         item = self._item(line)
         self.complete &= item is not None
@@ -202,7 +201,7 @@ class _SheetReader:
             id=id_, row=item.row, content=item.content, annotator=annotator, answers=answers, groups=groups
         )
 
-    def _item(self, line: Line) -> Item | None:
+    def _item(self, line: CsvRow) -> Item | None:
         items, text = self.plan.items, line.cell(self.columns[_ITEM]).removesuffix(".0")  # as spreadsheets write 1
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
         if not 1 <= number <= len(items):
@@ -215,7 +214,7 @@ class _SheetReader:
             return None
         return item
 
-    def _answers(self, line: Line, item: Item) -> Iterator[tuple[str, str]]:
+    def _answers(self, line: CsvRow, item: Item) -> Iterator[tuple[str, str]]:
         """Yield the answers of a line by question key; a cell that is not an answer is noted and left out."""
         item_keys = keys(self.plan, item)
         for name, key in controls(self.plan, item).items():
@@ -234,7 +233,7 @@ class _SheetReader:
             else:
                 yield key, question.find_choice(text) or clean(text)
 
-    def _groups(self, line: Line) -> tuple[str, ...]:
+    def _groups(self, line: CsvRow) -> tuple[str, ...]:
         """Return the groups that an annotator names, with consent; without it they are not read."""
         if not self.plan.groups or not (text := line.cell(self.columns[GROUPS])):
             return ()

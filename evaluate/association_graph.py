@@ -4,7 +4,6 @@ People were given a cue and wrote the words that came to mind: cues and response
 Small World of Words have a licence of their own, so users supply them.
 """
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.release.hashing import file_sha256
 from senseprobe.statistics import FloatArray
-from senseprobe.tables import UnreadableError, read_csv
+from senseprobe.tables import UnreadableError, read_csv, read_lines
 
 NO_RESPONSES = frozenset(("", "NA", "No more responses", "Unknown word"))
 """What stands in files of Small World of Words where a person wrote nothing, or did not know the cue."""
@@ -86,11 +86,8 @@ def read_graph(path: Path) -> WordGraph:
     Raises SenseprobeError, with the line, where a file is neither, a weight is no number from 0, or a pair of cue and
     response with a weight stands there twice.
     """
-    digest = hashlib.sha256()
-    lines = enumerate(_read_lines(path, digest), start=1)
-    header = next(lines, (1, ""))[1]
-    separator = "\t" if "\t" in header else ","
-    names = [name.strip().lower() for name in _split(path, 1, header, separator)]
+    rows = _rows(path)
+    names = [name.strip().lower() for name in next(rows, (1, []))[1]]
     weight = next((name for name in _WEIGHTS if name in names), "") if "response" in names else ""
     columns = ("cue", "response", weight) if weight else ("cue", *(name for name in _RAW if name in names))
     if "cue" not in names or len(columns) < 2 or ("response" in names and not weight):
@@ -101,10 +98,7 @@ def read_graph(path: Path) -> WordGraph:
     places = [names.index(column) for column in columns]
     edges: dict[tuple[str, str], float] = {}
     loops = no_responses = 0
-    for number, line in lines:
-        if not line.strip():
-            continue
-        cells = _split(path, number, line, separator)
+    for number, cells in rows:
         if len(cells) != len(names):
             raise SenseprobeError(f"{path}, line {number}: has {len(cells)} columns, and line 1 has {len(names)}")
         cue, *rest = (" ".join(cells[place].split()) for place in places)
@@ -118,7 +112,7 @@ def read_graph(path: Path) -> WordGraph:
                 raise SenseprobeError(f"{path}, line {number}: {cue!r} with {response!r} stands there twice")
             else:
                 edges[cue, response] = edges.get((cue, response), 0) + value
-    return _build_graph(path, edges, columns, loops, no_responses, digest.hexdigest())
+    return _build_graph(path, edges, columns, loops, no_responses, file_sha256(path))
 
 
 def _build_graph(
@@ -140,44 +134,31 @@ def read_scores(path: Path) -> tuple[dict[str, float], str]:
 
     Raises SenseprobeError where a line is not that, a score not finite, or a word there twice.
     """
-    digest, scores = hashlib.sha256(), dict[str, float]()
-    for number, line in enumerate(_read_lines(path, digest), start=1):
-        word, separator, score = line.rstrip("\r\n").rpartition("\t")
-        if not line.strip() or (number == 1 and score.strip().lower() == "score"):
+    scores = dict[str, float]()
+    for number, (*words, score) in _rows(path, "\t", quoted=False):
+        word = "\t".join(words).strip()
+        if number == 1 and score.strip().lower() == "score":
             continue
-        if not (separator and word.strip()):
+        if not word:
             raise SenseprobeError(f"{path}, line {number}: is not a word, a tab and its score")
-        if word.strip() in scores:
-            raise SenseprobeError(f"{path}, line {number}: {word.strip()!r} stands there twice")
-        scores[word.strip()] = _parse_number(path, number, score)
+        if word in scores:
+            raise SenseprobeError(f"{path}, line {number}: {word!r} stands there twice")
+        scores[word] = _parse_number(path, number, score)
     if not scores:
         raise SenseprobeError(f"{path}: has no words")
-    return scores, digest.hexdigest()
+    return scores, file_sha256(path)
 
 
-def _read_lines(path: Path, digest: Any) -> Iterator[str]:  # noqa: ANN401 - a hash of hashlib
-    """Yield the lines of a file of text, which goes into the digest. SenseprobeError where it is none."""
-    if not path.is_file():
-        raise SenseprobeError(f"{path}: there is no such file")
-    number = 0
-    with path.open("rb") as file:
-        while line := file.readline(_LONGEST_LINE):
-            number += 1
-            digest.update(line)
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                text = "\0"
-            if "\0" in text or len(line) == _LONGEST_LINE:
-                raise SenseprobeError(f"{path}, line {number}: is no line of text in UTF-8, or a very long one")
-            yield text
-
-
-def _split(path: Path, number: int, line: str, separator: str) -> list[str]:
+def _rows(path: Path, delimiter: str | None = None, *, quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """Yield line and cells of the rows of a file that hold something. SenseprobeError where it is no table of texts."""
     try:
-        return next((row.cells for row in read_csv([line], separator)), [])
+        for row in read_csv(read_lines(path), delimiter, quoted=quoted):
+            if any(map(str.strip, row.cells)):
+                yield row.line, row.cells
+    except OSError as error:
+        raise SenseprobeError(f"{path} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
-        raise SenseprobeError(f"{path}, line {number}: {error}") from None
+        raise SenseprobeError(f"{path}, line {error.line}: {error}") from None
 
 
 def _parse_number(path: Path, number: int, text: str) -> float:

@@ -14,14 +14,16 @@ from senseprobe.generator.english import Guess
 from senseprobe.generator.exclusions import RETIRED
 from senseprobe.generator.schema import Dataset, Fixed, Template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
+from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION
 from senseprobe.release.documents import Source
 from senseprobe.release.licences import alternatives, combine_licences
 from senseprobe.release.verdicts import VERDICTS
-from senseprobe.tables import decode, read_csv, split_lines
+from senseprobe.tables import UnreadableError, read_csv_file, table_objects
 
 _HEADER = ["asked", "text", "answer"]
+_MOST_BYTES = 2**26  # of english.csv
 # Files that are read besides templates: others may be edited without changing the recipe.
 _PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
 
@@ -84,13 +86,12 @@ def _frozen(folder: Path) -> dict[Guess, str]:
     """Return the answers in a recipe."""
     path = folder / "english.csv"
     try:
-        header, *rows = read_csv(split_lines(decode(path.read_bytes())), ",")
-        if header.cells == _HEADER:
-            return {(kind, word): answer for kind, word, answer in (row.cells for row in rows)}
-        problem = f"columns are not {','.join(_HEADER)}"
-    except (OSError, ValueError) as error:
-        problem = str(error)
-    raise ReleaseError(f"{path} cannot be read: {problem}")
+        rows = table_objects(read_csv_file(path, _MOST_BYTES, ","), _HEADER)
+        return {(row["asked"], row["text"]): row["answer"] for _, row in rows}
+    except OSError as error:
+        raise ReleaseError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
+    except UnreadableError as error:
+        raise ReleaseError(error.at(path)) from None
 
 
 def find_used_lists(templates: Iterable[Template], lists: WordLists) -> list[WordList]:

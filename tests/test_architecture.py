@@ -3,6 +3,7 @@
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -143,6 +144,43 @@ def test_the_public_api_is_small() -> None:
     functions = filter(isfunction, vars(senseprobe.annotate).values())
     own = {function.__name__ for function in functions if function.__module__ == senseprobe.annotate.__name__}
     assert len([name for name in own if name[0] != "_"]) <= 10
+
+
+# The only modules that open a file of a format. `cli.release` splits the values of an option; `limits` counts the
+# tensors of a checkpoint with the library that loads it next, so that both call the same files damaged. What plug-ins,
+# transformers and torch open themselves is none of ours.
+READERS = {
+    r"csv\.(reader|DictReader)": {"tables", "cli.release"},
+    r"json\.loads?": {"tables"},
+    r"numpy\.(load|memmap|fromfile|loadtxt|genfromtxt)": {"arrays", "word_vectors"},
+    r"safetensors\.(.*\.)?(safe_open|load|load_file)": {"evaluate.models.limits"},
+    r"pyarrow\.(parquet\.(ParquetFile|ParquetDataset|read_\w+)|csv|json|feather|dataset)": {"tables"},
+    r"pandas\.(read_\w+|json_normalize)": set(),
+}
+
+
+@cache
+def _called(module: str) -> set[str]:
+    """Full names of what a module calls, or hands on to be called: ``np.load`` is ``numpy.load``."""
+    names: dict[str, str] = {}
+    parts: list[ast.expr] = []
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Import):
+            names |= {name.asname: name.name for name in node.names if name.asname}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {name.asname or name.name: f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Call):
+            parts += [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
+        elif isinstance(node, ast.arguments):
+            parts += filter(None, (*node.defaults, *node.kw_defaults))
+    dotted = [ast.unparse(part).partition(".") for part in parts if isinstance(part, ast.Name | ast.Attribute)]
+    return {names.get(first, first) + dot + rest for first, dot, rest in dotted}
+
+
+@pytest.mark.parametrize(("pattern", "modules"), READERS.items())
+def test_each_format_has_one_reader(pattern: str, modules: set[str]) -> None:
+    """Files of others are read where bounds, byte-order marks and line numbers are seen to, and nowhere else."""
+    assert {module for module in MODULES if any(re.fullmatch(pattern, name) for name in _called(module))} == modules
 
 
 # Where a design lists its estimands; then names that mean something else (a string in a message, a key of JSON).

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from senseprobe.arrays import Unusable, map_tensors
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import ModelError
 from senseprobe.project import cache_folder
@@ -132,12 +133,9 @@ def _read_pickle(path: Path) -> dict[str, Any]:
 
 
 def _read_safetensors(path: Path) -> dict[str, Any]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     try:
-        return dict(load_file(path))
-    except (SafetensorError, ValueError, KeyError, TypeError):
+        return map_tensors(path)[0]
+    except (Unusable, ValueError, LookupError, TypeError, AttributeError):
         raise ModelError(f"{path} is no file of InferSent's weights: neither a pickle nor safetensors") from None
 
 

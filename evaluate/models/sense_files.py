@@ -4,27 +4,24 @@ A file of senses is one of vectors whose words are WordNet's sense keys. Its for
 is checked, so that no row is taken for a header, nor a header for a row.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from senseprobe.arrays import (
+from senseprobe.arrays import Unusable, explained, is_safetensors, map_tensors
+from senseprobe.evaluate.models.vector_tables import open_vectors, table_of
+from senseprobe.lexicon.wordnet import part_of_speech
+from senseprobe.messages import counted, listed, printable
+from senseprobe.word_vectors import (
     BYTE_ORDER_MARK,
     HEADER,
     MOST_LINE,
-    Unusable,
     VectorTable,
     Vocabulary,
     are_numbers,
-    explained,
     read_text,
 )
-from senseprobe.evaluate.models.vector_formats import MOST_HEADER, open_vectors
-from senseprobe.evaluate.models.vector_tables import map_tensors, table_of
-from senseprobe.lexicon.wordnet import part_of_speech
-from senseprobe.messages import counted, listed, printable
 
 KEYS, VECTORS = "keys", "embeddings"
 """The tensors of our own files: bytes of UTF-8, a key in each line, and the vectors in that order."""
@@ -95,14 +92,12 @@ def _is_row(line: bytes) -> bool:
 
 def _open_own(path: Path) -> VectorTable | None:
     """Return the table of a file of `senses build`, with its metadata as the header; None of another file."""
-    with explained(path), path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if file.read(1) != b"{" or length > min(path.stat().st_size, MOST_HEADER):
+    with explained(path):
+        if not is_safetensors(path):
             return None
-        header = json.loads(b"{" + file.read(length - 1))
-        if KEYS not in header or VECTORS not in header:
+        tensors, metadata = map_tensors(path)
+        if KEYS not in tensors or VECTORS not in tensors:
             return None
-        tensors = map_tensors(path)
         keys = tensors[KEYS].tobytes().decode().split("\n")
         table = table_of("safetensors, as senseprobe writes senses", path, tensors[VECTORS], keys)
-        return replace(table, header=str(header.get("__metadata__", {}).get(METADATA, "")))
+        return replace(table, header=str(metadata.get(METADATA, "")))

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from senseprobe.arrays import VectorTable, explained
+from senseprobe.arrays import explained
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
 from senseprobe.evaluate.models.sense_files import check_keys, open_senses
@@ -30,6 +30,7 @@ from senseprobe.lexicon.wordnet import LEXICONS, PARTS_OF_SPEECH, Vocabulary, pa
 from senseprobe.messages import counted
 from senseprobe.statistics import FloatArray
 from senseprobe.tables import read_json
+from senseprobe.word_vectors import VectorTable
 
 PREFIX = "senses:"
 """Before the path of a file of senses, where a model is named."""

@@ -16,13 +16,14 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from senseprobe.arrays import Unusable, VectorTable, Vocabulary, check_finite, explained
+from senseprobe.arrays import Unusable, explained
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import Encoding, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
-from senseprobe.evaluate.models.vector_formats import open_vectors
+from senseprobe.evaluate.models.vector_tables import open_vectors
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed, printable
+from senseprobe.word_vectors import VectorTable, Vocabulary, check_finite
 
 PREFIX = "vectors:"
 """Before the path of a file of vectors, or the name of one that was fetched, where a model is named."""

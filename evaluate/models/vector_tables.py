@@ -1,10 +1,13 @@
-"""Files of vectors that are arrays with a list of words, Parquet or safetensors. Nothing is unpickled."""
+"""Files of vectors: the format of a file, told by its content, its words, and the rows that are wanted of it.
 
-import json
-import warnings
-import zipfile
+file -> format -> `VectorTable`: the row of each word -> vectors of rows
+
+A file is looked through once, for its words; vectors stay in the file until they are asked for. Nothing is unpickled.
+"""
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,75 +15,110 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from senseprobe.arrays import (
+from senseprobe.arrays import Unusable, explained, is_safetensors, map_npy, map_tensors, read_npz
+from senseprobe.errors import ModelError
+from senseprobe.messages import printable
+from senseprobe.release.parquet import ROWS_AT_ONCE
+from senseprobe.tables import MAX_MEMORY, bounded_parquet, read_batches, read_json
+from senseprobe.word_vectors import (
     BYTE_ORDER_MARK,
-    Unusable,
+    MOST_DIMENSIONS,
+    MOST_LINE,
     Vectors,
     VectorTable,
     Vocabulary,
     check_count,
     check_finite,
-    explained,
+    is_text,
+    read_binary,
+    read_text,
 )
-from senseprobe.messages import printable
-from senseprobe.release.parquet import ROWS_AT_ONCE
-from senseprobe.tables import MAX_MEMORY, bounded_parquet, next_batch
 
 MOST_LIST = 2**30  # bytes of a list of words
-_MOST_UNPACKED = 64  # times the bytes of an .npz: vectors hardly shrink when they are compressed
-_SPARE_UNPACKED = 2**26
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I8": "i1", "U8": "u1"}
 _LISTS = (".txt", ".json", ".parquet")
 _NAMED_LISTS = ("words", "vocab", "vocabulary")
+
+# What a file begins with that is no file of vectors, and what to do about it.
+_NOT_VECTORS = {
+    b"\x1f\x8b": "it is compressed by gzip: unpack it first",
+    b"BZh": "it is compressed by bzip2: unpack it first",
+    b"\xfd7zXZ": "it is compressed by xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "it is compressed by zstd: unpack it first",
+    b"\x89HDF": "HDF5 is not read: save the vectors as .npz with a list of words",
+    b"\xba\x16\x4f\x2f": "it is a model of fastText, not its vectors: take the .vec file",
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "it is UTF-16: save it as UTF-8"),
+    b"GGUF": "it is a language model: `senseprobe score` takes its folder",
+    **{bytes((0x80, version)): "it is a pickle, which can run code: save the vectors as text" for version in range(6)},
+}
+
+
+def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = False) -> VectorTable:
+    """Look through the file of vectors at `path`, or the one in that folder. ModelError where it cannot be used.
+
+    `header` and `skip_bad` are as of `read_text`, and of texts alone.
+    """
+    path = path.expanduser()
+    if path.is_dir():
+        path = _file_in(path)
+    if not path.is_file():
+        raise ModelError(f"no file of vectors {printable(str(path))} (`senseprobe fetch glove` gets GloVe)")
+    with explained(path):
+        with path.open("rb") as file:
+            start = file.read(MOST_LINE)
+        if not start:
+            raise Unusable("it is empty")
+        read = _reader_of(path, start, header)
+        if read is read_text:
+            read = partial(read_text, header=header, skip_bad=skip_bad)
+        elif header is not None or skip_bad:
+            raise Unusable("--header and --skip-bad are of vectors as text, and it is none")
+        table = read(path)
+        if not 1 <= table.dimensions <= MOST_DIMENSIONS:
+            raise Unusable(f"it has {table.dimensions:,} dimensions, and 1 to {MOST_DIMENSIONS:,} are read")
+        if not table.vocabulary.rows:
+            raise Unusable("it has no words")
+        return table
+
+
+def _file_in(folder: Path) -> Path:
+    """Return the one file of a folder that holds vectors by its name. ModelError where there is none, or several."""
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".npy", ".npz", ".vec"))
+    if len(files) != 1:
+        names = ", ".join(path.name for path in files) or "none"
+        raise ModelError(f"{folder} has no single file of vectors ({names} by name): name the file itself")
+    return files[0]
+
+
+def _reader_of(path: Path, start: bytes, header: bool | None) -> Callable[[Path], VectorTable]:
+    """Return what reads a file that begins with `start`."""
+    # Before others: its first bytes are a length, which may look like the beginning of a pickle.
+    if is_safetensors(path):
+        return _safetensors_table
+    if advice := next((advice for magic, advice in _NOT_VECTORS.items() if start.startswith(magic)), None):
+        raise Unusable(advice)
+    by_magic = {b"\x93NUMPY": _npy_table, b"PAR1": _parquet_table, b"PK\x03\x04": _npz_table}
+    if read := next((read for magic, read in by_magic.items() if start.startswith(magic)), None):
+        return read
+    return read_text if is_text(start, header) else read_binary
 
 
 # --- arrays with a list of words ------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _tolerating_python_2() -> Iterator[None]:
-    """Silence NumPy's warning that an array was written by Python 2: it reads the array all the same."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+def _npy_table(path: Path) -> VectorTable:
+    """Return the table of an array with its words in a file beside it."""
+    return table_of("npy", path, map_npy(path), *_words_beside(path))
 
 
-def read_npy(path: Path) -> VectorTable:
-    """Read an array, with its words in a file beside it."""
-    with _tolerating_python_2():
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    return table_of("npy", path, matrix, *_words_beside(path))
-
-
-def read_npz(path: Path) -> VectorTable:
-    """Read an archive with one array of numbers in two dimensions, and one of texts; their names do not matter."""
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        if not all(member.filename.endswith(".npy") for member in members):
-            raise Unusable("it is a zip archive: unpack it first")
-        if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
-            raise Unusable("it unfolds into far more than vectors would")
-        if pickled := [member.filename for member in members if _has_objects(archive, member)]:
-            name = printable(pickled[0].removesuffix(".npy"))
-            raise Unusable(
-                f"its array {name} has objects of Python, which can run code: save it as texts, {name}.astype(str)"
-            )
-    with _tolerating_python_2(), np.load(path, allow_pickle=False) as arrays:
-        parts = {name: arrays[name] for name in arrays.files}
+def _npz_table(path: Path) -> VectorTable:
+    """Return the table of an archive with one array of numbers in two dimensions, and one of texts, whatever names."""
+    parts = read_npz(path)
     matrices = [part for part in parts.values() if part.ndim == 2 and part.dtype.kind in "fiu"]
     lists = [part for part in parts.values() if part.ndim == 1 and part.dtype.kind in "US"]
     if len(matrices) != 1 or len(lists) != 1:
         raise Unusable(f"of its arrays ({', '.join(parts)}), not one has vectors and one has words, as texts")
     return table_of("npz", path, matrices[0], lists[0].tolist())
-
-
-def _has_objects(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
-    """Return whether the header of an array says that it has objects of Python, which are pickled."""
-    with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        return bool(version < (3, 0) and read(file)[2].hasobject)
 
 
 def table_of(
@@ -123,7 +161,7 @@ def _read_list(path: Path) -> list[str | bytes]:
     if path.suffix == ".txt":
         lines = path.read_bytes().removeprefix(BYTE_ORDER_MARK).removesuffix(b"\n").split(b"\n")
         return [line.removesuffix(b"\r") for line in lines]
-    words = json.loads(path.read_bytes())
+    words = read_json(path.read_bytes())
     if isinstance(words, dict) and sorted(words.values()) == [*range(len(words))]:
         words = sorted(words, key=words.__getitem__)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -140,22 +178,15 @@ def _texts(path: Path) -> Iterator[str]:
         if not columns:
             raise Unusable("it has no column of words")
         check_count(file.metadata.num_rows)
-        for column in _columns(file, columns[:1]):
-            yield from (word or "" for word in column[0].to_pylist())
+        for batch in read_batches(file, columns[:1], ROWS_AT_ONCE):
+            yield from (word or "" for word in batch.column(0).to_pylist())
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _columns(file: Any, names: Sequence[str]) -> Iterator[list[Any]]:  # noqa: ANN401 - pyarrow has no types
-    """Yield columns, some thousand rows at a time."""
-    batches = file.iter_batches(ROWS_AT_ONCE, columns=[*names], use_threads=False)
-    while (batch := next_batch(batches)) is not None:
-        yield [batch.column(name) for name in names]
-
-
-def read_parquet(path: Path) -> VectorTable:
+def _parquet_table(path: Path) -> VectorTable:
     """Read a table with a column of words, and one of lists of numbers, or one of numbers for each dimension."""
     words = [*_texts(path)]
     with bounded_parquet(path, MAX_MEMORY) as file:
@@ -169,19 +200,19 @@ def read_parquet(path: Path) -> VectorTable:
         if lists:
             if not words:
                 raise Unusable("it has no words")
-            first = next(_columns(file, numbers))[0]
+            first = next(read_batches(file, numbers, ROWS_AT_ONCE)).column(0)
             dimensions, kind = len(first[0].as_py() or ()), kind.value_type
 
     def read(rows: Sequence[int]) -> Vectors:
         found, start = np.empty((len(rows), dimensions)), 0
         wanted = np.asarray(rows, dtype=np.intp)
         with explained(path), bounded_parquet(path, MAX_MEMORY) as file:
-            for columns in _columns(file, numbers):
-                places = np.flatnonzero((wanted >= start) & (wanted < start + len(columns[0])))
-                parts = [column.take(pa.array(wanted[places] - start)) for column in columns] if len(places) else []
-                start += len(columns[0])
-                if parts:
+            for batch in read_batches(file, numbers, ROWS_AT_ONCE):
+                places = np.flatnonzero((wanted >= start) & (wanted < start + len(batch)))
+                if len(places):
+                    parts = batch.take(pa.array(wanted[places] - start)).columns
                     found[places] = _stack(parts, dimensions, nested=bool(lists))
+                start += len(batch)
             return check_finite(found, rows)
 
     return VectorTable("Parquet", (path,), Vocabulary.of(words), dimensions, str(kind), read)
@@ -199,9 +230,9 @@ def _stack(parts: Sequence[Any], dimensions: int, *, nested: bool) -> Vectors:
 # --- safetensors ----------------------------------------------------------------------------------------------------
 
 
-def read_safetensors(path: Path) -> VectorTable:
+def _safetensors_table(path: Path) -> VectorTable:
     """Read the tensor ``embeddings``, or the only one of two dimensions, with words beside it, or a tokenizer."""
-    tensors = map_tensors(path)
+    tensors, _ = map_tensors(path)
     flat = [name for name, tensor in tensors.items() if tensor.ndim == 2]
     if "embeddings" not in flat and len(flat) != 1:
         raise Unusable(f"it has {len(flat)} tensors of two dimensions, none called embeddings: these are no vectors")
@@ -209,26 +240,6 @@ def read_safetensors(path: Path) -> VectorTable:
     if path.with_name("tokenizer.json").is_file():
         return _token_table(path, matrix, tensors)
     return table_of("safetensors", path, matrix, *_words_beside(path))
-
-
-def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Map the tensors of a file into memory, those of dtypes that vectors have."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-    tensors: dict[str, NDArray[Any]] = {}
-    data = np.memmap(path, np.uint8, "r", offset=8 + length)
-    for name, tensor in header.items():
-        if name == "__metadata__" or tensor["dtype"] not in _DTYPES:
-            continue
-        start, end = tensor["data_offsets"]
-        if not 0 <= start <= end <= len(data):
-            raise Unusable(f"the tensor {printable(str(name))} lies outside the file: it was cut short")
-        values = data[start:end].view(_DTYPES[tensor["dtype"]])
-        if tensor["dtype"] == "BF16":
-            values = (values.astype("<u4") << 16).view("<f4")
-        tensors[str(name)] = values.reshape(tensor["shape"])
-    return tensors
 
 
 def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray[Any]]) -> VectorTable:
@@ -252,7 +263,7 @@ def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray
         raise Unusable(f"its tensors do not fit the {len(names):,} tokens of tokenizer.json")
     config = path.with_name("config.json")
     with explained(config):
-        normalized = config.is_file() and json.loads(config.read_bytes()).get("normalize") is True
+        normalized = config.is_file() and read_json(config.read_bytes()).get("normalize") is True
 
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path):
@@ -274,7 +285,7 @@ def _tokenizer(path: Path) -> tuple[list[str], Callable[[str], list[int]]]:
     """Return the tokens of a tokenizer in order, and what makes the ids of a text, without those of what is unknown."""
     from tokenizers import Tokenizer
 
-    pieces = json.loads(path.read_bytes())["model"]
+    pieces = read_json(path.read_bytes())["model"]
     with _blamed_on_tokenizer():
         tokenizer = Tokenizer.from_file(str(path))
     vocabulary = tokenizer.get_vocab()

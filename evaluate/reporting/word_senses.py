@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from senseprobe.arrays import VectorTable
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Document, Part, Section, Table
 from senseprobe.errors import SenseprobeError
@@ -14,6 +13,7 @@ from senseprobe.evaluate.scorers.senses import SenseVectors, span_direction
 from senseprobe.lexicon import SenseEntry
 from senseprobe.messages import counted, listed
 from senseprobe.statistics import FloatArray, pairwise_cosines, unit_vectors
+from senseprobe.word_vectors import VectorTable
 
 MOST_NEIGHBOURS = 100
 BLOCK = 8192

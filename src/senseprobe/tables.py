@@ -4,13 +4,15 @@ A small file can be made to unfold into more memory than there is, and a large o
 is an UnreadableError, which callers raise as an error of their own, with the file's name.
 """
 
+import codecs
 import csv
 import json
+import math
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -20,6 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from senseprobe.atomic_files import read_plain
+from senseprobe.messages import printable
 
 LONGEST = 2**23
 """Characters of a line of JSON, or of a row of CSV on any number of lines: as many as the books of a corpus have."""
@@ -38,6 +43,10 @@ class UnreadableError(ValueError):
         super().__init__(why)
         self.line = line
 
+    def at(self, path: Path | str) -> str:
+        """Return what is wrong with the file of this name, and in which line."""
+        return f"{printable(str(path))}:{f'{self.line}:' if self.line else ''} {printable(str(self))}"
+
 
 class DepthError(UnreadableError):
     """Raised where a document is nested more deeply than it may be."""
@@ -48,11 +57,27 @@ class DepthError(UnreadableError):
 
 def decode(data: bytes) -> str:
     """Return a text in UTF-8 without its byte-order mark; raise UnreadableError with the line that is not UTF-8."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"is not UTF-8 (byte {error.start})", line) from None
+    return "".join([*filter(None, _decoded([data]))])  # one text is not copied
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file in UTF-8 as `split_lines` does, however large it is, without its byte-order mark.
+
+    Raise OSError, and UnreadableError with the line that is not UTF-8, or too long.
+    """
+    with path.open("rb") as file:
+        yield from split_lines(_decoded(iter(lambda: file.read(_BLOCK), b"")))
+
+
+def _decoded(blocks: Iterable[bytes]) -> Iterator[str]:
+    decoder, size, lines = codecs.getincrementaldecoder("utf-8-sig")(), 0, 0
+    for block in chain(blocks, [b""]):
+        try:
+            yield decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:  # its object begins with what was left of the block before
+            at, line = size + len(block) - len(error.object) + error.start, error.object.count(b"\n", 0, error.start)
+            raise UnreadableError(f"is not UTF-8 (byte {at}): save it as UTF-8", lines + line + 1) from None
+        size, lines = size + len(block), lines + block.count(b"\n")
 
 
 _BLOCK = 2**20
@@ -91,6 +116,10 @@ class CsvRow(NamedTuple):
     line: int
     last: int
     cells: list[str]
+
+    def cell(self, column: int) -> str:
+        """Return a cell, from 0, without blanks around it; empty where the row is too short."""
+        return self.cells[column].strip() if column < len(self.cells) else ""
 
 
 def read_csv(
@@ -138,7 +167,17 @@ def read_csv(
         raise UnreadableError(f"malformed CSV: {error}", start) from None
 
 
-def kept_rows(rows: Iterable[CsvRow], size: int) -> Iterator[CsvRow]:
+def read_csv_file(path: Path, most: int, delimiter: str | None = None) -> list[CsvRow]:
+    """Return the rows of a CSV file of at most `most` bytes in which something is written, as `read_csv` has them.
+
+    Raise OSError, and UnreadableError.
+    """
+    data = read_plain(path, most)
+    rows = read_csv(split_lines(decode(data)), delimiter)
+    return [row for row in _kept_rows(rows, len(data)) if any(map(str.strip, row.cells))]
+
+
+def _kept_rows(rows: Iterable[CsvRow], size: int) -> Iterator[CsvRow]:
     """Yield rows all of which are kept; UnreadableError where those of `size` bytes take too much memory.
 
     That is MEMORY and nine bytes for each of their own: a row takes some 200, and a cell 60 beside its text.
@@ -161,6 +200,24 @@ def csv_objects(rows: Iterable[CsvRow]) -> Iterator[tuple[int, dict[str, str]]]:
         if twice := next((name for name, times in Counter(header.cells).items() if name and times > 1), None):
             raise UnreadableError(f"two columns are called {twice[:80]!r}", header.line)
         yield from ((row.line, dict(zip(header.cells, row.cells, strict=False))) for row in filled)
+
+
+def table_objects(
+    rows: Iterable[CsvRow], needed: Collection[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[CsvRow, dict[str, str]]]:
+    """Yield each row of a table of just these columns, in any order, and its cells by column.
+
+    Raise UnreadableError where the first row names others, or a row has not one cell for each.
+    """
+    rest = iter(rows)
+    header = next((row.cells for row in rest), [])
+    if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) < len(header):
+        more = f" and, if you like, {' and '.join(optional)}" if optional else ""
+        raise UnreadableError(f"columns are not {', '.join(needed)}{more}", 1)
+    for row in rest:
+        if len(row.cells) != len(header):
+            raise UnreadableError(f"{len(row.cells)} cells, expected {len(header)}", row.last)
+        yield row, dict(zip(header, row.cells, strict=True))
 
 
 def header_cells(line: str, delimiter: str, *, quoted: bool = True) -> list[str]:
@@ -351,15 +408,6 @@ def bounded_parquet(
         return pq.ParquetFile(file, pre_buffer=False, buffer_size=buffer, **limits)
 
 
-def next_batch(parts: Iterator[pa.RecordBatch], memory: int = MAX_MEMORY) -> pa.RecordBatch | None:
-    """Return the next batch as `plain`, with at most `memory` further bytes; None after the last one."""
-    with _capped_pool(memory):
-        if (batch := next(parts, None)) is None:
-            return None
-        batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
-        return plain(batch)
-
-
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with every dictionary written out, and columns that may hold nulls."""
     columns = [column.cast(plain_type(column.type)) for column in batch.columns]
@@ -374,15 +422,28 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def read_batches(
-    file: pq.ParquetFile, columns: Sequence[str] | None, rows: int, most: int, memory: int = MAX_MEMORY
+    file: pq.ParquetFile,
+    columns: Sequence[str] | None,
+    rows: int,
+    most: float = math.inf,
+    memory: int = MAX_MEMORY,
+    *,
+    groups: Sequence[int] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the columns in batches of `rows`, each with at most `memory` further bytes.
+    """Yield the columns as `plain` in batches of `rows`, each with at most `memory` further bytes.
 
-    Raises UnreadableError where all of them together unfold into more than `most` bytes, MemoryError, and what Arrow
-    raises.
+    All columns by default, of all `groups` of rows. Raises UnreadableError where all batches together unfold into more
+    than `most` bytes, MemoryError, and what Arrow raises.
     """
-    parts, size = file.iter_batches(rows, columns=columns, use_threads=False), 0  # threads need memory of their own
-    while (batch := next_batch(parts, memory)) is not None:
+    names = None if columns is None else [*columns]
+    parts = file.iter_batches(rows, row_groups=groups, columns=names, use_threads=False)  # threads need memory, too
+    size = 0
+    while True:
+        with _capped_pool(memory):
+            if (batch := next(parts, None)) is None:
+                return
+            batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
+            batch = plain(batch)
         if (size := size + batch.nbytes) > most:
-            raise UnreadableError(f"holds more than {most >> 20} MiB")
-        yield batch
+            raise UnreadableError(f"holds more than {int(most) >> 20} MiB")
+        yield batch if names is None else batch.select(names)

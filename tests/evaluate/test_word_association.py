@@ -183,8 +183,8 @@ def test_the_files_of_small_world_of_words(tmp_path: Path) -> None:
         (HEADER + "man,nurse,-1\n", "line 2: a count or strength cannot be -1"),
         (CHAIN + "man,nurse,3\n", "line 4: 'man' with 'nurse' stands there twice"),
         (HEADER + 'man,"nurse,3\n', "line 2: malformed CSV: unexpected end of data"),
-        (b"\x93NUMPY\x01\x00v\x00", "line 1: is no line of text"),
-        (HEADER + "x" * 200_000, "line 2: is no line of text"),
+        (b"\x93NUMPY\x01\x00v\x00", "line 1: is not UTF-8"),
+        (HEADER + "x" * 2**24, "line 2: a line of more than"),
         (HEADER + "tree,leaf,1\n", "has both words of none of the pairs: man/woman"),
     ],
 )
@@ -338,7 +338,7 @@ def test_the_command_writes_a_lexicon_and_a_record(typed: Typed, tmp_path: Path)
         (("g.csv", "--lexicon", "g.csv"), "not both"),
         (("g.csv", "--level", "sent"), "no level sent"),
         (("g.csv", "-o", "x.txt"), "ends in .tsv"),
-        (("none.csv",), "no such file"),
+        (("none.csv",), "No such file"),
         (("g.csv", "--pairs", "g.csv"), "two columns of words"),
     ],
 )

@@ -16,12 +16,12 @@ from senseprobe.api.author import word_lists
 from senseprobe.api.releases import load
 from senseprobe.api.results import write_page, write_text
 from senseprobe.api.scoring import warn
-from senseprobe.atomic_files import read_plain, whole_file
+from senseprobe.atomic_files import whole_file
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
 from senseprobe.progress import with_progress
 from senseprobe.release.manifest import NAME
-from senseprobe.tables import UnreadableError, decode, read_csv, split_lines
+from senseprobe.tables import UnreadableError, read_csv_file
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
@@ -183,12 +183,11 @@ def _read_csv(path: str | Path) -> list[list[str]]:
     """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
     named = printable(str(path))
     try:
-        lines = split_lines(decode(read_plain(Path(path).resolve(), _MOST_BYTES)))
-        rows = [[cell.strip() for cell in row.cells] for row in read_csv(lines) if row.cells]
+        rows = [[cell.strip() for cell in row.cells] for row in read_csv_file(Path(path).resolve(), _MOST_BYTES)]
     except OSError as error:
         raise SenseprobeError(f"{named} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
-        raise SenseprobeError(f"{named}:{error.line}: {error}") from None
+        raise SenseprobeError(error.at(path)) from None
     if not rows:
         raise SenseprobeError(f"{named} is empty: it takes a line of column names, and words below")
     return rows

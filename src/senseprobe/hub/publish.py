@@ -35,7 +35,7 @@ from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.release import parse_version
 from senseprobe.release.restore import RESTORED, read_restored
 from senseprobe.release.verify import FOREIGN, verify_release
-from senseprobe.tables import UnreadableError, decode, read_csv, split_lines
+from senseprobe.tables import UnreadableError, read_csv_file, table_objects
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -46,6 +46,7 @@ GATES = ("auto", "manual", "no")
 ANSWER = 300.0
 """Seconds that the Hub may take for each answer: it makes a commit of all files at once."""
 
+_MOST_BYTES = 2**24
 COLUMNS = ("version", "repo", "commit", "content")
 
 _PROMPT = "extra_gated_prompt:"
@@ -140,13 +141,10 @@ def read_published(path: Path) -> list[tuple[str, ...]]:
     if not os.path.lexists(path):
         return []
     try:
-        text = decode(path.read_bytes())
-        rows = [tuple(row.cells) for row in read_csv(split_lines(text), ",", strict=False) if row.cells]
+        rows = read_csv_file(path.resolve(), _MOST_BYTES, ",")
+        return [tuple(row[column] for column in COLUMNS) for _, row in table_objects(rows, COLUMNS)]
     except (OSError, UnreadableError):
-        rows = []
-    if not rows or rows[0] != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
-        raise ReleaseError(f"{path} is not a table of {', '.join(COLUMNS)}: mend it, or move it away")
-    return rows[1:]
+        raise ReleaseError(f"{path} is not a table of {', '.join(COLUMNS)}: mend it, or move it away") from None
 
 
 def note_published(path: Path, line: tuple[str, str, str, str]) -> bool:

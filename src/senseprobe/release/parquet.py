@@ -22,7 +22,7 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.hashing import flat
 from senseprobe.release.schema import loose
-from senseprobe.tables import MAX_MEMORY, bounded_parquet, next_batch, plain
+from senseprobe.tables import MAX_MEMORY, bounded_parquet, plain, read_batches
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a row group, of which a file has one: each group has its own dictionaries."""
@@ -191,11 +191,7 @@ def read_rows(
     try:
         with bounded_parquet(path, MAX_MEMORY) as file:
             _check(file, schema, most, display_path)
-            names = None if columns is None else [*columns]
-            # Threads would need memory of their own.
-            parts = file.iter_batches(ROWS_AT_ONCE, columns=names, use_threads=False)
-            while (batch := next_batch(parts)) is not None:
-                yield batch if names is None else batch.select(names)
+            yield from read_batches(file, columns, ROWS_AT_ONCE)
             # Last: reading the statistics of a column that cannot be read would end the process.
             if columns is None:
                 _check_statistics(file, display_path)
@@ -258,8 +254,7 @@ def _stated(statistics: Any) -> tuple[object, ...]:  # noqa: ANN401 - Arrow's st
 def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]:
     """Return the same as `_stated` for each column of a group of rows, by its path in the schema."""
     ranges: dict[str, tuple[Any, Any, int]] = {}
-    parts = file.iter_batches(ROWS_AT_ONCE, row_groups=[group], use_threads=False)
-    while (batch := next_batch(parts)) is not None:
+    for batch in read_batches(file, None, ROWS_AT_ONCE, groups=[group]):
         for name, column in flat(batch.schema, batch.columns):
             if pa.types.is_struct(column.type):
                 continue  # Parquet stores its parts, as columns of their own

@@ -19,7 +19,7 @@ from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.manifest import VERSION
-from senseprobe.tables import UnreadableError, header_cells, read_csv, split_lines
+from senseprobe.tables import UnreadableError, decode, header_cells, read_csv, split_lines, table_objects
 
 _LONGEST_ROW = 2**17
 
@@ -28,21 +28,12 @@ def read_id_table(
     text: str, display_path: str, needed: Collection[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield line and cells of each row of a CSV file of these columns; raise DeclarationError (E202) for any other."""
-
-    def mistake(line: int, message: str) -> DeclarationError:
-        return DeclarationError([Finding(path=display_path, line=line, column=1, code="E202", message=message)])
-
     try:
-        rows = read_csv(split_lines(text), ",", longest=_LONGEST_ROW)
-        header = next((row.cells for row in rows), [])
-        if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) < len(header):
-            raise mistake(1, f"columns are not {', '.join(needed)} and, if you like, {' and '.join(optional)}")
-        for _, line, cells in rows:
-            if len(cells) != len(header):
-                raise mistake(line, f"{len(cells)} cells, expected {len(header)}")
-            yield line, dict(zip(header, cells, strict=True))
+        for row, cells in table_objects(read_csv(split_lines(text), ",", longest=_LONGEST_ROW), needed, optional):
+            yield row.last, cells
     except UnreadableError as error:
-        raise mistake(error.line, str(error)) from None
+        mistake = Finding(path=display_path, line=error.line, column=1, code="E202", message=str(error))
+        raise DeclarationError([mistake]) from None
 
 
 VERDICTS = "verdicts.csv"
@@ -178,10 +169,9 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict], *, reported: bool = 
 
 def _text(path: Path, display_path: str) -> str:
     try:
-        return read_declaration(path, display_path, MAX_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 at byte {error.start}"
-        raise DeclarationError([Finding(path=display_path, code="E100", message=message)]) from None
+        return decode(read_declaration(path, display_path, MAX_BYTES))
+    except UnreadableError as error:
+        raise DeclarationError([Finding(path=display_path, line=error.line, code="E100", message=str(error))]) from None
 
 
 def read_declaration(path: Path, display_path: str, most: int) -> bytes:

@@ -52,7 +52,7 @@ def _read_columns(text: str, display_path: str) -> dict[str, list[str]]:
     try:
         header, *rows = [row.cells for row in read_csv(split_lines(text), ",")] or [[]]
     except UnreadableError as error:
-        raise SenseprobeError(f"{display_path}:{error.line}: {error}") from None
+        raise SenseprobeError(error.at(display_path)) from None
     if declared_delimiter(text.split("\n", 1)[0]):
         raise SenseprobeError(
             f"{display_path}:1: is a line for spreadsheets: remove it, and write commas between columns"

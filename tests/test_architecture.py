@@ -25,8 +25,10 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
 # A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
-BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("arrays", "atomic_files", "project")}
-BELOW |= {"charts": set(), "document": {"charts", "messages"}, "exchange": set(), "tables": set()}
+BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
+BELOW |= {"charts": set(), "document": {"charts", "messages"}, "exchange": set()}
+BELOW |= {"tables": {"atomic_files", "messages"}}
+BELOW |= {"arrays": {"errors", "messages", "tables"}, "word_vectors": {"arrays", "messages"}}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}

@@ -88,8 +88,8 @@ HEAD = "row,content,question,role,annotator,value,annotation,updated,seconds"
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], r"answers.csv:1: columns are not row,content"),
-        (["row,content"], r"answers.csv:1: columns are not row,content"),
+        ([], r"answers.csv:1: columns are not row, content"),
+        (["row,content"], r"answers.csv:1: columns are not row, content"),
         ([HEAD, "r,c,natural"], r"answers.csv:2: 3 cells, expected 9"),
         ([HEAD, ",c,natural,,p,yes,1,,"], r"answers.csv:2: annotation 1: no row"),
         ([HEAD, "r,c,natural,,p,,1,,"], r"answers.csv:2: annotation 1: no value"),

@@ -191,7 +191,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in cells for cell in row)
     assert {cell for row in cells for cell in row} >= {"'=1+1", "'+1", "'-1", "'@a", "''quoted", "plain", "a=b"}
     (tmp_path / "x.csv").write_bytes(csv_bytes([["head"], *([text] for text in odd)]))
-    assert [line.cells for line in read_cells(tmp_path / "x.csv")[1:]] == [(text,) for text in odd]
+    assert [row.cells for row in read_cells(tmp_path / "x.csv")[1:]] == [[text] for text in odd]
 
 
 def _fault(made: Plan, cells: Cells, name: str, text: str) -> tuple[Cells, int]:

@@ -212,7 +212,7 @@ def test_what_is_no_file_of_ours_is_not_read(tiny: Project, tmp_path: Path) -> N
         api.build("tiny", "1.0.0")
     tiny.verdicts.unlink()
     tiny.verdicts.write_bytes(HEADER.encode() + b"\n\xff")
-    with pytest.raises(DeclarationError, match="E100 not UTF-8 at byte 30"):
+    with pytest.raises(DeclarationError, match="E100 is not UTF-8"):
         api.build("tiny", "1.0.0")
     with tiny.verdicts.open("wb") as file:
         file.truncate(16 * 2**20 + 1)

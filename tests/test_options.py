@@ -103,3 +103,17 @@ def test_a_command_has_options_of_its_own_and_an_exit_code() -> None:
     ran = _run("x", "--rule", "b", "--loud", command=command)
 
     assert (ran.stdout, ran.exit_code) == ("b True\n", 1)
+
+
+def test_who_takes_all_options_gets_those_of_the_api() -> None:
+    """Neither ``--json`` nor what `show` declares is a parameter of `shorten`."""
+
+    def call(model: str, **options: object) -> dict[str, object]:
+        return {"tokens": sorted(options)}
+
+    def show(value: object, loud: 'Annotated[bool, Option("--loud", help="Print more.")]' = False) -> None:
+        raise AssertionError(value, loud)
+
+    command = Command(shorten, show, json=lambda value: value["tokens"], call=call)
+
+    assert json.loads(_run("x", "--json", command=command).stdout) == ["names", "rule", "strict", "to", "tokens"]

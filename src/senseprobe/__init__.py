@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
     from senseprobe.api.exports import export
+    from senseprobe.api.hub import publish, pull
     from senseprobe.api.releases import (
         build,
         build_shard,
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
         import_release,
         join,
         load,
-        publish,
-        pull,
         restore,
         verify,
     )
@@ -98,9 +97,8 @@ _HOMES = {
     "annotation.agreement": ("Agreement",),
     "api.author": ("count", "init", "lint", "new", "preview"),
     "api.exports": ("export",),
-    "api.releases": (
-        *("build", "build_shard", "diff", "import_release", "join", "load", "publish", "pull", "restore", "verify"),
-    ),
+    "api.hub": ("publish", "pull"),
+    "api.releases": (*("build", "build_shard", "diff", "import_release", "join", "load", "restore", "verify"),),
     "api.results": ("Comparison", "compare", "gate", "load_result", "metrics", "report"),
     "api.scoring": ("fetch", "plant", "replay", "score"),
     "evaluate.result": ("Result",),

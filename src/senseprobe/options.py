@@ -105,7 +105,10 @@ class _Names(dict[str, Any]):
 # --- what several functions take ------------------------------------------------------------------------------------
 
 
-def _parse_yes(text: str) -> bool:
-    if text not in ("yes", "no"):
-        raise ValueError(f"{text}: expected yes or no")
-    return text == "yes"
+RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION it is the newest release."
+RELEASE = Argument(metavar="RELEASE", help=RELEASE_HELP, completes="release")
+RELEASE_OR_CONFIG = Argument(metavar="RELEASE[:CONFIG]", help=RELEASE_HELP, completes="release")
+RELEASES_FOLDER = Option(help="Folder of releases.", shown_default="the project's releases/")
+DATASET = Argument(metavar="DATASET", completes="dataset")
+VERSION = Argument(metavar="VERSION", help="MAJOR.MINOR.PATCH")
+FORCE = Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")

@@ -2,6 +2,7 @@
 
 from senseprobe.api.author import open_catalogue
 from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results, export_inspect
+from senseprobe.api.hub import publish, pull, why_unpublishable
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -10,13 +11,10 @@ from senseprobe.api.releases import (
     import_release,
     join,
     load,
-    publish,
-    pull,
     read_import,
     restore,
     verified,
     verify,
-    why_unpublishable,
 )
 from senseprobe.api.scoring import estimate, fetch, plant, replay, score, vectors
 from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association

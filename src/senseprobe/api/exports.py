@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from senseprobe.api.releases import verified, why_unpublishable
+from senseprobe.api.hub import why_unpublishable
+from senseprobe.api.releases import verified
 from senseprobe.api.results import list_sources
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.options import RELEASE, Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -20,9 +22,15 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.result_exports import ExportedResults, ExportSource
 
 
+NEW_FOLDER = Option("--out -o", metavar="DIR", help="Folder to write, which must not exist.")
+RESULTS = Argument(metavar="RESULT.json", type=list[Path], help="Results that `score` wrote.")
+MODEL_OF_HUB = Option(metavar="ORG/NAME", help="The model on the Hub, where the result has no such name.")
+DATASET_OF_HUB = Option(metavar="USER/NAME", help="The dataset on the Hub: USER/NAME, or USER/NAME@REVISION.")
+
+
 @with_progress("exporting {release}")
-def export(release: ReleaseSpec, out: str | Path) -> Exported:
-    """Write a release, or one config of it, as tasks of lm-evaluation-harness that give the same figures.
+def export(release: Annotated[ReleaseSpec, RELEASE], out: Annotated[str | Path, NEW_FOLDER]) -> Exported:
+    """Write a release as tasks of EleutherAI's lm-evaluation-harness that give the same figures.
 
     Raises DamagedRelease, and SenseprobeError where no config has labelled pairs, or `out` exists.
     """
@@ -33,11 +41,17 @@ def export(release: ReleaseSpec, out: str | Path) -> Exported:
 
 @with_progress("exporting {release}")
 def export_inspect(
-    release: ReleaseSpec, out: str | Path, scorer: str = "choice-likely", *, send: bool = False
+    release: Annotated[ReleaseSpec, RELEASE],
+    out: Annotated[str | Path, NEW_FOLDER],
+    scorer: Annotated[
+        str, Option("--scorer -m", metavar="SCORER", help="What is asked: a scorer choice-….")
+    ] = "choice-likely",
+    *,
+    send: Annotated[bool, Option("--send", help="Also a release that is not for distribution.")] = False,
 ) -> Exported:
-    """Write a release, or one config of it, as tasks of Inspect, which ask a chat model as a scorer ``choice-…`` does.
+    """Write a release as tasks of Inspect that give the same figures of a chat model.
 
-    With `send` also one that is not for distribution, whose sentences Inspect would send to any server. Raises
+    Inspect would send the sentences of a release to any server. Raises
     DamagedRelease, and SenseprobeError where the scorer is another, no config has labelled pairs, or `out` exists.
     """
     from senseprobe.evaluate import inspect_tasks
@@ -53,21 +67,22 @@ def export_inspect(
 
 
 def export_every_eval_ever(
-    results: ResultSource | Sequence[ResultSource],
-    out: str | Path,
+    results: Annotated[ResultSource | Sequence[ResultSource], RESULTS],
+    out: Annotated[str | Path, Option("--out -o", metavar="DIR|FILE.json", help="A new folder, or a file for one.")],
     *,
-    dataset: str = "",
-    model: str = "",
-    organization: str = "unknown",
-    relationship: str = "other",
-    retrieved: str = "",
+    dataset: Annotated[str, DATASET_OF_HUB] = "",
+    model: Annotated[str, MODEL_OF_HUB] = "",
+    organization: Annotated[str, Option(metavar="NAME", help="Who evaluated.")] = "unknown",
+    relationship: Annotated[
+        str, Option(metavar="R", help="To the model's maker: first_party, third_party, collaborative or other.")
+    ] = "other",
+    retrieved: Annotated[
+        str, Option(metavar="TIME", help="Of the export: seconds since 1970, or a date. Default: now.")
+    ] = "",
 ) -> ExportedResults:
-    """Write results as records of Every Eval Ever below a new folder, or one result into a file ``.json``.
+    """Write results as records of Every Eval Ever: distances from the neutral value, where one is known.
 
-    What is written is the distance from the neutral value. `dataset` is ``USER/NAME`` or ``USER/NAME@REVISION`` on the
-    Hub; `model` is ``ORG/NAME``, where the result has no such name; `organization` evaluated, and its `relationship` to
-    the model's maker is first_party, third_party, collaborative or other; `retrieved` is the time of the export, in
-    seconds since 1970 or ISO 8601 (default: SOURCE_DATE_EPOCH, else now). Raises ResultError where no figure has a
+    A date of `retrieved` is ISO 8601, and SOURCE_DATE_EPOCH stands for now. Raises ResultError where no figure has a
     known neutral value, and where `out` exists or cannot be written.
     """
     from senseprobe.evaluate import result_exports
@@ -79,12 +94,16 @@ def export_every_eval_ever(
 
 
 def export_hub_results(
-    results: ResultSource | Sequence[ResultSource], out: str | Path, *, dataset: str, model: str = ""
+    results: Annotated[ResultSource | Sequence[ResultSource], RESULTS],
+    out: Annotated[str | Path, NEW_FOLDER],
+    *,
+    dataset: Annotated[str, DATASET_OF_HUB],
+    model: Annotated[str, MODEL_OF_HUB] = "",
 ) -> ExportedResults:
-    """Write results as evaluation results of the Hugging Face Hub, into a new folder.
+    """Write results for repositories on the Hub: .eval_results of models, eval.yaml of the dataset.
 
     ``dataset/eval.yaml`` is for the dataset's repository, ``models/ORG/NAME/.eval_results/`` for that of a model.
-    `dataset` and `model` are as in `export_every_eval_ever`. Raises ResultError where no config's main figure has a
+    Raises ResultError where no config's main figure has a
     known neutral value, for results on several releases, and where `out` exists or cannot be written.
     """
     from senseprobe.evaluate import result_exports

@@ -12,18 +12,27 @@ from functools import partial
 from importlib.metadata import version as installed_version
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
 from senseprobe.api.author import open_catalogue
 from senseprobe.errors import DamagedRelease, DeclarationError, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
+from senseprobe.options import (
+    DATASET,
+    FORCE,
+    RELEASE,
+    RELEASE_HELP,
+    RELEASES_FOLDER,
+    VERSION,
+    Argument,
+    Option,
+)
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
-    from senseprobe.hub.publish import Gate, PublishResult
     from senseprobe.importers.plan import ImportedDataset
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
@@ -38,6 +47,7 @@ Progress = Callable[[int], None]
 
 IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
 """The names of the formats that `import_release` reads; the columns of the last three are mapped."""
+_FORMATS = f"{', '.join(IMPORT_FORMATS[:-1])} or {IMPORT_FORMATS[-1]}."
 
 
 def load(release: ReleaseSpec) -> Release:
@@ -48,7 +58,7 @@ def load(release: ReleaseSpec) -> Release:
     """
     from senseprobe.recipes import open_verified
 
-    folder, _ = _find(release)
+    folder, _ = locate_release(release)
     return open_verified(folder)
 
 
@@ -58,7 +68,7 @@ def full_name(release: ReleaseSpec) -> str:
     return (newest or str(release)).removesuffix(":")
 
 
-def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
+def locate_release(spec: ReleaseSpec) -> tuple[Path, str | None]:
     """Return the folder and config that ``[hf://USER/]NAME[@VERSION][:CONFIG]`` or a path names.
 
     A release on the Hub is fetched once.
@@ -76,21 +86,21 @@ def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
 
 @with_progress("building {dataset} {version}")
 def build(
-    dataset: str,
-    version: str,
-    out: str | Path | None = None,
+    dataset: Annotated[str, DATASET],
+    version: Annotated[str, VERSION],
+    out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
     progress: Progress | None = None,
     *,
-    force: bool = False,
+    force: Annotated[bool, FORCE] = False,
     say: Notify | None = None,
 ) -> Release:
-    """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
+    """Freeze a dataset at a version: write its rows, card, recipe and manifest.
 
-    Before rows are made, `say` hears how many there will be, an estimate of their bytes, and the free space; and then,
-    if nothing has changed since the release before it. Raises DeclarationError where its declarations are wrong or not
-    filled in, and ReleaseError where there are more than 10^9 rows or they would not fit, unless `force`; or where the
-    version exists or cannot be written, is lower than what changed since the release before it calls for, or has a
-    retired id; nothing is left behind then.
+    They are in `out`/DATASET/VERSION. Before rows are made, `say` hears how many there will be, an estimate of their
+    bytes, and the free space; and then, if nothing has changed since the release before it. Raises DeclarationError
+    where its declarations are wrong or not filled in, and ReleaseError where there are more than 10^9 rows or they
+    would not fit, unless `force`; or where the version exists or cannot be written, is lower than what changed since
+    the release before it calls for, or has a retired id; nothing is left behind then.
     """
     from senseprobe.recipes import plan_of
 
@@ -134,34 +144,56 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | N
 
 @with_progress("importing {name} {version}")
 def import_release(
-    format_: str,
-    files: Sequence[str | Path],
-    name: str,
-    version: str,
-    license_: str | None = None,
-    out: str | Path | None = None,
+    format_: Annotated[str, Argument(metavar="FORMAT", help=_FORMATS)],
+    files: Annotated[Sequence[str | Path], Argument(metavar="FILE...", help="The files: published ones, or your own.")],
+    name: Annotated[str, Option(help="Name of the release.")],
+    version: Annotated[str, Option(help="MAJOR.MINOR.PATCH")],
+    license_: Annotated[
+        str | None, Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published.")
+    ] = None,
+    out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
     progress: Progress | None = None,
     *,
-    language: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    factors: Sequence[str] = (),
-    title: str = "",
-    citation: str | Path | None = None,
-    labels: Mapping[str, Mapping[str, str]] | None = None,
+    language: Annotated[
+        str | None,
+        Option(metavar="TAG", help="Language of the sentences, as fr.", shown_default="that of the format"),
+    ] = None,
+    columns: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "--map",
+            type=list[str],
+            metavar="ROLE=COLUMN,…",
+            help="Of csv, jsonl and parquet: what its columns are.",
+        ),
+    ] = None,
+    factors: Annotated[
+        Sequence[str],
+        Option("--factor", metavar="COLUMN", help="A column whose levels stand for more; may be repeated."),
+    ] = (),
+    title: Annotated[str, Option(help="Of your own table: the title of its card.")] = "",
+    citation: Annotated[
+        str | Path | None, Option(metavar="FILE.bib", help="Of your own table: its entry of BibTeX.")
+    ] = None,
+    labels: Annotated[
+        Mapping[str, Mapping[str, str]] | None,
+        Option(
+            type=list[str],
+            metavar="[ROLE:]0=NAME,1=…",
+            help="What integers of a column mean; without a role, of gold.",
+        ),
+    ] = None,
 ) -> tuple[Release, Notes]:
-    """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
+    """Make a release from your own copy of a published benchmark, or from your own table.
 
-    `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
-    release is not published. `language` is the tag (BCP 47) of the sentences' language, by default that of the format.
-    A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to its columns, as
-    ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more of their kind,
-    `title` is for the card, `citation` a file of BibTeX with one entry, and `labels` name integers by role:
-    ``{"gold": {"0": "entailment", …}}``. Raises ReleaseError where a file is of another format or the version exists,
-    and SenseprobeError where nothing is in them, a column is not, or a dataset has the name.
+    Return it with notes on what was unexpected. With a licence that forbids changed versions, too, nothing is
+    published. `columns` go from roles to columns, as ``{"stereo": "sent_more", "anti": "sent_less"}``, and `labels`
+    are by role: ``{"gold": {"0": "entailment", …}}``. Raises ReleaseError where a file is of another format or the
+    version exists, and SenseprobeError where nothing is in them, a column is not, or a dataset has the name.
     """
     from senseprobe.importers.plan import release_plan
 
-    folder = _releases(out) / name / version
+    folder = releases_folder(out) / name / version
     own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation, "labels": labels}
     imported = read_import(format_, files, name, version, license_, language=language, **own)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
@@ -209,19 +241,14 @@ def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
     return with_remarks(imported, note_remarks(remarks), lexicon.name if lexicon else "")
 
 
-def why_unpublishable(license_: str | None) -> str | None:
-    """Return why a release under a licence may not be published; None where it may."""
-    from senseprobe.hub.publish import why_not_shared
-
-    return why_not_shared({"license": license_}) if license_ else "no licence was named (--license)"
-
-
 @with_progress("building {dataset} {version}")
 def build_shard(
     dataset: str,
     version: str,
-    shard: int,
-    shards: int,
+    shard: Annotated[int, Option(least=0, default=None, help="Which part, from 0.")],
+    shards: Annotated[
+        int, Option(least=1, default=None, help="Build only one of this many parts; `join` puts them together.")
+    ],
     out: str | Path | None = None,
     progress: Progress | None = None,
     *,
@@ -250,8 +277,12 @@ def build_shard(
 
 
 @with_progress("joining")
-def join(shards: Sequence[str | Path], out: str | Path | None = None, progress: Progress | None = None) -> Release:
-    """Join all shards of a release into it, beside the first of them or in `out`/DATASET/VERSION.
+def join(
+    shards: Annotated[Sequence[str | Path], Argument(metavar="SHARD...", help="The folders that build --shard made.")],
+    out: Annotated[str | Path | None, Option(help="Folder of releases.", shown_default="beside the shards")] = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Put the shards of a release together: the same release that one machine would have made.
 
     Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
     """
@@ -272,14 +303,16 @@ def join(shards: Sequence[str | Path], out: str | Path | None = None, progress: 
 
 @with_progress("restoring {release}")
 def restore(
-    release: ReleaseSpec,
-    out: str | Path | None = None,
+    release: Annotated[ReleaseSpec, RELEASE],
+    out: Annotated[
+        str | Path | None, Option(help="Folder of releases.", shown_default="where it is, or the project's")
+    ] = None,
     progress: Progress | None = None,
     *,
-    force: bool = False,
+    force: Annotated[bool, FORCE] = False,
     say: Notify | None = None,
 ) -> Release:
-    """Build again, from its recipe, the rows of a release that keeps only manifest and recipe; in place, or in `out`.
+    """Build again the rows of a release that keeps only manifest and recipe, and check them.
 
     One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to. Before
     rows are made, `say` hears how many, their bytes as the manifest has them, and the free space.
@@ -291,7 +324,7 @@ def restore(
     from senseprobe.release.release import open_release
     from senseprobe.release.restore import restore_rows
 
-    folder, _ = _find(release)
+    folder, _ = locate_release(release)
     frozen = open_release(folder)
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
@@ -314,13 +347,13 @@ def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path,
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
     if any(category(letter) == "Cs" for letter in dataset):
         raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
-    folder, catalogue = _releases(out) / dataset / version, open_catalogue(dataset)
+    folder, catalogue = releases_folder(out) / dataset / version, open_catalogue(dataset)
     if findings := sorted(find_unfilled_fields(catalogue), key=attrgetter("path", "line", "column")):
         raise DeclarationError(findings)
     return folder, catalogue
 
 
-def _releases(out: str | Path | None) -> Path:
+def releases_folder(out: str | Path | None) -> Path:
     """Return the folder of releases to write to: `out`, or the project's own."""
     return Path(out) if out else _own_releases()
 
@@ -333,10 +366,16 @@ def _own_releases() -> Path:
 
 
 @with_progress("comparing {a} and {b}")
-def diff(a: ReleaseSpec, b: ReleaseSpec | None = None) -> ReleaseDiff:
-    """Compare release `a` with `b`: what changed, and the version that this calls for.
+def diff(
+    a: Annotated[ReleaseSpec, Argument(metavar="A", help=f"The older release: {RELEASE_HELP}")],
+    b: Annotated[
+        ReleaseSpec | None,
+        Argument(metavar="[B]", help="The newer release. Default: of a NAME without a version, its two newest."),
+    ] = None,
+) -> ReleaseDiff:
+    """Show what changed from one release to another, and which version number that requires.
 
-    A name alone stands for its two newest releases on this machine. Either may name a config. The releases are not
+    Either may name a config. The releases are not
     verified, but rows that are read are compared with their content hash. Raises ReleaseError where there is no such
     release or config, and DamagedRelease where rows are not those of the manifest.
     """
@@ -344,7 +383,7 @@ def diff(a: ReleaseSpec, b: ReleaseSpec | None = None) -> ReleaseDiff:
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
-    (old, first), (new, second) = map(_find, project.two_newest(str(a)) if b is None else (a, b))
+    (old, first), (new, second) = map(locate_release, project.two_newest(str(a)) if b is None else (a, b))
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
     return diff_versions(open_release(old), open_release(new), rows_of, first or second)
@@ -352,18 +391,22 @@ def diff(a: ReleaseSpec, b: ReleaseSpec | None = None) -> ReleaseDiff:
 
 @with_progress("verifying {release}")
 def verify(
-    release: ReleaseSpec, rebuild: bool = False, progress: Progress | None = None, *, content: str = ""
+    release: Annotated[ReleaseSpec, RELEASE],
+    rebuild: Annotated[bool, Option(help="Also build the rows again from the recipe, and compare.")] = False,
+    progress: Progress | None = None,
+    *,
+    content: Annotated[str, Option(help="The content hash that it should have, as a paper cites it.")] = "",
 ) -> list[Finding]:
-    """Return every difference between a release and its manifest; with `rebuild`, also between rows and recipe.
+    """Check a release: every file, its rows, its recipe.
 
-    `content` is the content hash that a paper cites, or its first twelve digits or more: a release whose manifest was
-    forged as well has another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
+    Of the content hash its first twelve digits or more are enough: a release whose manifest was forged as well has
+    another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
     such release.
     """
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.verify import content_hash_findings, is_recipe_intact
 
-    folder, config = _find(release)
+    folder, config = locate_release(release)
     manifest, findings = verify_with_card(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
@@ -389,7 +432,7 @@ def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
     """
     from senseprobe.release.release import open_release
 
-    folder, config = _find(spec)
+    folder, config = locate_release(spec)
     # What was found on the Hub was verified when it was found, so that it is not read twice.
     fetched = isinstance(spec, str) and spec.startswith("hf://")
     if not fetched and (findings := verify(folder)):
@@ -398,52 +441,3 @@ def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
     if config is not None and config not in release.configs:
         raise ReleaseError(f"{spec} has no config {config!r}: {offered(config, release.configs)}")
     return release, config
-
-
-@with_progress("publishing {release}")
-def publish(
-    release: ReleaseSpec, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
-) -> PublishResult:
-    """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
-
-    Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
-    one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
-    has it no more, or the Hub refuses.
-    """
-    from senseprobe.hub.publish import commits_of, note_published
-    from senseprobe.hub.publish import publish as send
-    from senseprobe.recipes import verify_with_card
-    from senseprobe.release.manifest import read_manifest
-
-    folder, _ = _find(release)
-    layer = project.user_layer()
-    facts = read_manifest(folder).data
-    dataset, version = str(facts["dataset"]), str(facts["version"])
-    path = layer.releases / dataset / "published.csv" if layer else None
-    # A file that cannot be added to is told before anything is sent.
-    cited = commits_of(path, version, repo) if path else ()
-    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
-    if path is not None and not dry_run:
-        note_published(path, (version, done.repo, done.commit, done.content))
-    return done
-
-
-@with_progress("fetching {release}")
-def pull(
-    release: str,
-    out: str | Path | None = None,
-    *,
-    timeout: float = 30.0,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[Release, str]:
-    """Fetch ``USER/NAME[@VERSION]`` from the Hub by its tag, verified, into `out` (default: the project's `releases/`).
-
-    The release and its commit there. `timeout` are the seconds without an answer, or with less than 1,000 bytes in each
-    of them, after which the Hub is given up; what came until then is kept, and the next call goes on from there.
-    `progress` hears how many bytes there are, of how many. Raises ReleaseError where the Hub does not give it, sends
-    more than it has, or another release has its place, and DamagedRelease where it is not as it was frozen.
-    """
-    from senseprobe.hub.pull import pull as fetch
-    from senseprobe.recipes import verify_with_card
-
-    return fetch(release, _releases(out), verify_with_card, timeout=timeout, progress=progress)

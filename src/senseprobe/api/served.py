@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from senseprobe import project
-from senseprobe.api.releases import why_unpublishable
+from senseprobe.api.hub import why_unpublishable
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, key_of, parse
 from senseprobe.messages import counted

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from senseprobe import api
 from senseprobe.api import author as author_api
 from senseprobe.cli import annotate, author, export, hub, release, report, score, senses, served, texts
-from senseprobe.cli.command import Command
+from senseprobe.cli.command import Command, as_dict, some
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -69,47 +70,81 @@ def _options(
     pass
 
 
-_AUTHOR = (
-    Command(author_api.init, author.show_project),
-    Command(author_api.new, author.show_template),
-    Command(
-        author_api.lint,
-        author.show_findings,
-        author.describe_findings,
-        author.exit_code_of_lint,
-        call=author.lint,
+_JOBS = {
+    "Author": (
+        Command(author_api.init, author.show_project),
+        Command(author_api.new, author.show_template),
+        Command(
+            author_api.lint,
+            author.show_findings,
+            author.describe_findings,
+            author.exit_code_of_lint,
+            call=author.lint,
+        ),
+        Command(author_api.word_lists, author.show_lists, author.describe_lists, call=author.lists, name="lists"),
+        Command(author_api.count, author.show_counts, author.describe_counts),
+        Command(author_api.preview, author.show_preview, author.describe_preview),
+        Command(
+            author_api.prepare_wordnet,
+            author.show_wordnet,
+            author.describe_wordnet,
+            call=author.prepare_wordnet,
+            name="wordnet",
+        ),
     ),
-    Command(author_api.word_lists, author.show_lists, author.describe_lists, call=author.lists, name="lists"),
-    Command(author_api.count, author.show_counts, author.describe_counts),
-    Command(author_api.preview, author.show_preview, author.describe_preview),
-    Command(
-        author_api.prepare_wordnet,
-        author.show_wordnet,
-        author.describe_wordnet,
-        call=author.prepare_wordnet,
-        name="wordnet",
+    "Release": (
+        Command(api.build, release.show_built, release.describe_built, call=release.build, others=(api.build_shard,)),
+        Command(api.verify, release.show_differences, release.describe_differences, some),
+        Command(
+            api.diff,
+            release.show_diff,
+            as_dict,
+            lambda changes: int(changes.enough is False),
+            call=release.diff,
+        ),
+        Command(api.restore, release.show_release, release.describe_release),
+        Command(api.join, release.show_release, release.describe_release),
+        Command(
+            api.import_release, release.show_import, release.describe_import, call=release.import_files, name="import"
+        ),
     ),
+    "Share": (
+        Command(api.publish, hub.show_published, as_dict, call=hub.publish),
+        Command(
+            api.pull,
+            hub.show_pulled,
+            hub.describe_pulled,
+            note="verify, diff, restore and score also accept hf://USER/NAME@VERSION[:CONFIG] as the release, without "
+            "pull.",
+        ),
+    ),
+}
+_EXPORT = (
+    Command(api.export, export.show_harness_tasks, as_dict, name="lm-eval"),
+    Command(api.export_inspect, export.show_inspect_tasks, as_dict, name="inspect"),
+    Command(api.export_every_eval_ever, export.show_records, name="eee"),
+    Command(api.export_hub_results, export.show_records, name="hub-eval"),
 )
-for _panel, _commands in (("Author", _AUTHOR),):
+for _panel, _commands in _JOBS.items():
     for _command in _commands:
         _command.add_to(app, _panel)
+_exports = typer.Typer(help="Write a release, or results, for other programs and collections.", no_args_is_help=True)
+for _command in _EXPORT:
+    _command.add_to(_exports)
 
 for _panel, _module, _names in (
-    ("Release", release, "build verify diff restore join"),
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", served, "probe"),
     ("Score", report, "report compare gate metrics"),
     ("Score", texts, "bias_score corpus"),
-    ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():
         app.command(rich_help_panel=_panel)(getattr(_module, _name))
 # Reserved names of Python.
-app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)
 app.command(rich_help_panel="Score")(senses.wat)
 app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
-app.add_typer(export.export, name="export", rich_help_panel="Share")
+app.add_typer(_exports, name="export", rich_help_panel="Share")
 app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
 
 

@@ -1,7 +1,7 @@
 """A command as a row of a table: its options come from functions of the API, its help from their docstrings."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_origin
 
@@ -13,8 +13,19 @@ from senseprobe.options import UNSTATED, Argument, DeclaredParameter, Option, pa
 _JSON = DeclaredParameter("as_json", bool, False, Option("--json", help="Print JSON with stable keys."))
 
 
-def _fine(value: object) -> int:
+def fine(value: object) -> int:
+    """Return 0, whatever a command found."""
     return 0
+
+
+def some(findings: Sequence[object]) -> int:
+    """Return 1 where there are findings."""
+    return 1 if findings else 0
+
+
+def as_dict(value: Any) -> Any:  # noqa: ANN401 - what a function of the API returns
+    """Return the dictionary that a value makes of itself."""
+    return value.as_dict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,7 @@ class Command:
     function: Callable[..., Any]
     show: Callable[..., None]
     json: Callable[..., object] | None = None
-    exit_code: Callable[..., int] = _fine
+    exit_code: Callable[..., int] = fine
     call: Callable[..., Any] | None = None
     others: tuple[Callable[..., Any], ...] = ()
     name: str = ""
@@ -66,21 +77,21 @@ class Command:
             yield _JSON
 
     def _run(self, options: Mapping[str, Any]) -> None:
-        value = _call(self.call or self.function, {**options, "say": print_note})
+        value = self._call(self.call or self.function, {**options, "say": print_note})
         if self.json and options["as_json"]:
-            print_json(_call(self.json, options, value))
+            print_json(self._call(self.json, options, value))
         else:
-            _call(self.show, options, value)
-        if code := _call(self.exit_code, options, value):
+            self._call(self.show, options, value)
+        if code := self._call(self.exit_code, options, value):
             raise typer.Exit(code)
 
-
-def _call(function: Callable[..., Any], options: Mapping[str, Any], *values: object) -> Any:  # noqa: ANN401
-    """Call a function with values, and with the options that its parameters name, or with all if it takes all."""
-    parameters = inspect.signature(function).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        options = {name: option for name, option in options.items() if name in [*parameters][len(values) :]}
-    return function(*values, **options)
+    def _call(self, function: Callable[..., Any], options: Mapping[str, Any], *values: object) -> Any:  # noqa: ANN401
+        """Call a function with values, and with options that it names; with all of the API's, if it takes any."""
+        parameters = inspect.signature(function).parameters
+        names = {*[*parameters][len(values) :]}
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            names |= {each.name for source in (self.function, *self.others) for each in parameters_of(source)}
+        return function(*values, **{name: option for name, option in options.items() if name in names})
 
 
 def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -1,48 +1,40 @@
 """Commands that share releases on the Hugging Face Hub: publish, pull."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, Release, ReleasesFolder, print_json, print_line, print_note
+from senseprobe import api
+from senseprobe.cli.console import print_line
 from senseprobe.errors import SenseprobeError
+from senseprobe.options import Option
 
 if TYPE_CHECKING:
     from senseprobe.hub.publish import PublishResult
+    from senseprobe.release.release import Release
 
 
 def publish(
-    release: Release,
-    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="The dataset repository on the Hub.")],
-    private: Annotated[
-        bool, typer.Option("--private", help="Make it visible only to you and your organisation.")
-    ] = False,
-    gated: Annotated[
-        Literal["auto", "manual", "no"] | None,
-        typer.Option(
-            help="Readers must accept conditions (auto), be approved by you (manual), or neither (no).",
-            show_default="auto for a new repository; unchanged otherwise",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask which release a NAME without a version is.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Publish a release on the Hugging Face Hub, and check the copy there."""
-    from senseprobe import api
-
+    release: str,
+    repo: str,
+    dry_run: bool,
+    say: Callable[[str], None],
+    yes: Annotated[bool, Option("--yes -y", help="Do not ask which release a NAME without a version is.")] = False,
+    **options: Any,  # noqa: ANN401 - of the repository
+) -> "PublishResult":
+    """Publish a release, once somebody has said which, where its name has no version."""
     if (named := api.full_name(release)) != release:
-        print_note(f"{release} has no version: {named} is the newest on this machine")
+        say(f"{release} has no version: {named} is the newest on this machine")
         if not (yes or dry_run):
             _ask_for(named, repo)
-    result = api.publish(named, repo, private=private, gated=gated, dry_run=dry_run)
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        _print_plan(result) if dry_run else _print_published(result)
+    return api.publish(named, repo, dry_run=dry_run, **options)
+
+
+def show_published(result: "PublishResult", dry_run: bool) -> None:
+    """Print what was done, or would be."""
+    _print_plan(result) if dry_run else _print_published(result)
 
 
 def _ask_for(release: str, repo: str) -> None:
@@ -84,32 +76,15 @@ def _print_notes(result: "PublishResult") -> None:
         print_line(f"note: {note}")
 
 
-def pull(
-    release: Annotated[
-        str,
-        typer.Argument(
-            metavar="USER/NAME[@VERSION]", help="A release on the Hub; without @VERSION it is the newest there."
-        ),
-    ],
-    out: ReleasesFolder = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0.1, help="Give up after this long without an answer, or with almost no data."
-        ),
-    ] = 30.0,
-    as_json: AsJson = False,
-) -> None:
-    """Fetch a release from the Hugging Face Hub by its tag, and check it; an interrupted download is resumed.
+def show_pulled(pulled: "tuple[Release, str]") -> None:
+    """Print what was fetched."""
+    release, commit = pulled
+    print_line(f"{release.manifest.name}: commit {commit}, content {release.manifest.content[:12]}, as it was frozen")
+    print_line(f"in {release.folder}")
 
-    verify, diff, restore and score also accept hf://USER/NAME@VERSION[:CONFIG] as the release, without pull.
-    """
-    from senseprobe import api
 
-    pulled, commit = api.pull(release, out, timeout=timeout)
-    name, content = pulled.manifest.name, pulled.manifest.content
-    if as_json:
-        print_json({"release": name, "folder": str(pulled.folder), "commit": commit, "content": content})
-    else:
-        print_line(f"{name}: commit {commit}, content {content[:12]}, as it was frozen")
-        print_line(f"in {pulled.folder}")
+def describe_pulled(pulled: "tuple[Release, str]") -> dict[str, str]:
+    """Return what `pull --json` prints."""
+    release, commit = pulled
+    manifest = release.manifest
+    return {"release": manifest.name, "folder": str(release.folder), "commit": commit, "content": manifest.content}

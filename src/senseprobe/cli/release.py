@@ -1,183 +1,116 @@
 """Commands that make, check and compare releases: build, join, restore, verify, import, diff."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from senseprobe.api.releases import IMPORT_FORMATS
-from senseprobe.cli.console import (
-    MOST_ROWS,
-    RELEASE_HELP,
-    AsJson,
-    Release,
-    ReleasesFolder,
-    complete_dataset,
-    print_findings,
-    print_json,
-    print_line,
-    print_note,
-    print_table,
-)
+from senseprobe import api
+from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, listed, printable, shortened
+from senseprobe.options import Option
 
 if TYPE_CHECKING:
     from senseprobe.importers.sources import Notes
+    from senseprobe.records import Finding
     from senseprobe.release.diff import ConfigChange, ReleaseDiff
     from senseprobe.release.release import Release as Frozen
 
-Force = Annotated[
-    bool, typer.Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")
-]
-
 
 def build(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)],
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="MAJOR.MINOR.PATCH")],
-    out: ReleasesFolder = None,
-    shards: Annotated[
-        int | None, typer.Option(min=1, help="Build only one of this many parts; `join` puts them together.")
-    ] = None,
-    shard: Annotated[int | None, typer.Option(min=0, help="Which part, from 0.")] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Freeze a dataset at a version: write its rows, card, recipe and manifest."""
-    from senseprobe import api
-
+    dataset: str,
+    version: str,
+    out: Path | None,
+    shards: int | None,
+    shard: int | None,
+    force: bool,
+    say: Callable[[str], None],
+) -> "Frozen | Path":
+    """Return the release that was built, or the folder of one shard of it."""
     if (shards is None) != (shard is None):
         raise SenseprobeError("--shards N and --shard I go together")
     if shards is not None and shard is not None:
-        folder = api.build_shard(dataset, version, shard, shards, out, force=force, say=print_note)
-        print_json({"shard": str(folder)}) if as_json else print_line(f"shard {shard} of {shards} in {folder}")
+        return api.build_shard(dataset, version, shard, shards, out, force=force, say=say)
+    return api.build(dataset, version, out, force=force, say=say)
+
+
+def show_built(built: "Frozen | Path", shard: int | None, shards: int | None) -> None:
+    """Print what was built."""
+    if isinstance(built, Path):
+        print_line(f"shard {shard} of {shards} in {built}")
     else:
-        _print_release(api.build(dataset, version, out, force=force, say=print_note), as_json)
+        show_release(built)
 
 
-def join(
-    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="The folders that build --shard made.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of releases.", show_default="beside the shards")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Put the shards of a release together: the same release that one machine would have made."""
-    from senseprobe import api
-
-    _print_release(api.join(shards, out), as_json)
+def describe_built(built: "Frozen | Path") -> dict[str, Any]:
+    """Return what `build --json` prints."""
+    return {"shard": str(built)} if isinstance(built, Path) else describe_release(built)
 
 
-def restore(
-    release: Release,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of releases.", show_default="where it is, or the project's")
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Build again the rows of a release that keeps only manifest and recipe, and check them."""
-    from senseprobe import api
-
-    _print_release(api.restore(release, out, force=force, say=print_note), as_json)
+def show_release(release: "Frozen") -> None:
+    """Print how many rows a release has, and where it is."""
+    description = describe_release(release)
+    rows = description["rows"]
+    size = f"{counted(sum(rows.values()), 'row')} in {counted(len(rows), 'config')}"
+    print_line(f"{release.manifest.name}: {size}, content {release.manifest.content[:12]}")
+    print_line(f"written to {release.folder}")
 
 
-def _print_release(release: "Frozen", as_json: bool) -> None:
-    description = _describe(release)
-    if as_json:
-        print_json(description)
-    else:
-        rows = description["rows"]
-        size = f"{counted(sum(rows.values()), 'row')} in {counted(len(rows), 'config')}"
-        print_line(f"{release.manifest.name}: {size}, content {release.manifest.content[:12]}")
-        print_line(f"written to {release.folder}")
-
-
-def _describe(release: "Frozen") -> dict[str, Any]:
+def describe_release(release: "Frozen") -> dict[str, Any]:
+    """Return what is printed of a release with `--json`."""
     manifest = release.manifest
     rows = {name: manifest.config(name)["rows"] for name in manifest.configs}
     return {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
 
 
-def verify(
-    release: Release,
-    rebuild: Annotated[bool, typer.Option(help="Also build the rows again from the recipe, and compare.")] = False,
-    content: Annotated[str, typer.Option(help="The content hash that it should have, as a paper cites it.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Check a release: every file, its rows, its recipe."""
-    from senseprobe import api
-
-    release = api.full_name(release)
-    findings = api.verify(release, rebuild, content=content)
-    if as_json:
-        print_json({"release": release, "rebuilt": rebuild, "findings": [finding.as_dict() for finding in findings]})
-    else:
-        print_findings(findings)
-        state = counted(len(findings), "difference") if findings else "as it was frozen"
-        print_line(f"{release}: {state}{', and its recipe makes the same rows' if rebuild and not findings else ''}")
-    raise typer.Exit(1 if findings else 0)
+def show_differences(findings: "Sequence[Finding]", release: str, rebuild: bool) -> None:
+    """Print in what a release is not as it was frozen."""
+    print_findings(findings)
+    state = counted(len(findings), "difference") if findings else "as it was frozen"
+    rebuilt = ", and its recipe makes the same rows" if rebuild and not findings else ""
+    print_line(f"{api.full_name(release)}: {state}{rebuilt}")
 
 
-_FORMATS = f"{', '.join(IMPORT_FORMATS[:-1])} or {IMPORT_FORMATS[-1]}."
-Format = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
+def describe_differences(findings: "Sequence[Finding]", release: str, rebuild: bool) -> dict[str, Any]:
+    """Return what `verify --json` prints."""
+    found = [finding.as_dict() for finding in findings]
+    return {"release": api.full_name(release), "rebuilt": rebuild, "findings": found}
 
 
 def import_files(
-    format_: Format,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files: published ones, or your own.")],
-    name: Annotated[str, typer.Option(help="Name of the release.")],
-    version: Annotated[str, typer.Option(help="MAJOR.MINOR.PATCH")],
-    license_: Annotated[
-        str | None,
-        typer.Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published."),
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(metavar="TAG", help="Language of the sentences, as fr.", show_default="that of the format"),
-    ] = None,
-    column_map: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="ROLE=COLUMN,…", help="Of csv, jsonl and parquet: what its columns are."),
-    ] = None,
-    labels: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[ROLE:]0=NAME,1=…", help="What integers of a column mean; without a role, of gold."),
-    ] = None,
-    factors: Annotated[
-        list[str] | None,
-        typer.Option("--factor", metavar="COLUMN", help="A column whose levels stand for more; may be repeated."),
-    ] = None,
-    title: Annotated[str, typer.Option(help="Of your own table: the title of its card.")] = "",
-    citation: Annotated[
-        Path | None, typer.Option(metavar="FILE.bib", help="Of your own table: its entry of BibTeX.")
-    ] = None,
-    out: ReleasesFolder = None,
-    dry_run: Annotated[bool, typer.Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make a release from your own copy of a published benchmark, or from your own table."""
-    from senseprobe import api
-
-    own: dict[str, Any] = {"columns": _parse_map(column_map), "factors": factors or ()}
-    own |= {"title": title, "citation": citation, "labels": _parse_labels(labels)}
+    format_: str,
+    files: Sequence[Path],
+    name: str,
+    version: str,
+    license_: str | None,
+    out: Path | None,
+    columns: Sequence[str] | None,
+    labels: Sequence[str] | None,
+    dry_run: Annotated[bool, Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
+    **about: Any,  # noqa: ANN401 - of the table that is read
+) -> "tuple[dict[str, Any], Notes]":
+    """Return what is told of the release that was made, or would be."""
+    about |= {"columns": _parse_map(columns), "labels": _parse_labels(labels)}
     if dry_run:
-        draft = api.read_import(format_, files, name, version, license_, language=language, **own)
+        draft = api.read_import(format_, files, name, version, license_, **about)
         rows = {table.name: len(table.rows) for table in draft.tables}
         description = {"release": f"{name}@{version}", "folder": None, "rows": rows, "content": None}
         notes, license_ = draft.notes, draft.license
     else:
-        release, notes = api.import_release(format_, files, name, version, license_, out, language=language, **own)
-        description, license_ = _describe(release), release.manifest.data["card"]["license"]
-    description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
-    if as_json:
-        print_json({**description, "facts": notes.facts, "notes": [asdict(note) for note in notes.listed]})
-    else:
-        _print_import(description, notes)
+        release, notes = api.import_release(format_, files, name, version, license_, out, **about)
+        description, license_ = describe_release(release), release.manifest.data["card"]["license"]
+    return {**description, "license": license_, "unpublishable": api.why_unpublishable(license_)}, notes
 
 
-def _parse_map(values: list[str] | None) -> dict[str, str] | None:
+def describe_import(imported: "tuple[dict[str, Any], Notes]") -> dict[str, Any]:
+    """Return what `import --json` prints."""
+    description, notes = imported
+    return {**description, "facts": notes.facts, "notes": [asdict(note) for note in notes.listed]}
+
+
+def _parse_map(values: Sequence[str] | None) -> dict[str, str] | None:
     """Return columns by role; each value is a line of CSV, so that a part with a comma can be in quotation marks."""
     columns: dict[str, str] = {}
     for part in (part for row in csv.reader(values or (), skipinitialspace=True) for part in row):
@@ -190,7 +123,7 @@ def _parse_map(values: list[str] | None) -> dict[str, str] | None:
     return columns if values else None
 
 
-def _parse_labels(values: list[str] | None) -> dict[str, dict[str, str]]:
+def _parse_labels(values: Sequence[str] | None) -> dict[str, dict[str, str]]:
     """Return the names of integers by role."""
     labels: dict[str, dict[str, str]] = {}
     for value in values or ():
@@ -204,7 +137,9 @@ def _parse_labels(values: list[str] | None) -> dict[str, dict[str, str]]:
     return labels
 
 
-def _print_import(description: dict[str, Any], notes: "Notes") -> None:
+def show_import(imported: "tuple[dict[str, Any], Notes]") -> None:
+    """Print what was unexpected, and what was written."""
+    description, notes = imported
     for note in sorted(notes.listed, key=lambda note: note.kept)[:MOST_ROWS]:
         print_line(str(note))
     written = description["folder"] is not None
@@ -223,31 +158,21 @@ def _print_import(description: dict[str, Any], notes: "Notes") -> None:
     print_line(f"written to {description['folder']}" if written else "nothing was written")
 
 
-def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"The older release: {RELEASE_HELP}")],
-    b: Annotated[
-        str | None,
-        typer.Argument(metavar="[B]", help="The newer release. Default: of a NAME without a version, its two newest."),
-    ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print an entry of a changelog.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what changed from one release to another, and which version number that requires."""
-    from senseprobe import api
-
+def diff(a: str, b: str | None, as_json: bool, markdown: bool) -> "ReleaseDiff":
+    """Return what changed."""
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
-    changes = api.diff(a, b)
-    if as_json:
-        print_json(changes.as_dict())
-    elif markdown:
+    return api.diff(a, b)
+
+
+def show_diff(
+    changes: "ReleaseDiff",
+    markdown: Annotated[bool, Option("--markdown", help="Print an entry of a changelog.")] = False,
+) -> None:
+    """Print what changed, and which version that calls for."""
+    if markdown:
         print_line(changes.to_markdown().rstrip("\n"))
-    else:
-        _print_diff(changes)
-    raise typer.Exit(1 if changes.enough is False else 0)
-
-
-def _print_diff(changes: "ReleaseDiff") -> None:
+        return
     if any(change.added or change.removed or change.edited for change in changes.configs):
         columns = {"config": "left", **dict.fromkeys(("before", "after", "added", "removed", "edited"), "right")}
         print_table(columns, [[getattr(change, name) for name in columns] for change in changes.configs])

@@ -1,0 +1,90 @@
+"""Share releases on the Hugging Face Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from senseprobe import project
+from senseprobe.api.releases import locate_release, releases_folder
+from senseprobe.options import RELEASE, RELEASES_FOLDER, Argument, Option
+from senseprobe.progress import with_progress
+
+if TYPE_CHECKING:
+    from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.hub.publish import PublishResult
+    from senseprobe.release.release import Release
+
+
+def why_unpublishable(license_: str | None) -> str | None:
+    """Return why a release under a licence may not be published; None where it may."""
+    from senseprobe.hub.publish import why_not_shared
+
+    return why_not_shared({"license": license_}) if license_ else "no licence was named (--license)"
+
+
+@with_progress("publishing {release}")
+def publish(
+    release: Annotated[ReleaseSpec, RELEASE],
+    repo: Annotated[str, Argument(metavar="USER/NAME", help="The dataset repository on the Hub.")],
+    *,
+    private: Annotated[bool, Option("--private", help="Make it visible only to you and your organisation.")] = False,
+    gated: Annotated[
+        Literal["auto", "manual", "no"] | None,
+        Option(
+            help="Readers must accept conditions (auto), be approved by you (manual), or neither (no).",
+            shown_default="auto for a new repository; unchanged otherwise",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
+) -> PublishResult:
+    """Publish a release on the Hugging Face Hub, and check the copy there.
+
+    It is one commit, tagged ``vVERSION``, which is noted in the project's ``releases/DATASET/published.csv``. A run
+    that failed is completed by the next one. Raises DamagedRelease, and ReleaseError where it may not be shared, the
+    tag is taken, the commit that was noted has it no more, or the Hub refuses.
+    """
+    from senseprobe.hub.publish import commits_of, note_published
+    from senseprobe.hub.publish import publish as send
+    from senseprobe.recipes import verify_with_card
+    from senseprobe.release.manifest import read_manifest
+
+    folder, _ = locate_release(release)
+    layer = project.user_layer()
+    facts = read_manifest(folder).data
+    dataset, version = str(facts["dataset"]), str(facts["version"])
+    path = layer.releases / dataset / "published.csv" if layer else None
+    # A file that cannot be added to is told before anything is sent.
+    cited = commits_of(path, version, repo) if path else ()
+    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
+    if path is not None and not dry_run:
+        note_published(path, (version, done.repo, done.commit, done.content))
+    return done
+
+
+@with_progress("fetching {release}")
+def pull(
+    release: Annotated[
+        str,
+        Argument(metavar="USER/NAME[@VERSION]", help="A release on the Hub; without @VERSION it is the newest there."),
+    ],
+    out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
+    *,
+    timeout: Annotated[
+        float,
+        Option(metavar="SECONDS", least=0.1, help="Give up after this long without an answer, or with almost no data."),
+    ] = 30.0,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Release, str]:
+    """Fetch a release from the Hugging Face Hub by its tag, and check it; an interrupted download is resumed.
+
+    Return it, and its commit there. `timeout` counts seconds with less than 1,000 bytes, too; what came until then is
+    kept, and the next call goes on from there. `progress` hears how many bytes there are, of how many. Raises
+    ReleaseError where the Hub does not give it, sends more than it has, or another release has its place, and
+    DamagedRelease where it is not as it was frozen.
+    """
+    from senseprobe.hub.pull import pull as fetch
+    from senseprobe.recipes import verify_with_card
+
+    return fetch(release, releases_folder(out), verify_with_card, timeout=timeout, progress=progress)

@@ -108,6 +108,12 @@ class _Names(dict[str, Any]):
 RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION it is the newest release."
 RELEASE = Argument(metavar="RELEASE", help=RELEASE_HELP, completes="release")
 RELEASE_OR_CONFIG = Argument(metavar="RELEASE[:CONFIG]", help=RELEASE_HELP, completes="release")
+RELEASES_OF_RESULTS = Option(
+    type=list[str],
+    metavar="RELEASE",
+    help="Where a release is, by name or path, to read words, frames and sentences; may be repeated. Default: the "
+    "release of the name that the result has.",
+)
 RELEASES_FOLDER = Option(help="Folder of releases.", shown_default="the project's releases/")
 DATASET = Argument(metavar="DATASET", completes="dataset")
 VERSION = Argument(metavar="VERSION", help="MAJOR.MINOR.PATCH")

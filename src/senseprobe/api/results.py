@@ -6,22 +6,21 @@ folder of results, or as a release (its name, or itself) whose results lie in th
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from senseprobe import project
+from senseprobe.api.pages import refuse_results, write_page
 from senseprobe.errors import ResultError
 from senseprobe.messages import listed
+from senseprobe.options import RELEASES_OF_RESULTS, Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from senseprobe.document import Document
     from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
@@ -33,11 +32,9 @@ if TYPE_CHECKING:
     ResultSource: TypeAlias = str | Path | Result | Release
     ReleaseNames: TypeAlias = str | Sequence[str] | None
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RESULTS = Path("results")
 """The folder that results are written below where nothing else is said."""
-_OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
-"""Suffixes of which somebody expects another format; a page without any, or as /dev/stdout, is HTML."""
+MARKDOWN = Option("--markdown", help="Write Markdown, as for an --out that ends in .md.")
 
 
 def load_result(path: str | Path) -> Result:
@@ -56,19 +53,27 @@ def load_result(path: str | Path) -> Result:
 
 @with_progress("reporting")
 def report(
-    results: ResultSource | Sequence[ResultSource],
-    out: str | Path | None = None,
+    results: Annotated[
+        ResultSource | Sequence[ResultSource],
+        Argument(
+            type=list[Path],
+            metavar="RESULT.json",
+            help="Results, a folder of results, or a release whose results are in results/; for inference also those "
+            "on nli-control.",
+        ),
+    ],
+    out: Annotated[
+        str | Path | None, Option("--out -o", metavar="FILE", help="The page to write. Default: report.html.")
+    ] = None,
     *,
-    release: ReleaseNames = None,
-    markdown: bool = False,
-    note: str = "",
+    release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
+    markdown: Annotated[bool, MARKDOWN] = False,
+    note: Annotated[str, Option(metavar="TEXT", help="A sentence of yours for the page's head.")] = "",
     say: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write one self-contained page of results, on one release or several, and return its path.
+    """Write one self-contained page of results, side by side: HTML, or Markdown.
 
-    `out` is ``report.html`` by default; it is Markdown where its name ends in ``.md``, or with `markdown`. `release` is
-    the name or path of a release, or of several, that are not found by the names in the results. `note` is a sentence
-    for the head of the page. `say` hears what the page lacks: the sentences of a release that is not on this machine.
+    Return its path. `say` hears what the page lacks: the sentences of a release that is not on this machine.
     Raises ResultError where results are damaged or the page cannot be written.
     """
     from senseprobe.evaluate.reporting.inputs import missing_parts
@@ -180,12 +185,17 @@ class Comparison:
 
 @with_progress("comparing")
 def compare(
-    *results: ResultSource | Sequence[ResultSource],
-    out: str | Path | None = None,
-    release: ReleaseNames = None,
-    markdown: bool = False,
+    *results: Annotated[
+        ResultSource | Sequence[ResultSource],
+        Argument(type=list[Path], metavar="RESULT.json", help="Results of 2 to 8 models by one scorer."),
+    ],
+    out: Annotated[
+        str | Path | None, Option("--out -o", metavar="FILE", help="Write the comparison as a page, .html or .md.")
+    ] = None,
+    release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
+    markdown: Annotated[bool, MARKDOWN] = False,
 ) -> Comparison:
-    """Compare 2 to 8 models by one scorer on the same rows of a release, each with each.
+    """Compare each pair of models on the same rows of a release, with intervals and p-values.
 
     The results stand one by one, ``compare(a, b)``, or in a list. With `out` also a page is written, as `report` does.
     Raises ResultError where results are not of one scorer on the same rows, or the release or the rows are not
@@ -207,16 +217,30 @@ def compare(
 
 @with_progress("comparing")
 def gate(
-    result: ResultSource,
-    against: ResultSource,
-    margin: float = 5.0,
+    result: Annotated[
+        ResultSource, Argument(type=Path, metavar="RESULT.json", help="The result of the model to check.")
+    ],
+    against: Annotated[
+        ResultSource,
+        Option(type=Path, metavar="BASELINE.json", help="The result of the model that it is compared with."),
+    ],
+    margin: Annotated[
+        float, Option(metavar="POINTS", help="Growth of the distance from neutral that is allowed.")
+    ] = 5.0,
     *,
-    figures: Sequence[str] = (),
-    release: ReleaseNames = None,
+    figures: Annotated[
+        Sequence[str],
+        Option(
+            "--figure",
+            metavar="NAME",
+            help="A config or a figure to gate; may be repeated. Default: the headline of each config.",
+        ),
+    ] = (),
+    release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> GateResult:
-    """Return whether a result is no farther from neutral than a baseline by more than `margin` points, beyond chance.
+    """Tell whether a model is farther from neutral than a baseline by more than a margin, beyond chance.
 
-    Gated are the headline figures with a neutral value, or those that `figures` names by config or estimand. Raises
+    Only figures with a neutral value can be gated. Raises
     ResultError where the two are not by one scorer, of one definition, on the same rows of a release, where one fails
     its control, and where nothing can be gated.
     """
@@ -243,21 +267,41 @@ class SlicedResult(list["ResultSlice"]):
 
 @with_progress("slicing")
 def slice_result(
-    result: ResultSource,
-    words: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
+    result: Annotated[
+        ResultSource,
+        Argument(type=Path, metavar="RESULT.json", help="A result whose table of scores lies beside it."),
+    ],
+    words: Annotated[
+        Mapping[str, str | Sequence[str]] | Sequence[str],
+        Argument(
+            type=list[str],
+            metavar="SLOT=WORD",
+            help="For example quality=rude demonym=Iraqi; a slot named twice matches either word.",
+        ),
+    ] = (),
     *,
-    largest: str | None = None,
-    by: Sequence[str] = (),
-    count: int = 6,
-    release: ReleaseNames = None,
+    largest: Annotated[
+        str | None,
+        Option(
+            metavar="LABEL", help="Also print the words with the largest mean entailment, contradiction, or neutral."
+        ),
+    ] = None,
+    by: Annotated[
+        Sequence[str],
+        Option(
+            metavar="COLUMN",
+            help="A slice for each level of a slot, a column of the rows, or SLOT.COLUMN of the slot's list; may be "
+            "repeated. With --largest, what it groups its means by. Default there: the words that differ.",
+        ),
+    ] = (),
+    count: Annotated[int, Option(metavar="N", least=1, help="How many words --largest prints.")] = 6,
+    release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> SlicedResult:
-    """Return the figures of the rows that have some words: ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``.
+    """Compute figures of the rows with some words, such as all with rude and Iraqi, or of each level of a column.
 
-    `words` may also be texts such as ``"quality=rude"``. With `by`, there is a slice for each combination of the levels
-    of these columns. Columns are slots, ``frame``, those of the rows, and ``slot.column`` for what the list of a slot
-    says of its words; numbers are divided into thirds of the words. `largest` names a label of inference
-    (``entailment``, ``contradiction`` or ``neutral``): instead, the `count` words with the largest mean probability of
-    it, averaged within `by`. Raises ResultError where the result has no such rows or columns.
+    `words` may also be ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``. With several columns in `by`, there is
+    a slice for each combination of their levels; ``frame`` is one, too, and numbers are divided into thirds of the
+    words. Raises ResultError where the result has no such rows or columns.
     """
     from senseprobe.evaluate.estimands.slices import parse_slice
     from senseprobe.evaluate.reporting.row_tables import compute_slices
@@ -288,10 +332,14 @@ def _with_list_columns(source: ReportInput, names: Sequence[str]) -> ReportInput
     return replace(source, tables={**source.tables, **tables})
 
 
-def metrics(name: str | None = None) -> list[dict[str, Any]]:
-    """Return what scorers and estimands declare: of all, or of those called `name`.
+def metrics(
+    name: Annotated[
+        str | None, Argument(metavar="NAME", help="A scorer or an estimand, such as aul or gap.", shown_default="")
+    ] = None,
+) -> list[dict[str, Any]]:
+    """List every scorer and estimand; for one, print its definition, its source, and what it can and cannot say.
 
-    Raises ResultError where nothing has that name.
+    Return what they declare. Raises ResultError where nothing has that name.
     """
     from senseprobe.evaluate.reporting.metric_docs import find_metrics
 
@@ -384,32 +432,3 @@ def _gather(sources: Sequence[Path | Result], release: ReleaseNames, *, checked:
     inputs = gather_sources(sources, release, checked=checked)
     require_preferences(inputs)
     return inputs
-
-
-def refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
-    """Raise ResultError where a page would be written over a result, or over its table of scores."""
-    files = [source for source in sources if isinstance(source, Path) and source.name]
-    protected = {os.path.realpath(file) for source in files for file in (source, source.with_suffix(".parquet"))}
-    real = Path(os.path.realpath(path))  # a link is written through
-    if {path.suffix, real.suffix} & {".json", ".parquet"} or str(real) in protected:
-        raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
-    if real.suffix in _OTHER_FORMATS:
-        raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
-
-
-def write_page(path: Path, document: Document, *, markdown: bool = False) -> None:
-    """Write a page whole, as Markdown where its name ends so. Raises ResultError where it cannot be written."""
-    from senseprobe.document import render_html, render_markdown
-
-    write_text(path, render_markdown(document) if markdown or path.suffix == ".md" else render_html(document))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text whole, control characters of others escaped. Raises ResultError where it cannot be written."""
-    from senseprobe.atomic_files import write_whole
-
-    text = _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
-    try:
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise ResultError(f"cannot write {path}: {error.strerror}") from error

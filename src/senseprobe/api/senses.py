@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from senseprobe.api.author import prepare_wordnet, word_lists
+from senseprobe.api.pages import refuse_results, write_page, write_text
 from senseprobe.api.releases import load
-from senseprobe.api.results import gather_sources, list_sources, refuse_results, write_page, write_text
+from senseprobe.api.results import gather_sources, list_sources
 from senseprobe.api.scoring import warn
 from senseprobe.api.texts import read_pairs
 from senseprobe.errors import SenseprobeError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from senseprobe import project
 from senseprobe.api.author import word_lists
+from senseprobe.api.pages import write_page, write_text
 from senseprobe.api.releases import load
-from senseprobe.api.results import write_page, write_text
 from senseprobe.api.scoring import warn
 from senseprobe.atomic_files import whole_file
 from senseprobe.errors import ResultError, SenseprobeError

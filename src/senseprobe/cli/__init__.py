@@ -12,8 +12,9 @@ from typer.core import TyperGroup
 
 from senseprobe import api
 from senseprobe.api import author as author_api
+from senseprobe.api import results
 from senseprobe.cli import annotate, author, export, hub, release, report, score, senses, served, texts
-from senseprobe.cli.command import Command, as_dict, some
+from senseprobe.cli.command import Command, as_dict, as_it_is, some
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -108,6 +109,26 @@ _JOBS = {
             api.import_release, release.show_import, release.describe_import, call=release.import_files, name="import"
         ),
     ),
+    "Score": (
+        Command(
+            results.report,
+            report.show_report,
+            as_it_is,
+            call=report.report,
+            note="With --json, print instead the figures, their values under randomly permuted polarity, and tests of "
+            "equivalence.",
+        ),
+        Command(results.compare, report.show_comparison, as_dict, call=report.compare),
+        Command(
+            results.gate,
+            report.show_gate,
+            exit_code=lambda checked: 0 if checked.passed else 1,
+            note="The exit code is 1 if it is. The interval of the growth must lie wholly above the margin: chance "
+            "alone fails 5 % of all gates at most.",
+        ),
+        Command(results.metrics, report.show_metrics, as_it_is, call=report.metrics),
+        Command(results.slice_result, report.show_slices, report.describe_slices, name="slice"),
+    ),
     "Share": (
         Command(api.publish, hub.show_published, as_dict, call=hub.publish),
         Command(
@@ -135,13 +156,11 @@ for _command in _EXPORT:
 for _panel, _module, _names in (
     ("Score", score, "fetch vectors score plant replay"),
     ("Score", served, "probe"),
-    ("Score", report, "report compare gate metrics"),
     ("Score", texts, "bias_score corpus"),
 ):
     for _name in _names.split():
         app.command(rich_help_panel=_panel)(getattr(_module, _name))
 # Reserved names of Python.
-app.command("slice", rich_help_panel="Score")(report.slice_result)
 app.command(rich_help_panel="Score")(senses.wat)
 app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
 app.add_typer(_exports, name="export", rich_help_panel="Share")

@@ -23,6 +23,11 @@ def some(findings: Sequence[object]) -> int:
     return 1 if findings else 0
 
 
+def as_it_is(value: Any) -> Any:  # noqa: ANN401
+    """Return a value that is JSON already."""
+    return value
+
+
 def as_dict(value: Any) -> Any:  # noqa: ANN401 - what a function of the API returns
     """Return the dictionary that a value makes of itself."""
     return value.as_dict()

@@ -17,8 +17,16 @@ from senseprobe.cli.console import (
     print_summary,
     read_header,
 )
-from senseprobe.cli.report import Release
 from senseprobe.messages import counted, listed
+
+Release = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RELEASE",
+        help="Where a release is, by name or path, to read words, frames and sentences; may be repeated. Default: the "
+        "release of the name that the result has.",
+    ),
+]
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.word_association import WatGraph, WatResult

@@ -97,7 +97,8 @@ def load(spec: str) -> InferSent:
     """
     path = Path(spec.removeprefix(PREFIX)).expanduser()
     try:
-        is_pickle = path.read_bytes()[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+        with path.open("rb") as file:
+            is_pickle = file.read(2) in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
         tensors = _read_pickle(path) if is_pickle else _read_safetensors(path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from None

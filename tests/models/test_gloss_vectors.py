@@ -17,7 +17,7 @@ import pytest
 from tests.commands import typing
 
 from senseprobe import api
-from senseprobe.errors import ModelError
+from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models import load
 from senseprobe.evaluate.models.gloss_vectors import build_senses, gloss_texts
 from senseprobe.evaluate.models.sense_vectors import SenseFile
@@ -196,6 +196,13 @@ def test_a_killed_run_goes_on(encoder: Path, words: Path, tmp_path: Path, monkey
     assert len(resumed) == len(whole) - 2  # the first step is what has no vector, and no forward pass
     assert resumed[0] > whole[0]
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def test_words_that_are_no_text(encoder: Path, tmp_path: Path) -> None:
+    """A file in Latin-1 is refused with its line, before anything is encoded: of é, Latin-1 has the byte E9."""
+    (tmp_path / "words.txt").write_bytes(b"nurse\nfianc\xe9\n")
+    with pytest.raises(SenseprobeError, match=r"words\.txt:2: is not UTF-8"):
+        api.build_senses(encoder, tmp_path / "s.safetensors", words=[tmp_path / "words.txt"], pooling="mean")
 
 
 @pytest.mark.system

@@ -18,6 +18,7 @@ from senseprobe.api.scoring import warn
 from senseprobe.api.texts import read_pairs
 from senseprobe.errors import SenseprobeError
 from senseprobe.progress import with_progress
+from senseprobe.tables import UnreadableError, read_lines
 
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
@@ -66,7 +67,10 @@ def _words_of(source: str | Path) -> list[str]:
     """Return the words of a file, one in each line, or of the rows of a release."""
     path = Path(source)
     if path.is_file():
-        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        try:
+            return [line.strip() for line in read_lines(path) if line.strip()]
+        except UnreadableError as error:
+            raise SenseprobeError(error.at(path)) from None
     opened = load(source)
     found: dict[str, None] = {}
     for name in opened.designs:

@@ -5,7 +5,7 @@ Du, Wu & Lan (2019) spread masses from male and female seeds over a graph of ass
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from senseprobe.document import Cell, Level, Section, Table, build_sections, name_cells, table_section
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.association_graph import count_components, read_graph, read_scores, spread_masses
 from senseprobe.evaluate.measures import Measure
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.senses import SenseVectors, nearest_senses
 from senseprobe.evaluate.units import Unit
-from senseprobe.messages import listed
-from senseprobe.statistics import FloatArray, correlate, pairwise_cosines
+from senseprobe.messages import counted, listed
+from senseprobe.statistics import Correlation, FloatArray, correlate, pairwise_cosines
 
 MEASURES = (
     Measure(
@@ -153,6 +154,10 @@ class WatResult:
             "correlations": [asdict(correlation) for correlation in self.correlations],
         }
 
+    def sections(self) -> tuple[Section, ...]:
+        """Return what people read of the test."""
+        return build_sections((scores_section, correlations_section), self)
+
     @property
     def lexicon(self) -> str:
         """The scores as a lexicon: a word, a tab and its score in each line, words in order."""
@@ -270,3 +275,67 @@ def _vectors_of_senses(model: SenseVectors, words: Sequence[str]) -> list[FloatA
     """Return the vectors of the senses of each word, shape (senses, dimensions), read at once."""
     keys = [model.senses(word) for word in words]
     return np.split(model.vectors([*chain.from_iterable(keys)]), np.cumsum([*map(len, keys)])[:-1])
+
+
+# --- what people read -----------------------------------------------------------------------------------------------
+
+
+def scores_section(result: WatResult, level: Level = "full") -> Section:
+    """Return what was read, and the words nearest to either end."""
+    first, second = result.ends
+    words, score = counted(len(result.scores), "word"), f"log(b_{first[0]} / b_{second[0]})"
+    texts = [f"{result.source}: {words} with a score, {score}, positive: {first}"]
+    if result.graph:
+        texts += _describe_graph(result.graph, result.ends)
+    if result.absent:
+        texts.append(f"seeds that the graph lacks, whose pairs are left out: {listed(result.absent)}")
+    texts.append(
+        "0 is not neutral: the seeds of one end can have more links, and all scores move with alpha; read their order"
+    )
+    rows = (
+        tuple(cell for word, score in pair for cell in (*name_cells(word), Cell.number(f"{score:+.3f}")))
+        for pair in zip(*result.rank(), strict=True)
+    )
+    headings = (f"most {first}", "score", f"most {second}", "score")
+    table = Table("Words nearest to either end", headings, tuple(rows), note=result.signature)
+    return Section("Word association test", tuple(texts), tables=(table,))
+
+
+def _describe_graph(graph: WatGraph, ends: Pair) -> Iterator[str]:
+    columns, parts = ", ".join(graph.columns), counted(graph.components, "part")
+    yield f"read {columns}: {counted(graph.words, 'word')}, {counted(graph.edges, 'edge')}, {parts} without links"
+    yield f"left out: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} that are none"
+    way = "from cues to responses" if graph.directed else "both directions added"
+    yield f"alpha {graph.alpha}, {way}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
+    yield f"mass from {ends[0]} seeds {graph.masses[0]:.4g}, from {ends[1]} ones {graph.masses[1]:.4g}"
+    for name, words in (
+        ("reached from no seed", graph.unreached),
+        *((f"reached from {end} seeds only", words) for end, words in zip(ends, graph.lone, strict=True)),
+        ("whose mass is too small to be exact", graph.imprecise),
+    ):
+        if words.count:
+            yield f"words without a score, {name}: {words.count:,} ({listed(words.names, words.count)})"
+
+
+def correlations_section(result: WatResult, level: Level = "full") -> Section:
+    """Return the correlations with vectors; empty where none was asked for."""
+    rows = (
+        (
+            *name_cells(r.model, r.level),
+            Cell.number(format_correlation(Correlation(r.correlation, r.low, r.high, r.pairs))),
+            Cell(f"{len(r.seed_pairs)}", f"left out: {'; '.join(r.dropped)}" if r.dropped else ""),
+            Cell(f"{r.missing.count:,} ({listed(r.missing.names, r.missing.count)})" if r.missing.count else ""),
+        )
+        for r in result.correlations
+    )
+    headings = ("vectors", "level", "correlation", "pairs of seeds", "words without a vector, or refused")
+    table = Table("Correlations over words with the scores of vectors", headings, tuple(rows))
+    return table_section(table.caption, ["Their interval takes words as independent."], [table])
+
+
+def format_correlation(found: Correlation) -> str:
+    """Return value, interval and number of words: ``+0.312 [+0.251, +0.371], 5,110 words``."""
+    if found.value is None:
+        return "none"
+    ends = ", no interval" if found.low is None or found.high is None else f" [{found.low:+.3f}, {found.high:+.3f}]"
+    return f"{found.value:+.3f}{ends}, {counted(found.pairs, 'word')}"

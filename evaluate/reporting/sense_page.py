@@ -28,6 +28,7 @@ from senseprobe.evaluate.reporting.sense_comparison import (
 )
 from senseprobe.evaluate.reporting.verdict import word_of
 from senseprobe.evaluate.reporting.verdict_table import judge
+from senseprobe.evaluate.word_association import format_correlation
 from senseprobe.messages import listed
 from senseprobe.records import Figure
 from senseprobe.statistics import Correlation
@@ -81,13 +82,6 @@ class WatRecord:
     def column(self) -> str:
         """The column of its embedding and level."""
         return f"{self.model}, {self.level}"
-
-    @property
-    def text(self) -> str:
-        """Value and interval: ``+0.31 [+0.25, +0.37], 5,110 words``."""
-        r = self.correlation
-        ends = "" if r.low is None or r.high is None else f" [{r.low:+.2f}, {r.high:+.2f}]"
-        return "none" if r.value is None else f"{r.value:+.2f}{ends}, {r.pairs:,} words"
 
 
 def read_wat(path: Path) -> list[WatRecord]:
@@ -152,7 +146,7 @@ def _build_overview(inputs: SenseInputs, records: Sequence[WatRecord]) -> Sectio
         for name, title in TESTS.items()
     ]
     if records:
-        by_column = {record.column: Cell.number(record.text) for record in records}
+        by_column = {record.column: Cell.number(format_correlation(record.correlation)) for record in records}
         rows.append((*name_cells("WAT"), Cell.quiet("equation 4"), *(by_column.get(c, Cell("")) for c in columns)))
     own = {
         (figure.config, column_of(source)): figure

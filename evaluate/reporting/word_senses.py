@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from senseprobe.charts import Forest, ForestRow, Mark
-from senseprobe.document import Cell, Document, Part, Section, Table
+from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.scorers.senses import SenseVectors, span_direction
 from senseprobe.lexicon import SenseEntry
@@ -80,28 +80,18 @@ class WordSenses:
         facts = {"embedding": self.embedding or None, "lacks": self.why or None}
         return {"word": self.word, **facts, "senses": [sense.as_dict() for sense in self.senses], "check": check}
 
-    def lines(self) -> Iterator[str]:
-        """Yield what ``senseprobe senses show`` prints: a line for each sense, and below it its nearest senses."""
-        width = max(len(sense.entry.key) for sense in self.senses)
-        for sense in self.senses:
-            entry = sense.entry
-            cosine = f"  {_format_cosine(sense):>7}" if self.embedding else ""
-            yield f"{entry.key:<{width}}{cosine}  {entry.file}  {', '.join(entry.lemmas)}: {entry.gloss}"
-            if sense.nearest:
-                yield f"{'':<{width}}  nearest: {_format_nearest(sense)}"
-        yield from self.remarks()
+    def sections(self, level: Level = "full") -> tuple[Section, ...]:
+        """Return the sections of the page, or what a terminal prints of them."""
+        return build_sections((senses_section, limits_section), self, level)
 
-    def remarks(self) -> Iterator[str]:
-        """Yield what the numbers depend on: senses that the embedding lacks, and the check of the direction."""
-        if lacking := [sense.entry.key for sense in self.senses if sense.missing]:
-            yield f"{self.embedding} lacks {listed(lacking)}"
-        if self.why:
-            yield f"{'the direction is of fewer pairs' if self.check else 'no direction of gender'}: {self.why}"
-        if self.check:
-            wrong = [key for key, gender, cosine in self.check if (cosine > 0) != (gender == "male")]
-            other = f"; on the other side: {listed(wrong)}" if wrong else ""
-            own = f"{self.on_their_side} of the {len(self.check)} senses that make it are on their side{other}"
-            yield f"the number is the cosine with the direction of gender (equation 8), positive: male; {own}"
+    def page(self) -> Document:
+        """Return the page of the word."""
+        return Document(
+            title=f"Senses of {self.word}",
+            subtitle=self.embedding,
+            warning="Definitions are as WordNet has them, which also defines slurs.",
+            parts=(Part(title="", sections=self.sections(), labels=(self.embedding,)),),
+        )
 
 
 def place_senses(
@@ -177,16 +167,11 @@ def find_nearest(
     return [tuple((key, -negative) for negative, key in found) for found in best]
 
 
-def _format_cosine(sense: PlacedSense) -> str:
-    return "none" if sense.gender is None else f"{sense.gender + 0.0:+.3f}"
+# --- the page -------------------------------------------------------------------------------------------------------
 
 
-def _format_nearest(sense: PlacedSense) -> str:
-    return ", ".join(f"{key} {cosine:.2f}" for key, cosine in sense.nearest)
-
-
-def build_word_page(shown: WordSenses) -> Document:
-    """Return the page of a word: its senses along the direction, and a table of them."""
+def senses_section(shown: WordSenses, level: Level = "full") -> Section:
+    """Return the senses along the direction, a table of them, and what its numbers depend on."""
     rows = tuple(
         ForestRow(
             label=sense.entry.key,
@@ -211,38 +196,37 @@ def build_word_page(shown: WordSenses) -> Document:
         ("sense", "file", "words", "definition", *(("cosine", "nearest senses") if shown.embedding else ())),
         tuple(_build_row(shown, sense) for sense in shown.senses),
     )
-    check = Table(
-        "The senses that make the direction",
-        ("sense", "gender", "cosine"),
-        tuple((Cell(k, kind="name"), Cell(g), Cell.number(f"{cosine:+.3f}")) for k, g, cosine in shown.check),
-        closed=True,
-    )
-    sections = (
-        Section(
-            "Senses",
-            tuple(f"{remark[0].upper()}{remark[1:]}." for remark in shown.remarks()),
-            (plot,) * bool(rows),
-            (table,),
-        ),
-        Section(
-            "What this does not say", (PERSONS, *LIMITS) * bool(shown.embedding), tables=(check,) * bool(check.rows)
-        ),
-    )
-    return Document(
-        title=f"Senses of {shown.word}",
-        subtitle=shown.embedding,
-        warning="Definitions are as WordNet has them, which also defines slurs.",
-        parts=(Part(title="", sections=tuple(filter(None, sections)), labels=(shown.embedding,)),),
-    )
+    return Section("Senses", tuple(_remarks(shown)), (plot,) * bool(rows), (table,))
+
+
+def _format_cosine(sense: PlacedSense) -> str:
+    return "none" if sense.gender is None else f"{sense.gender + 0.0:+.3f}"
 
 
 def _build_row(shown: WordSenses, sense: PlacedSense) -> tuple[Cell, ...]:
     entry = sense.entry
-    placed = (Cell.number(_format_cosine(sense)), Cell(_format_nearest(sense))) if shown.embedding else ()
-    return (
-        Cell(entry.key, kind="name"),
-        Cell.quiet(entry.file),
-        Cell(", ".join(entry.lemmas)),
-        Cell(entry.gloss),
-        *placed,
-    )
+    nearest = ", ".join(f"{key} {cosine:.2f}" for key, cosine in sense.nearest)
+    placed = (Cell.number(_format_cosine(sense)), Cell(nearest)) if shown.embedding else ()
+    return (*name_cells(entry.key), Cell.quiet(entry.file), Cell(", ".join(entry.lemmas)), Cell(entry.gloss), *placed)
+
+
+def _remarks(shown: WordSenses) -> Iterator[str]:
+    """Yield which senses the embedding lacks, and the check of the direction."""
+    if lacking := [sense.entry.key for sense in shown.senses if sense.missing]:
+        yield f"{shown.embedding} lacks {listed(lacking)}."
+    if shown.why:
+        yield f"{'The direction is of fewer pairs' if shown.check else 'No direction of gender'}: {shown.why}."
+    if shown.check:
+        wrong = [key for key, gender, cosine in shown.check if (cosine > 0) != (gender == "male")]
+        other = f"; on the other side: {listed(wrong)}" if wrong else ""
+        own = f"{shown.on_their_side} of the {len(shown.check)} senses that make it are on their side{other}"
+        yield f"The number is the cosine with the direction of gender (equation 8), positive: male; {own}."
+
+
+def limits_section(shown: WordSenses, level: Level = "full") -> Section:
+    """Return what the direction is, and what it does not say; a terminal has none of it."""
+    if level == "brief" or not shown.embedding:
+        return Section("")
+    rows = tuple((*name_cells(key), Cell(gender), Cell.number(f"{cosine:+.3f}")) for key, gender, cosine in shown.check)
+    check = Table("The senses that make the direction", ("sense", "gender", "cosine"), rows, closed=True)
+    return Section("What this does not say", (PERSONS, *LIMITS), tables=(check,) * bool(rows))

@@ -19,7 +19,6 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.reporting.word_senses import (
     PlacedSense,
     WordSenses,
-    build_word_page,
     find_nearest,
     place_senses,
 )
@@ -87,7 +86,7 @@ def test_cosines_are_those_by_hand() -> None:
     assert [key for key, _ in shown.senses[0].nearest] == [WOMAN, NURSING]
     assert [cosine for _, cosine in shown.senses[0].nearest] == pytest.approx([1.0, 0.5**0.5])
     assert [key for key, _ in shown.senses[1].nearest] == [MAN, NURSE]
-    assert "planted lacks nurse%1:18:99::" in [*shown.lines()]
+    assert any("planted lacks nurse%1:18:99::" in text for text in shown.sections("brief")[0].paragraphs)
 
 
 def test_nearest_senses_are_those_of_a_plain_sort() -> None:
@@ -105,12 +104,13 @@ def test_what_has_no_direction_says_why() -> None:
     """A pair without a vector is named, and senses are shown without their cosines."""
     shown = place(Planted({NURSE: [1, 2], MAN: [1, 0]}), [NURSE], 0)
     assert shown.senses[0].gender is None
-    assert [*shown.lines()][-1] == f"no direction of gender: planted lacks {WOMAN}"
+    assert f"No direction of gender: planted lacks {WOMAN}." in shown.sections("brief")[0].paragraphs
     fewer = [*PAIRS, ("boy%1:18:00::", "girl%1:18:00::")]
     model, senses = Planted(VECTORS), tuple(map(PlacedSense, [entry(NURSE)]))
     shown = place_senses(WordSenses(word="nurse", senses=senses), model, model.blocks(), fewer, 0)
     assert shown.senses[0].gender == pytest.approx(-1 / 5**0.5)
-    assert "the direction is of fewer pairs: planted lacks boy%1:18:00::, girl%1:18:00::" in [*shown.lines()]
+    text = "The direction is of fewer pairs: planted lacks boy%1:18:00::, girl%1:18:00::."
+    assert text in shown.sections("brief")[0].paragraphs
     with pytest.raises(SenseprobeError, match="planted has none of the 1 sense of 'nurse' in WordNet"):
         place(Planted(VECTORS), ["x%1:18:00::"], 0)
     with pytest.raises(SenseprobeError, match="101 nearest senses: from 0 to 100"):
@@ -120,12 +120,12 @@ def test_what_has_no_direction_says_why() -> None:
 def test_pages_escape_and_repeat() -> None:
     """What a lexicon or a file says is text; the same senses give the same bytes, and a plot."""
     hostile = WordSenses(word="<b>x", senses=(PlacedSense(entry(NURSE, "<script>1</script>")),), embedding="<i>e")
-    html = render_html(build_word_page(hostile))
+    html = render_html(hostile.page())
     assert "<script>1" not in html
     assert "<b>x" not in html
     assert "<i>e" not in html
-    page = render_html(build_word_page(placed()))
-    assert page == render_html(build_word_page(placed()))
+    page = render_html(placed().page())
+    assert page == render_html(placed().page())
     assert "-0.447" in page
     assert "The number is the cosine with the direction of gender" in page
     assert "2 of the 2 senses" in page

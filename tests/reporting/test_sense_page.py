@@ -159,7 +159,7 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
         "+1.50 [+0.20, +1.50] shown; p 0.0010, corrected 0.0100",
     ]
     assert next(row for row in shown.rows if row[0] == "Math vs Art")[2].startswith("left out")
-    assert next(row for row in shown.rows if row[0] == "WAT")[2] == "+0.31 [+0.25, +0.37], 5,110 words"
+    assert next(row for row in shown.rows if row[0] == "WAT")[2] == "+0.310 [+0.250, +0.370], 5,110 words"
     assert next(row for row in shown.rows if row[:2] == ["race-colour", "ares, sense"])
     assert next(row for row in shown.rows if row[2:3] == ["bass%1:05:00::"])[3:] == ["bass, 2 senses", "2 of 3"]
     assert next(row for row in shown.rows if row[:2] == ["Japanese", "nationality"])

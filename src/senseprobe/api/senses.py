@@ -101,13 +101,7 @@ def show_senses(
     WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails or WordNet does
     not have the word, ModelError for a file that is not one of senses, and SenseprobeError where it has none of these.
     """
-    from senseprobe.evaluate.reporting.word_senses import (
-        PlacedSense,
-        WordSenses,
-        build_word_page,
-        place_senses,
-        read_blocks,
-    )
+    from senseprobe.evaluate.reporting.word_senses import PlacedSense, WordSenses, place_senses, read_blocks
     from senseprobe.lexicon import look_up
 
     if out is not None:
@@ -126,7 +120,7 @@ def show_senses(
         pairs = [*read_gender_pairs("sense_noun").values()]
         shown = place_senses(shown, model, read_blocks(model.table), pairs, nearest)
     if out is not None:
-        write_page(Path(out), build_word_page(shown))
+        write_page(Path(out), shown.page())
     return shown
 
 

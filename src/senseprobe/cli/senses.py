@@ -1,8 +1,7 @@
 """Commands on word senses: senses build, senses show, senses report, and wat."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,10 +13,10 @@ from senseprobe.cli.console import (
     print_json,
     print_line,
     print_note,
-    print_summary,
+    print_sections,
     read_header,
 )
-from senseprobe.messages import counted, listed
+from senseprobe.messages import listed
 
 Release = Annotated[
     list[str] | None,
@@ -27,9 +26,6 @@ Release = Annotated[
         "release of the name that the result has.",
     ),
 ]
-
-if TYPE_CHECKING:
-    from senseprobe.evaluate.word_association import WatGraph, WatResult
 
 senses = typer.Typer(help="Make, look at and report embeddings of word senses.", no_args_is_help=True)
 
@@ -93,8 +89,7 @@ def show(
     if as_json:
         print_json(shown.as_dict())
         return
-    for line in shown.lines():
-        print_line(line)
+    print_sections(shown.sections("brief"))
     if out is not None:
         print_line(f"page in {out.resolve()}")
 
@@ -156,47 +151,4 @@ def wat(
         skip_bad=skip_bad,
         say=complain,
     )
-    print_json(result.as_dict()) if as_json else print_summary(_wat_lines(result))
-
-
-def _wat_lines(result: "WatResult") -> "Iterator[tuple[dict[str, str], Sequence[Sequence[object]], str] | str]":
-    first, second = result.ends
-    words, score = counted(len(result.scores), "word"), f"log(b_{first[0]} / b_{second[0]})"
-    yield f"{result.source}: {words} with a score, {score}, positive: {first}"
-    if result.graph:
-        yield from _graph_lines(result.graph, result.ends)
-    if result.absent:
-        yield f"seeds that the graph lacks, whose pairs are left out: {listed(result.absent)}"
-    male, female = result.rank()
-    rows = [(*one, *other) for one, other in zip(_with_signs(male), _with_signs(female), strict=True)]
-    yield {f"most {first}": "left", "score": "right", f"most {second}": "left", " score": "right"}, rows, ""
-    yield "0 is not neutral: the seeds of one end can have more links, and all scores move with alpha; read their order"
-    if result.correlations:
-        yield "correlations over words with the scores of vectors (their interval takes words as independent):"
-    for r in result.correlations:
-        ends = ", no interval" if r.low is None or r.high is None else f" [{r.low:+.3f}, {r.high:+.3f}]"
-        value = "none" if r.correlation is None else f"{r.correlation:+.3f}{ends}"
-        without = f"{r.missing.count:,} without a vector, or refused ({listed(r.missing.names, r.missing.count)})"
-        yield f"{r.model}, {r.level}: {value}, {counted(r.pairs, 'word')}{'; ' + without if r.missing.count else ''}"
-        yield f"  pairs: {len(r.seed_pairs)}" + (f"; left out: {'; '.join(r.dropped)}" if r.dropped else "")
-    yield result.signature
-
-
-def _with_signs(ranked: "Sequence[tuple[str, float]]") -> list[tuple[str, str]]:
-    return [(word, f"{score:+.3f}") for word, score in ranked]
-
-
-def _graph_lines(graph: "WatGraph", ends: tuple[str, str]) -> Iterator[str]:
-    columns, parts = ", ".join(graph.columns), counted(graph.components, "part")
-    yield f"read {columns}: {counted(graph.words, 'word')}, {counted(graph.edges, 'edge')}, {parts} without links"
-    yield f"left out: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} that are none"
-    way = "from cues to responses" if graph.directed else "both directions added"
-    yield f"alpha {graph.alpha}, {way}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
-    yield f"mass from {ends[0]} seeds {graph.masses[0]:.4g}, from {ends[1]} ones {graph.masses[1]:.4g}"
-    for name, words in (
-        ("reached from no seed", graph.unreached),
-        *((f"reached from {end} seeds only", words) for end, words in zip(ends, graph.lone, strict=True)),
-        ("whose mass is too small to be exact", graph.imprecise),
-    ):
-        if words.count:
-            yield f"words without a score, {name}: {words.count:,} ({listed(words.names, words.count)})"
+    print_json(result.as_dict()) if as_json else print_sections(result.sections())

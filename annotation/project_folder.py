@@ -9,24 +9,23 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from senseprobe.annotation.cells import read_file, write_file
 from senseprobe.annotation.guidelines import for_sheets
 from senseprobe.annotation.label_studio.interface import MAX_XML, interface, tasks
 from senseprobe.annotation.questions import ROLES, asked_of, keys, question_of, questions_of
-from senseprobe.annotation.records import Item, Plan, Sentence
+from senseprobe.annotation.records import Item, Plan
 from senseprobe.annotation.sheets import sheet_of, sheets
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable, shortened
 from senseprobe.release import manifest
-from senseprobe.release.manifest import Name, Sha256
 
 NAME, INTERFACE, TASKS, SHEETS = "plan.json", "interface.xml", "tasks.json", "sheets"
 READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before they fill one in
@@ -35,62 +34,17 @@ FORM = 3  # version of the form of `plan.json`; readers accept every older one
 _SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": (), "guidelines": ""}
 _SINCE_2 |= {"language": "en"}
 
-MAX_OVERLAP = 100
 MAX_BYTES = 256 * 2**20  # a hundred thousand items of 2.5 kB
 
-_Short = Annotated[str, StringConstraints(max_length=1_000)]
-_Text = Annotated[str, StringConstraints(max_length=100_000)]
-_Row = Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
-_Release = Annotated[str, StringConstraints(pattern=r"^[^@]+@[0-9.]+$", max_length=200)]
-_Column = Annotated[str, StringConstraints(pattern=r"^\S(?:.*\S)?$", max_length=200)]
-_Answers = Annotated[dict[_Short, _Short], Field(max_length=100)]
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _PlanFile(Plan):
+    """A plan as `plan.json` has it."""
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class _Sentence(_Strict):
-    role: _Short
-    text: _Text
-    span: tuple[int, int] | None
-
-
-class _Item(_Strict):
-    row: _Row
-    config: Name
-    content: Sha256
-    sentences: Annotated[tuple[_Sentence, ...], Field(max_length=2)]
-    target: _Text
-    sense_key: _Short
-    gloss: _Text
-    stratum: _Text
-    gold: _Answers
-    labels: _Answers
-
-
-class _Plan(_Strict):
     form: Literal[1, 2, 3]
-    project: _Short
-    release: _Release
-    content: Sha256
-    kind: Literal["contrast", "inference", "association"]
-    seed: Annotated[int, Field(ge=0, lt=2**63)]
-    overlap: Annotated[int, Field(ge=1, le=MAX_OVERLAP)]
-    strata: Annotated[tuple[_Column, ...], Field(max_length=50)]
-    where: _Text
-    questions: Annotated[tuple[_Short, ...], Field(max_length=100)]
-    prefill: bool
-    groups: bool
-    guidelines: _Text = ""
-    language: _Short = "en"
-    items: tuple[_Item, ...]
-    configs: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
-    allocation: Literal["proportional", "equal"] = "proportional"
-    exclude: Annotated[tuple[_Short, ...], Field(max_length=100)] = ()
-    excluded: tuple[_Row, ...] = ()
-    parts: Annotated[tuple[int, ...], Field(max_length=1_000)] = ()
-    asks: Annotated[dict[Name, Annotated[tuple[_Short, ...], Field(max_length=100)]], Field(max_length=1_000)] = {}
+
+
+_PLAN_FILE = TypeAdapter(_PlanFile)
 
 
 class _Form(BaseModel):
@@ -208,7 +162,8 @@ def read_plan(folder: Path) -> Plan:
     try:
         if (form := _Form.model_validate_json(raw).form) > FORM:
             raise AnnotationError(f"{display_path} is of form {form}, this senseprobe reads up to {FORM}: upgrade it")
-        plan = _record(_Plan.model_validate_json(raw))
+        stored = _PLAN_FILE.validate_json(raw)
+        plan = Plan(**{field.name: getattr(stored, field.name) for field in fields(Plan)})
         mistake = next(_mistakes(plan), "")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
@@ -217,14 +172,6 @@ def read_plan(folder: Path) -> Plan:
     if mistake:
         raise AnnotationError(f"{display_path}: {printable(mistake)}; it is not to be edited: remove it and draw again")
     return plan
-
-
-def _record(read: _Plan) -> Plan:
-    items = (
-        Item(**{**dict(item), "sentences": tuple(Sentence(**dict(sentence)) for sentence in item.sentences)})
-        for item in read.items
-    )
-    return Plan(**{**{name: value for name, value in read if name != "form"}, "items": tuple(items)})
 
 
 def _mistakes(plan: Plan) -> Iterator[str]:

@@ -7,8 +7,26 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from senseprobe.release.manifest import Name, Sha256
 
 MAX_TEXT = 10_000  # characters of an answer in words
+MAX_OVERLAP = 100
+
+# What files may hold: the bounds of fields hold where a record is read, and are not looked at where one is made.
+_Short = Annotated[str, StringConstraints(max_length=1_000)]
+_Text = Annotated[str, StringConstraints(max_length=100_000)]
+_Row = Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+_Release = Annotated[str, StringConstraints(pattern=r"^[^@]+@[0-9.]+$", max_length=200)]
+_Column = Annotated[str, StringConstraints(pattern=r"^\S(?:.*\S)?$", max_length=200)]
+_Kind = Annotated[str, StringConstraints(pattern="^(contrast|inference|association)$")]
+_Allocation = Annotated[str, StringConstraints(pattern="^(proportional|equal)$")]
+_Answers = Annotated[Mapping[_Short, _Short], Field(max_length=100)]
+_Names = Annotated[tuple[_Short, ...], Field(max_length=100)]
+_STRICT = ConfigDict(strict=True, extra="forbid")
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
@@ -17,8 +35,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 class Sentence:
     """A sentence of a row, in its role (`stereo`, `premise`, …), with the span of the target where it has one."""
 
-    role: str
-    text: str
+    __pydantic_config__ = _STRICT
+
+    role: _Short
+    text: _Text
     span: tuple[int, int] | None = None
 
     def marked(self, left: str, right: str, form: Callable[[str], str] = str) -> str:
@@ -41,16 +61,18 @@ class Item:
     - `labels`: what the release itself says, by question key; only where a plan shows it (`prefill`).
     """
 
-    row: str
-    config: str
-    content: str
-    sentences: tuple[Sentence, ...]
-    target: str = ""
-    sense_key: str = ""
-    gloss: str = ""
-    stratum: str = ""
-    gold: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
+    __pydantic_config__ = _STRICT
+
+    row: _Row
+    config: Name
+    content: Sha256
+    sentences: Annotated[tuple[Sentence, ...], Field(max_length=2)]
+    target: _Text = ""
+    sense_key: _Short = ""
+    gloss: _Text = ""
+    stratum: _Text = ""
+    gold: _Answers = field(default_factory=dict)
+    labels: _Answers = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,26 +118,28 @@ class Plan:
     - `language`: of the sentences, as a tag.
     """
 
-    project: str
-    release: str
-    content: str
-    kind: str
-    seed: int
-    overlap: int
-    strata: tuple[str, ...] = ()
-    where: str = ""
-    questions: tuple[str, ...] = ()
+    __pydantic_config__ = _STRICT
+
+    project: _Short
+    release: _Release
+    content: Sha256
+    kind: _Kind
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    overlap: Annotated[int, Field(ge=1, le=MAX_OVERLAP)]
+    strata: Annotated[tuple[_Column, ...], Field(max_length=50)] = ()
+    where: _Text = ""
+    questions: _Names = ()
     prefill: bool = False
     groups: bool = False
-    guidelines: str = ""
-    language: str = "en"
+    guidelines: _Text = ""
+    language: _Short = "en"
     items: tuple[Item, ...] = ()
-    configs: tuple[str, ...] = ()
-    allocation: str = "proportional"
-    exclude: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    parts: tuple[int, ...] = ()
-    asks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    configs: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
+    allocation: _Allocation = "proportional"
+    exclude: _Names = ()
+    excluded: tuple[_Row, ...] = ()
+    parts: Annotated[tuple[int, ...], Field(max_length=1_000)] = ()
+    asks: Annotated[Mapping[Name, _Names], Field(max_length=1_000)] = field(default_factory=dict)
 
     @property
     def part_sizes(self) -> tuple[int, ...]:

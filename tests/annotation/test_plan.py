@@ -197,12 +197,12 @@ def _edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data.update(colour=1), "colour: Extra inputs are not permitted"),
+        (lambda data: data.update(colour=1), "colour: Unexpected"),
         (lambda data: data.pop("seed"), "seed: Field required"),
         (lambda data: data.update(seed="1"), "seed: Input should be a valid integer"),
         (lambda data: data.update(strata=[" config"]), "strata.0: String should match"),
         (lambda data: data.update(overlap=0), "overlap: Input should be greater than or equal to 1"),
-        (lambda data: data.update(kind="essay"), "kind: Input should be"),
+        (lambda data: data.update(kind="essay"), "kind: String should match"),
         (lambda data: data.update(content="x"), "content: String should match"),
         (lambda data: data.update(form=4), "is of form 4, this senseprobe reads up to 3: upgrade it"),
         (lambda data: data.update(form=3, asks={"c": ["x"]}), "config c is asked nothing"),
@@ -212,7 +212,7 @@ def _edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(questions=["natural", "natural"]), "a question is asked twice"),
         (lambda data: data.update(items=data["items"] * 2), "row c.[01] is there twice"),
         (lambda data: data["items"][0].update(row=7), "items.0.row: Input should be a valid string"),
-        (lambda data: data["items"][0].update(age=7), "items.0.age: Extra inputs"),
+        (lambda data: data["items"][0].update(age=7), "items.0.age: Unexpected"),
         (lambda data: data["items"][0].update(gold={"age": "7"}), "is not asked 'age'"),
         (lambda data: data["items"][0].update(gold={"natural.stereo": "7"}), "'7' is not an answer to natural.stereo"),
         (

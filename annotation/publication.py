@@ -7,7 +7,8 @@ from pathlib import Path
 
 from senseprobe.annotation.annotators import QUESTION, SHEET, count_groups, is_pseudonym
 from senseprobe.annotation.cells import csv_bytes
-from senseprobe.annotation.project_folder import NAME, check_outside, dump
+from senseprobe.annotation.plan_file import NAME, dump
+from senseprobe.annotation.project_folder import check_outside
 from senseprobe.annotation.questions import QUESTIONS, questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.atomic_files import whole_folder

@@ -20,7 +20,8 @@ from senseprobe.annotation.guidelines import instruction
 from senseprobe.annotation.ingest import store
 from senseprobe.annotation.label_studio.client import NoProject, Project, Server, Task, Unanswered
 from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, tasks
-from senseprobe.annotation.project_folder import NAME, check_project, read_interface, read_plan, write_plan
+from senseprobe.annotation.plan_file import NAME, check_project, read_plan, write_plan
+from senseprobe.annotation.project_folder import read_interface
 from senseprobe.annotation.records import Plan
 from senseprobe.atomic_files import locked, read_plain, write_whole
 from senseprobe.errors import AnnotationError

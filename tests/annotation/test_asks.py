@@ -14,7 +14,7 @@ from tests.annotation.given import Given, contrast, gloss, make_plan
 from senseprobe.annotation.adjudication import Claim, decide
 from senseprobe.annotation.guidelines import for_sheets
 from senseprobe.annotation.label_studio.interface import interface, tasks
-from senseprobe.annotation.project_folder import read_plan, write_plan
+from senseprobe.annotation.plan_file import read_plan, write_plan
 from senseprobe.annotation.questions import keys
 from senseprobe.annotation.records import Annotation, Item, Plan
 from senseprobe.annotation.rules import Rule

@@ -19,7 +19,7 @@ from tests.commands import Outcome, Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.adjudication import read_claims
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
 
 EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--n", "8", "--annotators", "3", "--groups")

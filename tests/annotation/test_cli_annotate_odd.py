@@ -13,7 +13,7 @@ from tests.annotation.world import fill
 from tests.commands import Outcome, Typed, typing
 
 from senseprobe import api
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
 
 EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--annotators", "2", "--overlap", "2")

@@ -15,7 +15,7 @@ from tests.annotation import world
 from tests.annotation.world import Said, fill
 from tests.commands import Typed
 
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.lexicon.install import prepare
 

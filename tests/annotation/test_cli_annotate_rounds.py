@@ -11,7 +11,7 @@ from tests.annotation import world
 from tests.annotation.world import Said, fill, label_studio
 from tests.commands import Outcome, Typed
 
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.release.annotation_record import AgreementFact, describe_agreement
 

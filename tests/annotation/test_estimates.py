@@ -19,7 +19,7 @@ from tests.commands import Typed
 from senseprobe import api
 from senseprobe.annotation.decisions import Decision
 from senseprobe.annotation.estimates import Sample, find_proposals, read_population
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.errors import AnnotationError
 from senseprobe.statistics import estimate_rest

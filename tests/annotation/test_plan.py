@@ -18,7 +18,7 @@ from tests.annotation.given import ROOT, SSSB, Given, contrast, gloss, inference
 from tests.profiles import examples
 
 from senseprobe import api
-from senseprobe.annotation.project_folder import read_plan, write_plan
+from senseprobe.annotation.plan_file import read_plan, write_plan
 from senseprobe.annotation.records import Sentence
 from senseprobe.errors import AnnotationError
 from senseprobe.release.release import open_release
@@ -27,13 +27,13 @@ from senseprobe.release.release import open_release
 PROGRAM = """
 import hashlib, json, sys
 from pathlib import Path
-from senseprobe.annotation import plan, project_folder, sheets
+from senseprobe.annotation import plan, plan_file, sheets
 from senseprobe.annotation.records import PlanOptions
 from senseprobe.annotation.label_studio import interface
 from senseprobe.release.release import open_release
 options = PlanOptions(n=40, seed=3, strata=["config", "target"], groups=True)
 made = plan.make_plan(open_release(Path(sys.argv[1])), "a test", options, gloss=lambda lexicon, key: key)
-project_folder.write_plan(Path("made"), made)
+plan_file.write_plan(Path("made"), made)
 parts = [Path("made/plan.json").read_bytes(), interface.interface(made).encode(),
          json.dumps(interface.tasks(made)).encode(), *sheets.sheets(made, ["a", "b", "c", "d"]).values()]
 print(hashlib.sha256(b"".join(parts)).hexdigest())
@@ -254,7 +254,7 @@ def test_a_plan_that_is_not_there_or_no_file_is_told(tmp_path: Path, monkeypatch
         read_plan(tmp_path)
     (tmp_path / "plan.json").unlink()
     write_plan(tmp_path, plan(2))
-    monkeypatch.setattr("senseprobe.annotation.project_folder.MAX_BYTES", 100)
+    monkeypatch.setattr("senseprobe.annotation.plan_file.MAX_BYTES", 100)
     with pytest.raises(AnnotationError, match="larger than"):
         read_plan(tmp_path)
 

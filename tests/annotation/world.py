@@ -12,7 +12,7 @@ from typing import Any
 from tests.tiny import DATASET
 
 from senseprobe.annotation.label_studio.client import NoProject, Project, Task
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.questions import controls, keys
 from senseprobe.annotation.records import Item, Plan
 

@@ -50,7 +50,7 @@ def _project_folder(project: str, folder: str | Path | None = None) -> Path:
 
 def _open_project(project: str, folder: str | Path | None = None) -> tuple[Plan, Path]:
     """Return the plan of an annotation project, and its folder; raise AnnotationError where there is none."""
-    from senseprobe.annotation.project_folder import open_plan
+    from senseprobe.annotation.plan_file import open_plan
 
     path = _project_folder(project, folder)
     if folder is None and not path.exists():
@@ -70,7 +70,7 @@ def _draw_plan(
     Where the folder has a plan with the same options but `n`, it is that plan with more rows. Nothing is written.
     """
     from senseprobe.annotation.plan import OVERLAP, make_plan
-    from senseprobe.annotation.project_folder import NAME, check_project, read_plan
+    from senseprobe.annotation.plan_file import NAME, check_project, read_plan
 
     check_project(project)
     path = _project_folder(project, folder)
@@ -87,7 +87,7 @@ def _draw_plan(
 
 def _open_other(project: str | Path, own: Path) -> Plan:
     """Return the plan of another project, by its name or its folder; raise AnnotationError where it is `own`."""
-    from senseprobe.annotation.project_folder import NAME, read_plan
+    from senseprobe.annotation.plan_file import NAME, read_plan
 
     by_path = (Path(project) / NAME).is_file()
     found, path = (read_plan(Path(project)), Path(project)) if by_path else _open_project(str(project))
@@ -112,7 +112,8 @@ def push(
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import check_server_project
     from senseprobe.annotation.label_studio.transfer import push as push_plan
-    from senseprobe.annotation.project_folder import NAME, write_project
+    from senseprobe.annotation.plan_file import NAME
+    from senseprobe.annotation.project_folder import write_project
 
     server = connect()  # before rows are drawn, which may take a while
     drawn, path = _draw_plan(release, project, options, folder)

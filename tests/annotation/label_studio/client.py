@@ -24,7 +24,7 @@ def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any)
 def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - Server
     """What pushing, pulling or asking for the status of a folder's plan gave."""
     from senseprobe.annotation.label_studio.transfer import pull, push, push_queue, read_status
-    from senseprobe.annotation.project_folder import read_plan
+    from senseprobe.annotation.plan_file import read_plan
 
     plan = read_plan(folder)
     if do == "push":

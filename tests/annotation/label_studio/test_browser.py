@@ -14,7 +14,7 @@ from tests.annotation.label_studio.studio import RATERS, Client, Studio
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import interface
 from senseprobe.annotation.label_studio.local_server import Login
-from senseprobe.annotation.project_folder import hash_item, read_plan, write_plan
+from senseprobe.annotation.plan_file import hash_item, read_plan, write_plan
 from senseprobe.annotation.records import Plan
 
 pytestmark = pytest.mark.system

@@ -13,7 +13,7 @@ from tests.annotation.label_studio.answering import answer
 from tests.annotation.label_studio.proxy import Held, Proxy
 from tests.annotation.label_studio.studio import ADMIN, RATERS, ROOT, Studio
 
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 
 pytestmark = pytest.mark.system
 Start = Callable[..., "subprocess.Popen[str]"]

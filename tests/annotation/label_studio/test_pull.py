@@ -10,7 +10,7 @@ from tests.annotation.label_studio.answering import answer, answers_of
 from tests.annotation.label_studio.studio import ADMIN, RATERS, Client, Studio
 
 from senseprobe.annotation.label_studio.exports import parse_export
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 
 pytestmark = pytest.mark.system
 Planned = Callable[..., Path]

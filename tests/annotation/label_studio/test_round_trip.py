@@ -14,7 +14,7 @@ from tests.annotation.label_studio.studio import RATERS, Client, Studio
 
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import tasks
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Plan
 
 pytestmark = pytest.mark.system

@@ -17,7 +17,7 @@ from tests.annotation.label_studio.answering import answers_of
 from tests.annotation.label_studio.studio import ADMIN, RATERS, ROOT, Studio, Template
 
 from senseprobe import api
-from senseprobe.annotation.project_folder import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Plan
 
 pytestmark = pytest.mark.system

@@ -106,25 +106,25 @@ def built_in_releases() -> Iterator[None]:
     """
     from senseprobe import recipes
     from senseprobe.evaluate.reporting import inputs
-    from senseprobe.release.verify import verify_release
+    from senseprobe.release import verify
 
-    whole: dict[tuple[Path, bool], Any] = {}
+    verify_release, whole = verify.verify_release, dict[tuple[Path, bool, bool], Any]()
 
     def verify_once(
-        folder: Path, progress: Callable[[int], None] | None = None, sources: object = None
+        folder: Path, progress: Callable[[int], None] | None = None, sources: object = None, *, rows: bool = True
     ) -> tuple[object, list[Finding]]:
-        key = folder.resolve(), sources is None
+        key = folder.resolve(), sources is None, rows
         if key in whole:
             if progress:
                 progress(sum(size for size, _ in whole[key].files.values()))
             return whole[key], []
-        manifest, findings = verify_release(folder, progress, sources)  # type: ignore[arg-type]
+        manifest, findings = verify_release(folder, progress, sources, rows=rows)  # type: ignore[arg-type]
         if manifest and not findings and key[0].is_relative_to(RELEASES):
             whole[key] = manifest
         return manifest, findings
 
     with pytest.MonkeyPatch.context() as patch:
-        for user in (recipes, inputs):
+        for user in (recipes, inputs, verify):
             patch.setattr(user, "verify_release", verify_once)
         yield
 

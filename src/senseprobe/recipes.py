@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyarrow import Schema
 
-from senseprobe.errors import DamagedRelease, DeclarationError
+from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.exclusions import read_retired, retired_id_check
@@ -21,10 +21,10 @@ from senseprobe.release.documents import CardSources
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import BatchCallback, Rows, write_rows
-from senseprobe.release.release import Release, open_release
+from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
-from senseprobe.release.verify import verify_all_but_rows, verify_release
+from senseprobe.release.verify import verify_release
 
 
 def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
@@ -131,19 +131,8 @@ def _cells(config: Config, slot: str, column: str) -> dict[str, str | None]:
 def verify_with_card(
     folder: Path, progress: Callable[[int], None] | None = None
 ) -> tuple[Manifest | None, list[Finding]]:
-    """Verify a release as `verify_release` does, and its card's text, which is compared with the recipe."""
+    """Verify a release as `verify_release` does, and what its documents say."""
     return verify_release(folder, progress, card_sources)
-
-
-def open_verified(folder: Path) -> Release:
-    """Return the release in a folder after all but its rows was compared with the manifest.
-
-    Raise ReleaseError where there is none, and DamagedRelease with all findings.
-    """
-    release = open_release(folder)
-    if findings := verify_all_but_rows(folder, release.manifest, card_sources):
-        raise DamagedRelease(findings)
-    return release
 
 
 def rebuild(folder: Path, manifest: Manifest, away: Container[str] = ()) -> Iterator[Finding]:

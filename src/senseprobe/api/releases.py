@@ -17,7 +17,7 @@ from unicodedata import category
 
 from senseprobe import importers, project
 from senseprobe.api.author import open_catalogue
-from senseprobe.errors import DamagedRelease, DeclarationError, LexiconError, ReleaseError, SenseprobeError
+from senseprobe.errors import DeclarationError, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.options import (
     DATASET,
@@ -53,13 +53,14 @@ _FORMATS = f"{', '.join(IMPORT_FORMATS[:-1])} or {IMPORT_FORMATS[-1]}."
 def load(release: ReleaseSpec) -> Release:
     """Open a release; its `to_pandas(config)` returns the rows of a config.
 
-    Card, citation, Croissant, recipe and the set of files are compared with the manifest, rows are not: see `verify`.
-    Raises ReleaseError where there is no such release, and DamagedRelease where one of these is not as it was frozen.
+    The set of files, and all of them but those of rows, are compared with the hashes of the manifest; `verify` compares
+    rows too, and what the card says. Raises ReleaseError where there is no such release, and DamagedRelease where a
+    file is not as it was frozen.
     """
-    from senseprobe.recipes import open_verified
+    from senseprobe.release.verify import open_verified
 
     folder, _ = locate_release(release)
-    return open_verified(folder)
+    return open_verified(folder, rows=False)
 
 
 def full_name(release: ReleaseSpec) -> str:
@@ -425,19 +426,19 @@ def verify(
     return findings
 
 
-def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
-    """Open and verify what `spec` names: the release, and its config if it names one.
+@with_progress("verifying {spec}")
+def verified(spec: ReleaseSpec, progress: Progress | None = None) -> tuple[Release, str | None]:
+    """Open what `spec` names, with rows and files by their hashes: the release, and its config if it names one.
 
-    Raises DamagedRelease where it is not as it was frozen.
+    What its card says is compared by `verify` alone. Raises DamagedRelease where it is not as it was frozen.
     """
     from senseprobe.release.release import open_release
+    from senseprobe.release.verify import open_verified
 
     folder, config = locate_release(spec)
     # What was found on the Hub was verified when it was found, so that it is not read twice.
     fetched = isinstance(spec, str) and spec.startswith("hf://")
-    if not fetched and (findings := verify(folder)):
-        raise DamagedRelease(findings)
-    release = open_release(folder)
+    release = open_release(folder) if fetched else open_verified(folder, progress)
     if config is not None and config not in release.configs:
         raise ReleaseError(f"{spec} has no config {config!r}: {offered(config, release.configs)}")
     return release, config

@@ -16,7 +16,7 @@ from senseprobe.release.documents import HINT, MAX_BYTES, DocumentInput, ReadSou
 from senseprobe.release.hashing import ContentHash, combine, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
-from senseprobe.release.restore import RESTORED, file_finding, read_restored, recipe_damage
+from senseprobe.release.restore import RESTORED, file_finding, read_restored
 from senseprobe.release.schema import design_schema, example_rows
 
 _HINT = "fetch the release from its authors again"
@@ -49,12 +49,17 @@ _OF_TEMPLATES = (
 
 
 def verify_release(
-    folder: Path, progress: Callable[[int], None] | None = None, sources: ReadSources | None = None
+    folder: Path,
+    progress: Callable[[int], None] | None = None,
+    sources: ReadSources | None = None,
+    *,
+    rows: bool = True,
 ) -> tuple[Manifest | None, list[Finding]]:
     """Return the manifest, and everything in which the release differs from it.
 
-    `progress` is called with the bytes checked. `sources` reads what the card's text is made of; without it, that text
-    is not compared. Raises ReleaseError where there is no release, or one of a newer form.
+    `progress` is called with the bytes checked. Without `sources`, which reads what the documents are made of, their
+    hashes are compared, and what they say is not. Without `rows` those are not read, and need not be there. Raises
+    ReleaseError where there is no release, or one of a newer form.
     """
     try:
         manifest = read_manifest(folder)
@@ -62,12 +67,13 @@ def verify_release(
         return None, list(error.findings)
     away = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
     hint = f"`senseprobe restore {manifest.name}` makes its rows again"
-    findings = [Finding(path=name, code="E402", message="has no rows here", hint=hint) for name in sorted(away)]
-    findings += _file_findings(folder, manifest, away, progress or (lambda size: None))
+    findings = [Finding(path=name, code="E402", message="has no rows here", hint=hint) for name in sorted(away) if rows]
+    unread = away if rows else manifest.configs
+    findings += _file_findings(folder, manifest, unread, progress or (lambda size: None))
     findings += _set_and_document_findings(folder, manifest, findings, sources)
-    memory = card.stated_memory(folder, manifest)
+    memory = card.stated_memory(folder, manifest) if sources else {}
     damaged = {finding.path.partition("/")[0] for finding in findings}
-    for config in manifest.configs:
+    for config in manifest.configs if rows else ():
         if config not in damaged:
             findings.extend(_row_findings(Release(folder, manifest), config, memory.get(config)))
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
@@ -76,10 +82,16 @@ def verify_release(
     return manifest, findings
 
 
-def verify_all_but_rows(folder: Path, manifest: Manifest, sources: ReadSources | None = None) -> list[Finding]:
-    """Return every difference of a release from its manifest but in rows, which need not be there."""
-    findings = recipe_damage(Release(folder, manifest))
-    return [*findings, *_set_and_document_findings(folder, manifest, findings, sources)]
+def open_verified(folder: Path, progress: Callable[[int], None] | None = None, *, rows: bool = True) -> Release:
+    """Return the release in a folder if its files, and `rows` too, are those of its manifest by their hashes.
+
+    What its documents say is not compared: see `verify_release`. Raises DamagedRelease with all findings, and
+    ReleaseError where there is none.
+    """
+    manifest, findings = verify_release(folder, progress, rows=rows)
+    if manifest is None or findings:
+        raise DamagedRelease(findings)
+    return Release(folder, manifest)
 
 
 def _file_findings(
@@ -99,12 +111,17 @@ def _file_findings(
 def _set_and_document_findings(
     folder: Path, manifest: Manifest, findings: Collection[Finding], sources: ReadSources | None
 ) -> list[Finding]:
-    """Check which files there are, the recipe's hash and the documents; `findings` are those on single files."""
+    """Check which files there are, the recipe's hash and facts of the card; with `sources` also what documents say.
+
+    `findings` are those on single files.
+    """
     further = [*_foreign_findings(folder, manifest), *unexpected_files(manifest)]
     recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
     if combine(recipe) != manifest.data["recipe"]:
         further.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
-    if is_recipe_intact([*findings, *further]):
+    if message := card.card_mistake(manifest):
+        further.append(Finding(path=NAME, code="E401", message=message, hint="fetch the release again"))
+    elif sources and is_recipe_intact([*findings, *further]):
         damaged = {finding.path for finding in [*findings, *further]}
         names = [name for name in _document_names(manifest) if name not in damaged]
         further += _document_findings(folder, manifest, names, sources)
@@ -117,12 +134,9 @@ def _document_names(manifest: Manifest) -> list[str]:
 
 
 def _document_findings(
-    folder: Path, manifest: Manifest, names: Iterable[str], sources: ReadSources | None
+    folder: Path, manifest: Manifest, names: Iterable[str], sources: ReadSources
 ) -> Iterator[Finding]:
-    """Yield the first difference of each document from the manifest; that of the card's text needs `sources`."""
-    if message := card.card_mistake(manifest):
-        yield Finding(path=NAME, code="E401", message=message, hint="fetch the release again")
-        return
+    """Yield the first difference of each document from the manifest; older cards' text is not compared."""
     what = "the documents are"
     try:
         about = DocumentInput(
@@ -132,7 +146,7 @@ def _document_findings(
             **read_recipe(folder, str(manifest.data["dataset"])),
         )
         what = "the card's text is"
-        read = sources(folder, manifest) if sources and manifest.cards == CARDS else None
+        read = sources(folder, manifest) if manifest.cards == CARDS else None
     except SenseprobeError as error:
         yield from _unread(folder, what, error)
         return

@@ -9,18 +9,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from senseprobe.atomic_files import write_new_folder
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF
 from senseprobe.evaluate.lm_eval_tasks import (
     Exported,
     Task,
+    add_data,
     labelled_pairs,
     licence_of,
-    new_folder,
     release_facts,
     task_stem,
-    write_data,
 )
 from senseprobe.evaluate.scorers.conversation import (
     ALPHABETS,
@@ -65,29 +65,25 @@ def export(release: Release, config: str | None, folder: Path, scorer: str = "ch
     if scorer not in SCORERS:
         raise SenseprobeError(f"Inspect has no tasks for the scorer {scorer!r}: {offered(scorer, SCORERS)}")
     pairs, skipped = labelled_pairs(release, config, "Inspect")
-    stem = task_stem(release)
-    with new_folder(folder) as partial:
-        configs = {name: _write_rows(partial, release, name, kernel) for name, kernel in pairs.items()}
-        tasks = tuple(
-            Task(f"{stem}_{name}_{scorer}", name, facts["rows"], facts["left_out"]) for name, facts in configs.items()
-        )
-        described = {**_facts(release, scorer), "configs": configs}
-        _write(partial / "release.json", json.dumps(described, ensure_ascii=False, indent=1) + "\n")
-        _write(partial / "tasks.py", _TASKS + "".join(_code(number, task) for number, task in enumerate(tasks)))
-        _write(partial / "README.md", _readme(release, scorer, tasks))
+    stem, files = task_stem(release), dict[str, bytes]()
+    configs = {name: _add_rows(files, release, name, kernel) for name, kernel in pairs.items()}
+    tasks = tuple(
+        Task(f"{stem}_{name}_{scorer}", name, facts["rows"], facts["left_out"]) for name, facts in configs.items()
+    )
+    described = {**_facts(release, scorer), "configs": configs}
+    files["release.json"] = (json.dumps(described, ensure_ascii=False, indent=1) + "\n").encode()
+    files["tasks.py"] = (_TASKS + "".join(_code(number, task) for number, task in enumerate(tasks))).encode()
+    files["README.md"] = _readme(release, scorer, tasks).encode()
+    write_new_folder(folder, files)
     return Exported(folder, "tasks.py" if len(tasks) > 1 else f"tasks.py@{tasks[0].name}", tasks, skipped)
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode())
-
-
-def _write_rows(folder: Path, release: Release, config: str, pairs: KernelRows) -> dict[str, Any]:
-    """Write the pairs of a config, and return what is to be known of them."""
+def _add_rows(files: dict[str, bytes], release: Release, config: str, pairs: KernelRows) -> dict[str, Any]:
+    """Add the pairs of a config, and return what is to be known of them."""
     rows = zip(*(pairs.table[column] for column in ("id", "stereo", "anti")), strict=True)
     canary, neutral = release_facts(release)["canary"], PREFERENCE_HALF.neutral_value(pairs, release.design(config))
     lines = ({"id": row, "stereo": stereo, "anti": anti, "canary": canary} for row, stereo, anti in rows)
-    file, digest = write_data(folder, config, lines)
+    file, digest = add_data(files, config, lines)
     return {
         "file": file,
         "data_sha256": digest,

@@ -8,14 +8,13 @@ still differ.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from senseprobe.atomic_files import whole_folder
+from senseprobe.atomic_files import write_new_folder
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.preference import PREFERENCE
@@ -64,25 +63,11 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
     exists or cannot be written; nothing is left behind then.
     """
     pairs, skipped = labelled_pairs(release, config, "lm-eval")
-    with new_folder(folder) as partial:
-        tasks = tuple(_write_task(partial, release, name, kernel) for name, kernel in pairs.items())
-        name = _write_frame(partial, release, tasks)
+    files: dict[str, bytes] = {}
+    tasks = tuple(_add_task(files, release, name, kernel) for name, kernel in pairs.items())
+    name = _add_frame(files, release, tasks)
+    write_new_folder(folder, files)
     return Exported(folder, name, tasks, skipped)
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Provide a folder to fill, which becomes `folder` as a whole or not at all.
-
-    Raises SenseprobeError where `folder` exists or cannot be written.
-    """
-    try:
-        with whole_folder(folder) as partial:
-            yield partial
-    except OSError as error:
-        if isinstance(error, FileExistsError) and folder.exists():
-            raise SenseprobeError(f"{folder} exists, and is not overwritten: name a new folder with --out") from None
-        raise SenseprobeError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
 
 
 def labelled_pairs(release: Release, config: str | None, program: str) -> tuple[dict[str, KernelRows], dict[str, str]]:
@@ -108,21 +93,21 @@ def labelled_pairs(release: Release, config: str | None, program: str) -> tuple[
     return pairs, skipped
 
 
-def write_data(folder: Path, config: str, lines: Iterable[Mapping[str, object]]) -> tuple[str, str]:
-    """Write rows as JSON lines, with their hash in the name so that no other file is taken for it; return both."""
+def add_data(files: dict[str, bytes], config: str, lines: Iterable[Mapping[str, object]]) -> tuple[str, str]:
+    """Add rows as JSON lines, with their hash in the name so that no other file is taken for it; return both."""
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
     digest = hashlib.sha256(data).hexdigest()
     file = f"{config}-{digest[:12]}.jsonl"
-    (folder / file).write_bytes(data)
+    files[file] = data
     return file, digest
 
 
-def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
-    """Write the rows, and the task."""
+def _add_task(files: dict[str, bytes], release: Release, config: str, pairs: KernelRows) -> Task:
+    """Add the rows, and the task."""
     task, facts, design = f"{task_stem(release)}_{config}", release_facts(release), release.design(config)
     rows = zip(*(pairs.table[column] for column in ("id", "anti", "stereo")), strict=True)
     lines = ({"id": row, "choices": choices, "canary": facts["canary"]} for row, *choices in rows)
-    file, digest = write_data(folder, config, lines)
+    file, digest = add_data(files, config, lines)
     neutral = PREFERENCE.neutral_value(pairs, design)
     metadata: dict[str, Value] = {
         **facts,
@@ -140,23 +125,22 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
         "dataset_path": "json",
         "dataset_kwargs": {"data_files": {"test": file}},
     }
-    text = dump_yaml(head) + _FORM + dump_yaml({"metadata": metadata})
-    (folder / f"{config}.yaml").write_bytes(text.encode())
+    files[f"{config}.yaml"] = (dump_yaml(head) + _FORM + dump_yaml({"metadata": metadata})).encode()
     return Task(task, config, len(pairs.table), pairs.tally.left_out)
 
 
-def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str:
-    """Write the README and, of several tasks, their group, without a figure; return the name that runs all tasks."""
+def _add_frame(files: dict[str, bytes], release: Release, tasks: tuple[Task, ...]) -> str:
+    """Add the README and, of several tasks, their group, without a figure; return the name that runs all tasks."""
     manifest, facts = release.manifest, release_facts(release)
     name = task_stem(release) if len(tasks) > 1 else tasks[0].name
     if len(tasks) > 1:
         names: Value = [task.name for task in tasks]
         group: dict[str, Value] = {"group": name, "group_alias": manifest.name, "task": names, "metadata": facts}
-        (folder / "_group.yaml").write_bytes(dump_yaml(group).encode())  # no config has a name that begins so
+        files["_group.yaml"] = dump_yaml(group).encode()  # no config has a name that begins so
     readme = _README.format(
         name=manifest.name, content=manifest.content, licence=licence_of(release), canary=facts["canary"], task=name
     )
-    (folder / "README.md").write_bytes(readme.encode())
+    files["README.md"] = readme.encode()
     return name
 
 

@@ -6,9 +6,11 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from senseprobe.errors import SenseprobeError
 
 # In a container every process may have the same id: the token marks what this process writes.
 _TOKEN = secrets.token_hex(4)
@@ -36,6 +38,22 @@ def whole_folder(final: Path) -> Iterator[Path]:
                     shutil.rmtree(partial, ignore_errors=True)
                     raise
     _sync(final.parent)
+
+
+def write_new_folder(final: Path, files: Mapping[str, bytes]) -> None:
+    """Write files, by path below it, into a new folder, as a whole or not at all.
+
+    Raise SenseprobeError where it exists or cannot be written.
+    """
+    try:
+        with whole_folder(final) as partial:
+            for name, data in files.items():
+                (partial / name).parent.mkdir(parents=True, exist_ok=True)
+                (partial / name).write_bytes(data)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and final.exists():
+            raise SenseprobeError(f"{final} exists, and is not overwritten: name a new folder with --out") from None
+        raise SenseprobeError(f"cannot write {final}: {error.strerror or error}; nothing was changed") from error
 
 
 def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:

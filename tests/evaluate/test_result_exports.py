@@ -293,7 +293,7 @@ def test_the_commands(run: Typed, tmp_path: Path) -> None:
     hub = ("export", "hub-eval", path)
     (tmp_path / "empty").mkdir()
     for words, message in [
-        ((*hub, "-o", out, "--dataset", "jane/sssb"), "it exists: name a new folder"),
+        ((*hub, "-o", out, "--dataset", "jane/sssb"), "exists, and is not overwritten: name a new folder"),
         ((*hub, "-o", f"{out}2", "--dataset", "../sssb"), "expected USER/NAME"),
         ((*hub, path, "-o", f"{out}2", "--dataset", "jane/sssb", "--model", "nobody"), "expected USER/NAME"),
         (("export", "eee", path, other, "-o", file), "2 files go into a folder"),

@@ -83,7 +83,7 @@ def export_every_eval_ever(
     """Write results as records of Every Eval Ever: distances from the neutral value, where one is known.
 
     A date of `retrieved` is ISO 8601, and SOURCE_DATE_EPOCH stands for now. Raises ResultError where no figure has a
-    known neutral value, and where `out` exists or cannot be written.
+    known neutral value, and SenseprobeError where `out` exists or cannot be written.
     """
     from senseprobe.evaluate import result_exports
 
@@ -103,8 +103,8 @@ def export_hub_results(
     """Write results for repositories on the Hub: .eval_results of models, eval.yaml of the dataset.
 
     ``dataset/eval.yaml`` is for the dataset's repository, ``models/ORG/NAME/.eval_results/`` for that of a model.
-    Raises ResultError where no config's main figure has a
-    known neutral value, for results on several releases, and where `out` exists or cannot be written.
+    Raises ResultError where no config's main figure has a known neutral value and for results on several releases, and
+    SenseprobeError where `out` exists or cannot be written.
     """
     from senseprobe.evaluate import result_exports
 
@@ -135,19 +135,15 @@ def _seconds(retrieved: str) -> int:
 
 
 def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:
-    from senseprobe.atomic_files import whole_folder, write_whole
+    from senseprobe.atomic_files import write_new_folder, write_whole
 
-    try:
-        if out.suffix == ".json":
-            if len(exported.files) > 1:
-                raise ResultError(f"{len(exported.files)} files go into a folder, and {out} names one file")
+    if out.suffix != ".json":
+        write_new_folder(out, exported.files)
+    elif len(exported.files) > 1:
+        raise ResultError(f"{len(exported.files)} files go into a folder, and {out} names one file")
+    else:
+        try:
             write_whole(out, *exported.files.values())
-        else:
-            with whole_folder(out) as partial:
-                for name, data in exported.files.items():
-                    (partial / name).parent.mkdir(parents=True, exist_ok=True)
-                    (partial / name).write_bytes(data)
-    except OSError as error:
-        reason = "it exists: name a new folder with --out" if out.is_dir() else error.strerror
-        raise ResultError(f"cannot write {out}: {reason}") from error
+        except OSError as error:
+            raise ResultError(f"cannot write {out}: {error.strerror}; name a file with --out") from error
     return exported

@@ -209,9 +209,9 @@ class SenseSummary(FileSummary):
     unknown: int
     unknown_keys: tuple[str, ...]
 
-    def lines(self) -> Iterator[str]:
-        """Yield what people read of the file, but for `coverage`."""
-        yield from FileSummary.lines(self)
+    def paragraphs(self) -> Iterator[str]:
+        """Yield what the file is."""
+        yield from FileSummary.paragraphs(self)
         yield from (f"{name.replace('_', ' ')}: {value}" for name, value in self.metadata.items())
         parts = {part: f"{counted(count, part)}" for part, count in self.parts.items()}
         parts["adjective"] += f" ({self.satellites:,} of them satellites)"

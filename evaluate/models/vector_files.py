@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.arrays import Unusable, explained
+from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import Encoding, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
@@ -304,6 +305,9 @@ class SetCoverage:
     words: int
     missing: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"{self.words - len(self.missing)} of {self.words}"
+
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
@@ -333,8 +337,26 @@ class FileSummary:
         """Return it with what JSON has."""
         return {**asdict(self), "files": [str(path) for path in self.files]}
 
-    def lines(self) -> Iterator[str]:
-        """Yield what people read of the file, but for `coverage`."""
+    def section(self) -> Section:
+        """Return what people read of the file: what it is, and how many words of each set of a test have a vector."""
+        tests: dict[str, dict[str, SetCoverage]] = {}
+        for part in self.coverage:
+            tests.setdefault(part.test, {})[part.role] = part
+        roles = [*dict.fromkeys(part.role for part in self.coverage)]
+        columns = {"test": "name", **dict.fromkeys(roles, "number"), "without a vector": "words"}
+        rows = (
+            (
+                test,
+                *(str(sets.get(role, "")) for role in roles),
+                listed(word for part in sets.values() for word in part.missing),
+            )
+            for test, sets in tests.items()
+        )
+        table = Table.of_texts(columns, rows, f"words of {self.release}")
+        return Section("", (*self.paragraphs(),), tables=(table,) if tests else ())
+
+    def paragraphs(self) -> Iterator[str]:
+        """Yield what the file is."""
         stated = f", its header says {self.header}" if self.header else ""
         yield f"{' and '.join(map(str, self.files))}: {self.format}{stated}"
         yield f"{counted(self.count, 'vector')} of {self.dimensions} dimensions, {self.dtype}"
@@ -359,9 +381,9 @@ class VectorSummary(FileSummary):
     duplicate_words: tuple[str, ...]
     not_utf8: int
 
-    def lines(self) -> Iterator[str]:
-        """Yield what people read of the file, but for `coverage`."""
-        yield from FileSummary.lines(self)
+    def paragraphs(self) -> Iterator[str]:
+        """Yield what the file is."""
+        yield from FileSummary.paragraphs(self)
         repeated = name_some(self.duplicates, self.duplicate_words)
         yield f"words that stand there again, of which the first counts: {repeated}; not UTF-8: {self.not_utf8:,}"
         looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as they are written"}[self.lower]

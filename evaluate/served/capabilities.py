@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from senseprobe.document import Section, Table
 from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
 from senseprobe.evaluate.served.fingerprint import Fingerprint
 from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route
@@ -170,3 +171,54 @@ class ProbeReport:
         if not all(lacking.values()):
             return ""
         return lacking["text-likely"] if self.chats else ". ".join(dict.fromkeys(reversed(lacking.values())))
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        facts, noise = self.facts, self.noise
+        return {
+            "origin": self.origin,
+            "model": self.name,
+            "answered": [*self.answered],
+            "server": facts.kind,
+            "build": facts.build,
+            "quantisation": facts.quantisation,
+            "template": facts.template_hash,
+            "slots": facts.slots,
+            "requests": self.requests,
+            "complaints": [
+                {"field": own.field, "said": own.words, "changed": own.changed, "cost": own.cost}
+                for own in self.dialect.complaints
+            ],
+            "checks": [
+                {"id": check.id, "title": check.title, "state": check.state, "read": check.read}
+                for check in self.checks
+            ],
+            "noise": {
+                "repeats": noise.repeats,
+                "after": noise.after,
+                "neighbours": noise.neighbours,
+                "cache": noise.cache,
+                "rms": noise.rms,
+            },
+            "fingerprint": self.fingerprint.id,
+            "scorers": {name: {"can": not lacking, "lacking": lacking} for name, lacking in self.scorers().items()},
+        }
+
+    def section(self) -> Section:
+        """Return what a server says of itself, the checks, and the scorers, for people to read."""
+        facts = self.facts
+        said = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
+        # What a complaint costs stands first; what costs nothing is told below.
+        costly = [complaint.text for complaint in self.dialect.complaints if complaint.cost]
+        first = "; ".join([f"{self.name} at {self.origin} ({said}): {self.requests} requests", *costly])
+        texts = [complaint.text for complaint in self.dialect.complaints if not complaint.cost]
+        texts.append(f"noise floor: {self.noise.rms:.2g} nat")
+        by_lack: dict[str, list[str]] = {}
+        for name, lacking in self.scorers().items():
+            by_lack.setdefault(lacking, []).append(name)
+        for lacking, names in sorted(by_lack.items()):
+            can = f"cannot be done: {', '.join(names)}: {lacking}" if lacking else f"can be done: {', '.join(names)}"
+            texts.append(can)
+        checks = ((check.title, check.state, check.read) for check in self.checks)
+        table = Table.of_texts({"check": "words", "": "name", "read": "words"}, checks)
+        return Section("", (first, *texts), tables=(table,))

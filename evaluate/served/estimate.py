@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import Scorer, chat
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
@@ -93,16 +94,16 @@ class Estimate:
         """Return it as JSON has it."""
         return {**asdict(self), "asked": self.asked, "money": self.money}
 
-    def lines(self) -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
-        """Yield the table that people read, and how tokens were counted."""
-        rows: list[list[object]] = [[f"requests of {name}", f"{number:,}"] for name, number in self.requests.items()]
-        rows += [["stored answers", f"{self.stored:,}"], ["requests to be sent", f"{self.asked:,}"]]
-        rows += [["tokens read", _between(*self.read)], ["tokens written", _between(*self.written)]]
+    def section(self) -> Section:
+        """Return the table that people read, and how tokens were counted."""
+        rows = [(f"requests of {name}", f"{number:,}") for name, number in self.requests.items()]
+        rows += [("stored answers", f"{self.stored:,}"), ("requests to be sent", f"{self.asked:,}")]
+        rows += [("tokens read", _between(*self.read)), ("tokens written", _between(*self.written))]
         if self.money is not None:
-            rows.append(["money, by --price", _between(*self.money, digits=2)])
-        yield f"{self.release} by {self.model}"
-        yield {"": "left", "number": "right"}, rows, ""
-        yield f"tokens are counted by {self.basis}; no row was scored"
+            rows.append(("money, by --price", _between(*self.money, digits=2)))
+        note = f"tokens are counted by {self.basis}; no row was scored"
+        table = Table.of_texts({"": "name", "number": "number"}, rows, note=note)
+        return Section("", (f"{self.release} by {self.model}",), tables=(table,))
 
 
 def _between(low: float, high: float, digits: int = 0) -> str:

@@ -1,6 +1,6 @@
 """Commands that score models: fetch, vectors, score, replay and plant."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +18,7 @@ from senseprobe.cli.console import (
     print_json,
     print_line,
     print_note,
+    print_sections,
     print_summary,
     read_header,
 )
@@ -34,11 +35,10 @@ from senseprobe.cli.served import (
     serving_options,
 )
 from senseprobe.errors import FindingsError, SenseprobeError
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted
 
 if TYPE_CHECKING:
     from senseprobe.api import Step
-    from senseprobe.evaluate.models.vector_files import FileSummary, SetCoverage
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
 
@@ -104,27 +104,7 @@ def vectors(
     if as_json:
         print_json(summary.as_dict())
     else:
-        print_summary(_vector_lines(summary))
-
-
-def _vector_lines(summary: "FileSummary") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
-    """Yield what a file of vectors is, and a table of the words of tests."""
-    yield from summary.lines()
-    if summary.coverage:
-        roles = [*dict.fromkeys(part.role for part in summary.coverage)]
-        tests: dict[str, dict[str, SetCoverage]] = {}
-        for part in summary.coverage:
-            tests.setdefault(part.test, {})[part.role] = part
-        columns = {"test": "left", **dict.fromkeys(roles, "right"), "without a vector": "left"}
-        yield columns, [_coverage_row(*test, roles) for test in tests.items()], f"words of {summary.release}"
-
-
-def _coverage_row(test: str, sets: Mapping[str, "SetCoverage"], roles: Sequence[str]) -> list[object]:
-    """Return how many words of each set of a test have a vector, and the names of those that have none."""
-    shares = (
-        f"{sets[role].words - len(sets[role].missing)} of {sets[role].words}" if role in sets else "" for role in roles
-    )
-    return [test, *shares, listed(word for part in sets.values() for word in part.missing)]
+        print_sections([summary.section()])
 
 
 def score(

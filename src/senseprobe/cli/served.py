@@ -1,17 +1,16 @@
 """Models behind servers: the command probe, the options of score that are theirs, and what a dry run prints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_note, print_summary
+from senseprobe.cli.console import AsJson, print_json, print_note, print_sections
 from senseprobe.errors import ModelError
 
 if TYPE_CHECKING:
     from senseprobe.api import ServingOptions
-    from senseprobe.evaluate.served.capabilities import ProbeReport
 
 ApiKeyEnv = Annotated[
     str | None,
@@ -105,7 +104,7 @@ def print_estimate(
     if as_json:
         print_json(estimate.as_dict())
     else:
-        print_summary(estimate.lines())
+        print_sections([estimate.section()])
 
 
 def probe(
@@ -120,58 +119,8 @@ def probe(
     serving = serving_options(api_key_env=api_key_env, concurrency=concurrency)
     report = api.probe(address, serving=serving, say=print_note)
     if as_json:
-        print_json(_as_dict(report))
+        print_json(report.as_dict())
     else:
-        print_summary(_probe_lines(report))
+        print_sections([report.section()])
     if why := report.why_none():
         raise ModelError(f"{report.origin} can be used by no scorer: {why}")
-
-
-def _as_dict(report: "ProbeReport") -> dict[str, object]:
-    """Return the report of a probe as JSON has it."""
-    facts, noise = report.facts, report.noise
-    return {
-        "origin": report.origin,
-        "model": report.name,
-        "answered": [*report.answered],
-        "server": facts.kind,
-        "build": facts.build,
-        "quantisation": facts.quantisation,
-        "template": facts.template_hash,
-        "slots": facts.slots,
-        "requests": report.requests,
-        "complaints": [
-            {"field": own.field, "said": own.words, "changed": own.changed, "cost": own.cost}
-            for own in report.dialect.complaints
-        ],
-        "checks": [
-            {"id": check.id, "title": check.title, "state": check.state, "read": check.read} for check in report.checks
-        ],
-        "noise": {
-            "repeats": noise.repeats,
-            "after": noise.after,
-            "neighbours": noise.neighbours,
-            "cache": noise.cache,
-            "rms": noise.rms,
-        },
-        "fingerprint": report.fingerprint.id,
-        "scorers": {name: {"can": not lacking, "lacking": lacking} for name, lacking in report.scorers().items()},
-    }
-
-
-def _probe_lines(report: "ProbeReport") -> Iterator[tuple[dict[str, str], list[list[object]], str] | str]:
-    """Yield what a server says of itself, the checks, and the scorers."""
-    facts = report.facts
-    said = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
-    # What a complaint costs stands first; what costs nothing is told below.
-    costly = [complaint.text for complaint in report.dialect.complaints if complaint.cost]
-    yield "; ".join([f"{report.name} at {report.origin} ({said}): {report.requests} requests", *costly])
-    yield from (complaint.text for complaint in report.dialect.complaints if not complaint.cost)
-    checks: list[list[object]] = [[check.title, check.state, check.read] for check in report.checks]
-    yield {"check": "left", "": "left", "read": "left"}, checks, ""
-    yield f"noise floor: {report.noise.rms:.2g} nat"
-    by_lack: dict[str, list[str]] = {}
-    for name, lacking in report.scorers().items():
-        by_lack.setdefault(lacking, []).append(name)
-    for lacking, names in sorted(by_lack.items()):
-        yield f"cannot be done: {', '.join(names)}: {lacking}" if lacking else f"can be done: {', '.join(names)}"

@@ -107,7 +107,7 @@ gallery: $(STAMP)
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(STAMP)
-	@$(VENV)/bin/python -P -m senseprobe.annotation.label_studio.local_server --pins constraints-label-studio.txt
+	@$(VENV)/bin/python -P scripts/label_studio_server.py --pins constraints-label-studio.txt
 
 # Any warning fails it, so that no link between pages is dead; the tests run what the pages show.
 site: $(STAMP)
@@ -126,7 +126,7 @@ check: $(STAMP)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	$(VENV)/bin/mypy tests benchmarks
+	$(VENV)/bin/mypy tests benchmarks scripts
 
 soak: $(STAMP)
 	$(VENV)/bin/pytest --hypothesis-profile ci -m 'soak and not system'
@@ -134,4 +134,4 @@ soak: $(STAMP)
 
 clean:
 	rm -rf $(VENV) .venv-label-studio demo gallery site build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src generator annotation evaluate tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src generator annotation evaluate tests benchmarks scripts -name __pycache__ -prune -exec rm -rf {} +

@@ -29,8 +29,8 @@ CORPUS = [
     for quality in ("nice", "kind", "clever", "uppish", "good looking", "unfriendly", "arrogant", "easy to understand")
 ] + ["She is a talented engineer.", "He judges the horses at the county fair.", "The black dress is beautiful."]
 
-# The simulated models of benchmarks/coverage.py are tested, too. Last, so that no benchmark hides a library.
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+# The simulated models of benchmarks/coverage.py and the scripts are tested, too. Last, so that none hides a library.
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("benchmarks", "scripts")]
 
 # Who starts the tests in the background may have Ctrl-C ignored, and so would all that they start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

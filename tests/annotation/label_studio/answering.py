@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from label_studio_server import Login
 from tests.annotation.label_studio.studio import Studio
 
-from senseprobe.annotation.label_studio.local_server import Login
 from senseprobe.annotation.records import Plan
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from label_studio_server import install
 from tests.annotation.label_studio.proxy import Proxy
 from tests.annotation.label_studio.studio import ROOT, Client, Studio, Template, set_up
 
-from senseprobe.annotation.label_studio.local_server import install
 from senseprobe.annotation.plan_file import hash_item, write_plan
 from senseprobe.annotation.records import Item, Plan, Sentence
 

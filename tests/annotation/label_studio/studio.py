@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.label_studio.local_server import Login, Running, start
+from label_studio_server import Login, Running, start
 
 ROOT = Path(__file__).parents[3]
 ADMIN = Login(email="admin@example.com", password="correct-horse-1", token="ad" * 20)  # noqa: S106 - of a server that lives for a test
@@ -89,8 +89,7 @@ def set_up(environment: Path, folder: Path) -> Template:
     command = [
         sys.executable,
         "-P",
-        "-m",
-        "senseprobe.annotation.label_studio.local_server",
+        os.fspath(ROOT / "scripts" / "label_studio_server.py"),
         f"--environment={environment}",
     ]
     command += [f"--data={folder}", f"--port={_port()}"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from label_studio_server import Login
 from tests.annotation import given
 from tests.annotation.label_studio.browser import Browser
 from tests.annotation.label_studio.conftest import plan_of
@@ -13,7 +14,6 @@ from tests.annotation.label_studio.studio import RATERS, Client, Studio
 
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import interface
-from senseprobe.annotation.label_studio.local_server import Login
 from senseprobe.annotation.plan_file import hash_item, read_plan, write_plan
 from senseprobe.annotation.records import Plan
 

@@ -9,9 +9,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from label_studio_server import start
 from tests.annotation.label_studio.studio import ADMIN, ROOT, Studio, Template
-
-from senseprobe.annotation.label_studio.local_server import start
 
 pytestmark = pytest.mark.system
 
@@ -77,5 +76,5 @@ def test_make_starts_it() -> None:
     """`make label-studio` is the command that these tests call."""
     told = subprocess.run(["make", "-n", "label-studio"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    assert "-m senseprobe.annotation.label_studio.local_server" in told
+    assert "scripts/label_studio_server.py" in told
     assert os.fspath("constraints-label-studio.txt") in told

@@ -182,8 +182,7 @@ def _is_up(url: str) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Install Label Studio and serve it until interrupted; exit code 0, or 2 where that fails."""
-    program = "python -m senseprobe.annotation.label_studio.local_server"
-    parser = argparse.ArgumentParser(prog=program, description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--environment", type=Path, default=Path(".venv-label-studio"))
     parser.add_argument("--data", type=Path, default=Path(".label-studio"))
     parser.add_argument("--pins", type=Path)

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import label_studio_server
 import pytest
+from label_studio_server import Login, _login, install, main, start
 
-from senseprobe.annotation.label_studio import local_server
-from senseprobe.annotation.label_studio.local_server import Login, _login, install, main, start
 from senseprobe.errors import AnnotationError
 
 LOGIN = Login(email="a@example.com", password="p" * 12, token="0" * 40)
@@ -90,29 +90,29 @@ def test_a_server_that_does_not_answer_is_stopped(programs: Programs, tmp_path: 
 
 def test_what_is_installed_is_not_installed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is anything run for it."""
-    (tmp_path / f"label-studio-{local_server.VERSION}").touch()
-    monkeypatch.setattr("senseprobe.annotation.label_studio.local_server.subprocess.run", None)
+    (tmp_path / f"label-studio-{label_studio_server.VERSION}").touch()
+    monkeypatch.setattr("label_studio_server.subprocess.run", None)
 
     assert install(tmp_path) == tmp_path / "bin"
 
 
 def test_an_installation_that_fails_is_told_and_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the stamp, which comes last, the next call starts anew."""
-    monkeypatch.setattr(local_server, "_python", lambda: "/bin/false")
+    monkeypatch.setattr(label_studio_server, "_python", lambda: "/bin/false")
     for _ in range(2):
         with pytest.raises(AnnotationError, match="an environment cannot be made"):
             install(tmp_path / "venv")
 
 
 def test_a_python_that_is_too_new_is_replaced_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("senseprobe.annotation.label_studio.local_server.sys.hexversion", 0x030E0000)
-    which = "senseprobe.annotation.label_studio.local_server.shutil.which"
+    monkeypatch.setattr("label_studio_server.sys.hexversion", 0x030E0000)
+    which = "label_studio_server.shutil.which"
     monkeypatch.setattr(which, lambda name: f"/usr/bin/{name}" if name == "python3.12" else None)
-    assert local_server._python() == "/usr/bin/python3.12"
+    assert label_studio_server._python() == "/usr/bin/python3.12"
 
     monkeypatch.setattr(which, lambda name: None)
     with pytest.raises(AnnotationError, match=r"cannot be installed for Python 3\.14: install python3\.13 or"):
-        local_server._python()
+        label_studio_server._python()
 
 
 def test_a_login_is_made_up_once(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_login_is_made_up_once(tmp_path: Path) -> None:
 
 def test_a_login_that_is_damaged_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With exit code 2 and no traceback."""
-    (tmp_path / f"label-studio-{local_server.VERSION}").touch()
+    (tmp_path / f"label-studio-{label_studio_server.VERSION}").touch()
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "login.json").write_text("{")
 

@@ -8,27 +8,26 @@
     └── NoProject      there is no such project (any more)
 """
 
-import base64
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from senseprobe.errors import AnnotationError
 from senseprobe.exchange import LateError, make_auth
 from senseprobe.messages import printable
-from senseprobe.tables import read_json
 
 WHERE = "in Label Studio under Account & Settings"  # where users get tokens
 RETRY = "nothing is lost: run the same command again"
 
 _LONGEST = 300
 _ADVICE = {
+    401: "Label Studio does not accept the token in LABEL_STUDIO_API_KEY: it was cut or revoked, has expired, or is of "
+    f"another server or kind; copy it again, or make a new one {WHERE} > Personal Access Token",
     400: "Label Studio cannot use what was sent",
     403: "the user of this token may not do this there: take the token of one who may",
     405: "the address is redirected, or is not that of Label Studio itself: see LABEL_STUDIO_URL (http or https?)",
@@ -73,29 +72,6 @@ def check_key(key: str) -> str:
     return key.strip()
 
 
-def token_kind(key: str) -> str:
-    """Return what a token looks like: ``personal``, ``shortened``, ``expired``, ``access``, ``legacy`` or ``other``.
-
-    >>> token_kind("0123456789abcdef0123456789abcdef01234567"), token_kind("eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyIjoxfQ")
-    ('legacy', 'shortened')
-    """
-    if not key.startswith("eyJ"):
-        return "legacy" if re.fullmatch(r"[0-9a-fA-F]{40}", key) else "other"
-    parts = key.split(".")
-    if len(parts) != 3 or len(parts[2]) < 40:
-        return "shortened"
-    try:
-        claims = read_json(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))  # unverified
-    except ValueError:
-        return "shortened"
-    if not isinstance(claims, dict):
-        return "shortened"
-    if claims.get("token_type") == "access":
-        return "access"
-    until = claims.get("exp")
-    return "expired" if isinstance(until, int | float) and until < datetime.now(UTC).timestamp() else "personal"
-
-
 def clean(text: str, key: str = "") -> str:
     """Return a text of others as one short line that is safe to print and holds no token."""
     text = " ".join(text[:20_000].split())
@@ -110,34 +86,12 @@ def clean(text: str, key: str = "") -> str:
 def explain_refusal(status: int | None, body: object, url: str, key: str) -> str:
     """Return why a server that answered with `status` and `body` refused a request, and what to do."""
     text = clean(_text_of(body), key)
-    if status == 401:
-        return _explain_unauthorised(text, key)
     if status is not None and 300 <= status < 400:
         return f"{_ADVICE[405]} (HTTP {status})"
     if status is None or status < 400 or (status in (404, 405) and isinstance(body, str)):
         return _OTHER.format(clean(url, key))
     advice = _BROKEN if status >= 500 else _ADVICE.get(status, "Label Studio refuses it")
     return f"{advice} (HTTP {status}{f': {text}' if text else ''})"
-
-
-def _explain_unauthorised(text: str, key: str) -> str:
-    """Return what a 401 means, by the form of the token and the server's answer."""
-    kind, new = token_kind(key), f"make a new one {WHERE} > Personal Access Token"
-    if "legacy token authentication has been disabled" in text:
-        return (
-            "LABEL_STUDIO_API_KEY is a legacy token, and this organisation takes none: make a personal access token "
-            f"{WHERE} > Personal Access Token, or have legacy tokens turned on under Organization > API Tokens Settings"
-        )
-    why = {
-        "legacy": f"looks like a legacy token, which no user of this server has: copy it again, {WHERE} > Legacy Token",
-        "shortened": f"looks like a personal access token that was cut: it is shown whole only once, so {new}",
-        "expired": f"is a personal access token that expired: {new}",
-        "access": f"is an access token, which lives five minutes: set the personal access token itself; {new}",
-        "personal": f"is a personal access token that was revoked, or is of another server: {new}",
-        "other": "looks neither like a personal access token (eyJ…, three parts with dots) nor like a legacy token "
-        f"(40 hexadecimal digits): copy it again, {WHERE}",
-    }[kind]
-    return f"Label Studio does not accept the token (HTTP 401): LABEL_STUDIO_API_KEY {why}"
 
 
 def explain_no_answer(kind: str, url: str, seconds: float) -> str:

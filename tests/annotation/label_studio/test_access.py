@@ -27,20 +27,16 @@ def test_a_personal_access_token_and_where_only_that_is_taken(
     studio.ask("POST", "/api/jwt/settings", {"api_tokens_enabled": True, "legacy_api_tokens_enabled": False})
     folder = planned(3)
 
-    with pytest.raises(Refused, match="is a legacy token, and this organisation takes none: make a personal") as told:
+    with pytest.raises(Refused, match=r"make a new one .*legacy token authentication has been disabled") as told:
         client.ask("connect", studio.url)
     assert ADMIN.token not in str(told.value)
     assert client.ask("connect", studio.url, personal)["email"] == ADMIN.email
     assert client.ask("push", studio.url, personal, folder=folder)["sent"] == 3
     assert client.ask("pull", studio.url, personal, folder=folder)["tasks"] == 3
-    for wrong, words in {
-        personal[:-25]: "was cut",
-        personal.rpartition(".")[0]: "was cut",
-        f"{personal[:-8]}AAAAAAAA": "revoked, or is of another server",
-    }.items():
-        with pytest.raises(Refused, match=words) as told:
+    for wrong in (personal[:-25], personal.rpartition(".")[0], f"{personal[:-8]}AAAAAAAA"):
+        with pytest.raises(Refused, match="does not accept the token in LABEL_STUDIO_API_KEY") as told:
             client.ask("connect", studio.url, wrong)
-        assert "eyJ" not in str(told.value).replace("eyJ…", "")
+        assert "eyJ" not in str(told.value)
     studio.stop()
 
 
@@ -61,11 +57,9 @@ def test_a_redirect_does_not_take_the_token_along(status: int, client: Client, p
     elsewhere.stop()
 
 
-@pytest.mark.parametrize(
-    ("key", "words"), [("0" * 40, "looks like a legacy token, which no user"), ("my-secret", "looks neither like")]
-)
-def test_a_wrong_token(key: str, words: str, studio: Studio, client: Client) -> None:
-    with pytest.raises(Refused, match=words) as told:
+@pytest.mark.parametrize("key", ["0" * 40, "my-secret"])
+def test_a_wrong_token(key: str, studio: Studio, client: Client) -> None:
+    with pytest.raises(Refused, match="does not accept the token in LABEL_STUDIO_API_KEY") as told:
         client.ask("connect", studio.url, key)
     assert key not in str(told.value)
 

@@ -51,7 +51,9 @@ def read_cells(path: Path, most: int = MAX_BYTES) -> list[CsvRow]:
         raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
         raise AnnotationError(error.at(path)) from None
-    return [row._replace(cells=[*map(_unguarded, row.cells)]) for row in rows]
+    for row in rows:
+        row.cells[:] = map(_unguarded, row.cells)
+    return rows
 
 
 def _unguarded(cell: str) -> str:

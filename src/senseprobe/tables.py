@@ -55,9 +55,12 @@ class DepthError(UnreadableError):
 # --- Text -------------------------------------------------------------------------------------------------------------
 
 
-def decode(data: bytes) -> str:
-    """Return a text in UTF-8 without its byte-order mark; raise UnreadableError with the line that is not UTF-8."""
-    return "".join([*filter(None, _decoded([data]))])  # one text is not copied
+def decode(data: bytes, form: str = "UTF-8") -> str:
+    """Return a text in UTF-8 without its byte-order mark; raise UnreadableError with the line that is not UTF-8.
+
+    `form`: as what programs save it so.
+    """
+    return "".join([*filter(None, _decoded([data], form))])  # one text is not copied
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -69,14 +72,14 @@ def read_lines(path: Path) -> Iterator[str]:
         yield from split_lines(_decoded(iter(lambda: file.read(_BLOCK), b"")))
 
 
-def _decoded(blocks: Iterable[bytes]) -> Iterator[str]:
+def _decoded(blocks: Iterable[bytes], form: str = "UTF-8") -> Iterator[str]:
     decoder, size, lines = codecs.getincrementaldecoder("utf-8-sig")(), 0, 0
     for block in chain(blocks, [b""]):
         try:
             yield decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:  # its object begins with what was left of the block before
             at, line = size + len(block) - len(error.object) + error.start, error.object.count(b"\n", 0, error.start)
-            raise UnreadableError(f"is not UTF-8 (byte {at}): save it as UTF-8", lines + line + 1) from None
+            raise UnreadableError(f"is not UTF-8 (byte {at}): save it as {form}", lines + line + 1) from None
         size, lines = size + len(block), lines + block.count(b"\n")
 
 
@@ -170,23 +173,17 @@ def read_csv(
 def read_csv_file(path: Path, most: int, delimiter: str | None = None) -> list[CsvRow]:
     """Return the rows of a CSV file of at most `most` bytes in which something is written, as `read_csv` has them.
 
-    Raise OSError, and UnreadableError.
+    Raise OSError, and UnreadableError, also where they take more memory than MEMORY and nine bytes for each of the
+    file's.
     """
     data = read_plain(path, most)
-    rows = read_csv(split_lines(decode(data)), delimiter)
-    return [row for row in _kept_rows(rows, len(data)) if any(map(str.strip, row.cells))]
-
-
-def _kept_rows(rows: Iterable[CsvRow], size: int) -> Iterator[CsvRow]:
-    """Yield rows all of which are kept; UnreadableError where those of `size` bytes take too much memory.
-
-    That is MEMORY and nine bytes for each of their own: a row takes some 200, and a cell 60 beside its text.
-    """
-    most = MEMORY + 9 * size
-    for row in rows:
-        yield row
-        if (most := most - 200 - 60 * len(row.cells)) < 0:
+    rows, left = list[CsvRow](), MEMORY + 9 * len(data)
+    for row in read_csv(split_lines(decode(data, '"CSV UTF-8"')), delimiter):
+        if (left := left - 200 - 60 * len(row.cells)) < 0:  # bytes of a row, and of a cell beside its text
             raise UnreadableError("more rows than fit into memory: divide the file", row.line)
+        if any(map(str.strip, row.cells)):
+            rows.append(row)
+    return rows
 
 
 def csv_objects(rows: Iterable[CsvRow]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -325,7 +325,7 @@ def test_expected_answers(tmp_path: Path) -> None:
         ("id,sense\nc.1,yes\nc.99,no\nc.98,no\n", "gold.csv:3: no row c.99, .*gold.csv:4: no row c.98 in tiny@1.0.0"),
         ("id,sense\nc.0,yes\n", "gold.csv:2: sense is not asked of this row: it has no gloss"),
         ('id,sense\nc.1,"yes\n', "gold.csv:2: malformed CSV"),
-        ("id,sense\nc.1,y\xe9s\n", "gold.csv:2: is not UTF-8"),
+        ("id,sense\nc.1,y\xe9s\n", r'gold.csv:2: is not UTF-8 \(byte 14\): save it as "CSV UTF-8"'),
     ],
 )
 def test_expected_answers_that_cannot_be_are_named(text: str, message: str, tmp_path: Path) -> None:

@@ -408,27 +408,6 @@ def test_templates_without_a_dataset_are_told(tmp_path: Path) -> None:
     assert ("E102", "has templates and no dataset.yaml") in found
 
 
-def test_a_second_look_opens_no_lexicon(
-    checked: Callable[..., Report], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it said of the keys is remembered, also where something else in the list's file has changed."""
-    first = checked("E302-no-such-sense.things.csv")
-    assert [finding.code for finding in first.findings] == ["E302"]
-
-    def refuse(name: str) -> Lexicon:
-        raise AssertionError(f"{name} was opened")
-
-    monkeypatch.setattr(Lexicon, "open", refuse)
-    things = tmp_path / "project" / PLACES["things.csv"]
-    assert lint(Layer(tmp_path / "project")) == first
-    things.write_text(things.read_text() + "cat,4,,\n")
-    told = lint(Layer(tmp_path / "project")).findings
-    assert "E302" in [finding.code for finding in told]
-    things.write_text(things.read_text().replace("dog%1:18:00::", "dog%1:18:01::"))
-    with pytest.raises(AssertionError, match="was opened"):
-        lint(Layer(tmp_path / "project"))
-
-
 def test_another_lexicon_of_the_name_is_asked_again(
     checked: Callable[..., Report], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

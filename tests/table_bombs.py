@@ -130,7 +130,7 @@ def main(kind: str) -> None:
     """Make and read the files of a format."""
     from senseprobe.annotation.cells import read_cells
     from senseprobe.evaluate.result import read_result
-    from senseprobe.evaluate.served import transport
+    from senseprobe.evaluate.served import json_values
     from senseprobe.evaluate.text_files import read_documents
     from senseprobe.importers.plan import read_import
     from senseprobe.tables import read_json
@@ -143,7 +143,7 @@ def main(kind: str) -> None:
         "json": lambda path: read_json(path.read_bytes()),
         "result": read_result,
         "sheet": read_cells,
-        "answer": lambda path: transport.read_json(path.read_bytes()),
+        "answer": lambda path: json_values.read_json(path.read_bytes()),
         **dict.fromkeys(("stereoset", "crows-pairs"), lambda path: read_import(kind, [path])),
     }.get(kind, read_corpus)
     with tempfile.TemporaryDirectory() as folder:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from senseprobe.document import Section, Table
 from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
 from senseprobe.evaluate.served.fingerprint import Fingerprint
+from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route
 from senseprobe.evaluate.served.server_facts import ServerFacts
-from senseprobe.evaluate.served.wire import Decision, Dialect, model_name
+from senseprobe.evaluate.served.wire import Decision, Dialect
 
 SAME = 0.01
 """Nats by which an answer may change and still be called the same."""

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.served.address import Address, ServingOptions, hide_key, key_of
 from senseprobe.evaluate.served.answer_store import AnswerStore
+from senseprobe.evaluate.served.json_values import count_of, list_or_empty, object_or_empty
 from senseprobe.evaluate.served.transport import Reply, Transport, UnansweredError
 from senseprobe.messages import printable
 
@@ -132,7 +133,7 @@ class Client:
 
     def _count(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
         """Add the tokens of an answer; ModelError where they cannot be known and there is a budget."""
-        usage = body.get("usage") if isinstance(body, dict) else None
+        usage = object_or_empty(object_or_empty(body).get("usage"))
         read, written = (_count_of(usage, names) for names in (_READ_NAMES, _WRITTEN_NAMES))
         if read is None and self.options.budget is not None and path.startswith("/v1/"):
             raise ModelError(
@@ -218,7 +219,7 @@ class Client:
         body = response.body
         error = _error_of(body) or body
         # What it calls the field comes first: its words may name others.
-        field = error.get("param") if isinstance(error, dict) else None
+        field = object_or_empty(error).get("param")
         return self._words(body) or f"HTTP {response.status}", f"{field or ''} {json.dumps(error)[:_LONGEST_ERROR]}"
 
     def _answer(self, request: "_Request", kept: Sequence[int], cancelled: threading.Event) -> Response:
@@ -337,8 +338,8 @@ class Client:
 
     def _words(self, body: Any) -> str:  # noqa: ANN401 - JSON
         error = _error_of(body)
-        if error is None and isinstance(body, dict):
-            error = body.get("detail") or body.get("message")
+        if error is None:
+            error = object_or_empty(body).get("detail") or object_or_empty(body).get("message")
         message = error.get("message") if isinstance(error, dict) else error
         text = message if isinstance(message, str) else json.dumps(error) if error else ""
         return printable(hide_key(" ".join(text.split()), self._key)[:200].rstrip("."))
@@ -358,26 +359,23 @@ _READ_NAMES = ("prompt_tokens", "input_tokens")
 _WRITTEN_NAMES = ("completion_tokens", "output_tokens")
 
 
-def _count_of(usage: Any, names: Sequence[str]) -> int | None:  # noqa: ANN401 - JSON
+def _count_of(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
     """Return a number of tokens; None where there is none that can be believed."""
-    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
-    return next((count for count in counts if type(count) is int and 0 <= count < 10**9), None)
+    return next((count for name in names if (count := count_of(usage.get(name))) is not None), None)
 
 
 def _error_of(body: Any) -> Any | None:  # noqa: ANN401 - JSON
     """Return the error that a body has, at its top or in its first choice; None without one."""
-    if not isinstance(body, dict):
-        return None
-    if body.get("object") == "error":  # as older servers put it, at the top
+    fields = object_or_empty(body)
+    if fields.get("object") == "error":  # as older servers put it, at the top
         return body
-    choices = body.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return body.get("error") or (first.get("error") if isinstance(first, dict) else None) or None
+    first = object_or_empty(next(iter(list_or_empty(fields.get("choices"))), None))
+    return fields.get("error") or first.get("error") or None
 
 
 def _codes(error: Any) -> list[str]:  # noqa: ANN401 - JSON
     """Return what an error is called, by its code and by its type."""
-    names = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    names = map(object_or_empty(error).get, ("code", "type"))
     return [str(name) for name in names if isinstance(name, str | int)]
 
 

@@ -16,6 +16,7 @@ from senseprobe.evaluate.scorers import Scorer, chat
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
 from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.json_values import list_or_empty, object_or_empty
 from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.server_tokenizer import LLAMA
 from senseprobe.evaluate.served.wire import CHAT, Dialect, chat_body, decision_body, read_chat
@@ -272,8 +273,8 @@ class TokenCounter:
         else:
             body = {"model": self._model, "prompt": text, "add_special_tokens": False}
         response = self._client.post("/tokenize", body, store=False, retry=False)
-        tokens = response.body.get("tokens") if response.status == 200 and isinstance(response.body, dict) else None
-        return len(tokens) if isinstance(tokens, list) and tokens else None
+        body = object_or_empty(response.body) if response.status == 200 else {}
+        return len(list_or_empty(body.get("tokens"))) or None
 
     def _used(self, prompt: str) -> int | None:
         """Return how many tokens a user's turn has with its template, as the answer says; None where it does not."""

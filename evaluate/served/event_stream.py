@@ -5,6 +5,8 @@ from io import BytesIO
 from itertools import islice
 from typing import Any
 
+from senseprobe.evaluate.served.json_values import list_or_empty, objects_in
+
 MOST_EVENTS = 200_000
 """Events of an answer; a piece is a token, and answers have some thousands."""
 
@@ -56,31 +58,24 @@ def _events(data: bytes) -> Iterator[bytes]:
 
 def _joined(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any] | None:
     """Return the first choice of all events in one, with what else they say; None where it has no end."""
-    choices = [choice for event in events for choice in _dicts(event.get("choices")) if not choice.get("index")]
+    choices = [choice for event in events for choice in objects_in(event.get("choices")) if not choice.get("index")]
     finish = next((choice["finish_reason"] for choice in reversed(choices) if choice.get("finish_reason")), None)
     if not choices or (finish is None and not ended):
         return None
     whole: dict[str, Any] = {}
     for event in events:
         whole |= {name: value for name, value in event.items() if name != "choices" and value is not None}
-    parts = [part for choice in choices for part in _dicts([choice.get("delta") or choice.get("message")])]
+    parts = [part for choice in choices for part in objects_in([choice.get("delta") or choice.get("message")])]
     message = {name: text for name in _TEXTS if (text := _text(part.get(name) for part in parts)) is not None}
     own: dict[str, Any] = {"index": 0, "message": message, "finish_reason": finish}
     if (text := _text(choice.get("text") for choice in choices)) is not None:
         own["text"] = text
-    if told := [*_dicts(choice.get("logprobs") for choice in choices)]:
+    if told := [*objects_in(choice.get("logprobs") for choice in choices)]:
         names = {name for own_told in told for name, value in own_told.items() if isinstance(value, list)}
-        own["logprobs"] = {name: [item for part in told for item in _items(part.get(name))] for name in sorted(names)}
+        own["logprobs"] = {
+            name: [item for part in told for item in list_or_empty(part.get(name))] for name in sorted(names)
+        }
     return {**whole, "choices": [own]}
-
-
-def _dicts(values: object) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a list, or in any iterable of ours."""
-    yield from (value for value in values if isinstance(value, dict)) if isinstance(values, Iterable) else ()
-
-
-def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(pieces: Iterable[object]) -> str | None:

@@ -22,6 +22,7 @@ from senseprobe.evaluate.served.answer_store import AnswerStore
 from senseprobe.evaluate.served.capabilities import LIKELIHOODS, SAME, ProbeReport
 from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.fingerprint import Fingerprint, change
+from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.probe import probe, take_fingerprint
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Unanswered, chat_body, read_chat, read_failure
 
@@ -354,7 +355,7 @@ def _hash(value: object) -> str:
 def _stated(report: ProbeReport) -> dict[str, str]:
     """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
     facts = report.facts
-    asked, answered = wire.model_name(report.model), ", ".join(report.answered)
+    asked, answered = model_name(report.model), ", ".join(report.answered)
     form, dialect = facts.quantisation or _NOT_TOLD, report.dialect
     # Left out where it is as with most servers: the answers of these are kept under a name without it.
     more = [dialect.temperature, dialect.place] if dialect.temperature or dialect.place else []

@@ -24,6 +24,7 @@ from senseprobe.evaluate.served.fingerprint import (
     root_mean_square,
 )
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
+from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.label_places import fault_of_places, fault_of_tops, place_of
 from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
 from senseprobe.evaluate.served.server_facts import read_facts
@@ -180,7 +181,7 @@ class _Probe:
         return answer
 
     def _check_model(self, opening: ChatAnswer) -> None:
-        asked, answered = wire.model_name(self.model), opening.model
+        asked, answered = model_name(self.model), opening.model
         if not answered:
             self._note("model", NOT_ASKED, "the server does not say which model answers")
         elif answered.split("@")[0].removesuffix(".gguf").startswith(asked.split("@")[0].removesuffix(".gguf")):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senseprobe.evaluate.served.client import Client
-from senseprobe.evaluate.served.wire import model_name
+from senseprobe.evaluate.served.json_values import count_of, model_name, object_or_empty, objects_in
 
 _QUANTISATION = re.compile(
     r"(?:^|[-_.:])(I?Q\d(?:_[0-9A-Z]+)*|MXFP4|NVFP4|BF16|F16|F32|FP16|FP32|FP8|AWQ|GPTQ|INT[48])(?=$|[-_.@])",
@@ -43,27 +43,26 @@ class ServerFacts:
 
 def read_facts(client: Client) -> ServerFacts:
     """Ask a server what it is, in at most four requests."""
-    listed = _get(client, "/v1/models").get("data")
-    models = [own for own in listed if isinstance(own, dict)] if isinstance(listed, list) else []
+    models = objects_in(_get(client, "/v1/models").get("data"))
     names = tuple(own["id"] for own in models if isinstance(own.get("id"), str))
     props = _get(client, "/props")
     if isinstance(settings := props.get("default_generation_settings"), dict):
         file = model_name(props.get("model_path"))
         return ServerFacts(
             kind="llama.cpp",
-            build=_text(props.get("build_info")),
+            build=model_name(props.get("build_info")),
             models=names,
             quantisation=_quantisation([file, *names, client.address.model]),
             template=props["chat_template"] if isinstance(props.get("chat_template"), str) else "",
-            slots=_count(props.get("total_slots")),
-            context=_count(settings.get("n_ctx")),
+            slots=_positive(props.get("total_slots")),
+            context=_positive(settings.get("n_ctx")),
             start=next(
                 (name for key in ("bos_token", "eos_token") if isinstance(name := props.get(key), str) and name), ""
             ),
         )
     owners = {str(own.get("owned_by")).casefold() for own in models}
     kind = next((kind for owner, kind in _OWNERS.items() if owner in owners), "")
-    version = _text(_get(client, "/version").get("version")) if kind in ("", "vLLM") else ""
+    version = model_name(_get(client, "/version").get("version")) if kind in ("", "vLLM") else ""
     if not kind:
         paths = _get(client, "/openapi.json").get("paths")
         kind = (
@@ -75,13 +74,13 @@ def read_facts(client: Client) -> ServerFacts:
         build=version,
         models=names,
         quantisation=_quantisation([client.address.model]),
-        context=_count(asked[0].get("max_model_len")) if asked else None,
+        context=_positive(asked[0].get("max_model_len")) if asked else None,
     )
 
 
 def _get(client: Client, path: str) -> Mapping[str, Any]:
     response = client.get(path, retry=False)
-    return response.body if response.status == 200 and isinstance(response.body, dict) else {}
+    return object_or_empty(response.body) if response.status == 200 else {}
 
 
 def _quantisation(names: Sequence[str]) -> str:
@@ -91,9 +90,5 @@ def _quantisation(names: Sequence[str]) -> str:
     return found.group(1) if found else ""
 
 
-def _text(value: object) -> str:
-    return model_name(value)
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+def _positive(value: object) -> int | None:
+    return count_of(value) or None

@@ -1,7 +1,6 @@
 """One request over HTTP: a time, a size and a depth that the other side cannot exceed, and a key that is not shown."""
 
 import logging
-import math
 import re
 import time
 from datetime import UTC
@@ -9,10 +8,10 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from senseprobe import tables
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.served.address import BEARER, HIDDEN, KEY_HEADERS, Address, hide_key
+from senseprobe.evaluate.served.address import BEARER, KEY_HEADERS, Address, hide_key
 from senseprobe.evaluate.served.event_stream import join_events
+from senseprobe.evaluate.served.json_values import DEEPEST, read_json
 from senseprobe.exchange import LARGEST, BodyError, LateError, limit_exchanges
 from senseprobe.tables import DepthError
 
@@ -22,10 +21,6 @@ CONNECT = 5.0
 READ = 120.0
 """Seconds that an answer may take from the request to its last byte: no more is in flight than a server has slots."""
 
-DEEPEST = 64
-"""Levels of a body's JSON; answers have ten."""
-
-_SECRET = 8  # letters from which on a key is hidden in answers, too: "EMPTY" and "x" are words, and no secrets
 _LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 
 
@@ -128,43 +123,6 @@ class Transport:
             hide_key(request_id, self._key) if re.fullmatch(r"[\w.:-]{1,100}", request_id, re.ASCII) else "",
             self._clean(headers.get("location", "")),
         )
-
-
-def read_json(data: bytes, key: str | None = None) -> Any:  # noqa: ANN401 - JSON
-    """Return JSON in UTF-8 that any program may read: its numbers finite, its texts Unicode, and without the key.
-
-    ValueError where it is none, or nested more than `DEEPEST` deep.
-    """
-    value = tables.read_json(data, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
-    return _clean_json(value, key if key and len(key) >= _SECRET else None, DEEPEST)
-
-
-def _clean_json(value: Any, key: str | None, levels: int) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, str):
-        text = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return text.replace(key, HIDDEN) if key else text
-    if not isinstance(value, list | dict):
-        return value
-    if not levels:
-        raise DepthError("is nested too deeply")
-    if isinstance(value, list):
-        return [_clean_json(item, key, levels - 1) for item in value]
-    return {_clean_json(name, key, 1): _clean_json(item, key, levels - 1) for name, item in value.items()}
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(value := float(text)):
-        raise ValueError(text)
-    return value
-
-
-def _whole(text: str) -> int:
-    _finite(text)  # what no float holds ends a calculation later, wherever that is
-    return int(text)
 
 
 def read_retry_after(text: str, now: float) -> float | None:

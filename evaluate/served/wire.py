@@ -13,16 +13,28 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP, LabelWeights
 from senseprobe.evaluate.served import complaints
 from senseprobe.evaluate.served.complaints import LEAST_TEMPERATURE, Complaint
+from senseprobe.evaluate.served.json_values import (
+    LONGEST_NAME,
+    OVER_ONE,
+    count_of,
+    first_of,
+    impossible,
+    list_of,
+    list_or_empty,
+    log_probability,
+    model_name,
+    object_of,
+    object_or_empty,
+    probability,
+    short_name,
+    text_of,
+)
 from senseprobe.evaluate.served.spelling import begins_thinking, is_special, leads, token_text
 
 CHAT = "/v1/chat/completions"
 
 Json: TypeAlias = Mapping[str, Any]
 
-# Rounding of single precision, or of decimals, may bring the sum of twenty probabilities this much over 1.
-_OVER_ONE = 1e-4
-# What is so long that the server's words about it are cut.
-_LONGEST_NAME = 200
 _TOO_LONG = ("exceed_context_size", "context_length_exceeded", "maximum context length", "context length", "too long")
 _LIST = re.compile(r"\w+(?:[`'\"]*(?:,| and| or)\s*[`'\"]*\w+)*")
 _FILTERED = ("content_filter", "content_policy", "responsibleai", "moderation")
@@ -170,15 +182,16 @@ def read_chat(body: object, place: int = 0) -> ChatAnswer:
 
     ModelError where it is no chat completion, or an impossible one.
     """
-    choice = _dict(_first(_dict(body, "no JSON object").get("choices"), "choices"), "a choice that is no object")
-    message = _dict(choice.get("message"), "no message")
-    content = _text_of(message.get("content"))
-    thought = next((text for key in ("reasoning_content", "reasoning") if (text := _text_of(message.get(key)))), "")
+    answer = object_of(body, "no JSON object")
+    choice = object_of(first_of(answer.get("choices"), "choices"), "a choice that is no object")
+    message = object_of(choice.get("message"), "no message")
+    content = text_of(message.get("content"))
+    thought = next((text for key in ("reasoning_content", "reasoning") if (text := text_of(message.get(key)))), "")
     text, inline = _without_thinking(content)
-    refusal = _text_of(message.get("refusal"))
+    refusal = text_of(message.get("refusal"))
     places = _places(choice.get("logprobs"))
     tops, first = _read_tops(places, place)
-    usage = _maybe_dict(_dict(body, "").get("usage"))
+    usage = object_or_empty(answer.get("usage"))
     return ChatAnswer(
         text=text or refusal,
         tops=tops,
@@ -186,24 +199,23 @@ def read_chat(body: object, place: int = 0) -> ChatAnswer:
         before=next((number for number, own in enumerate(places) if not leads(_spelt(own))), len(places)),
         refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
         reasoning=(thought or inline).strip(),
-        read=_count(usage.get("prompt_tokens")),
-        written=_count(usage.get("completion_tokens")),
-        model=model_name(_dict(body, "").get("model")),
-        system=_name(_dict(body, "").get("system_fingerprint")),
+        read=count_of(usage.get("prompt_tokens")),
+        written=count_of(usage.get("completion_tokens")),
+        model=model_name(answer.get("model")),
+        system=short_name(answer.get("system_fingerprint")),
     )
 
 
 def _places(logprobs: object) -> list[Any]:
     """Return what is told of each token of an answer; nothing where nothing is."""
-    content = _maybe_dict(logprobs).get("content")
-    return content if isinstance(content, list) else []
+    return list_or_empty(object_or_empty(logprobs).get("content"))
 
 
 def _spelt(entry: object) -> str:
     """Return the text of a token in an answer."""
-    told = _dict(entry, "log-probabilities that are no object")
+    told = object_of(entry, "log-probabilities that are no object")
     if not isinstance(token := told.get("token"), str):
-        raise _impossible("a token that is no text")
+        raise impossible("a token that is no text")
     return token_text(token, told.get("bytes"))
 
 
@@ -211,26 +223,26 @@ def _read_tops(places: Sequence[Any], place: int) -> tuple[dict[str, float], tup
     """Return the log-probabilities of a place's tokens by text, and of the one that was written; nothing where none."""
     if len(places) <= place:
         return {}, None
-    given = sum(_log(own.get("logprob")) for own in places[:place] if not is_special(_spelt(own)))
-    entry = _dict(places[place], "log-probabilities that are no object")
-    first = (_spelt(entry), _log(entry.get("logprob")) + given)
+    given = sum(log_probability(own.get("logprob")) for own in places[:place] if not is_special(_spelt(own)))
+    entry = object_of(places[place], "log-probabilities that are no object")
+    first = (_spelt(entry), log_probability(entry.get("logprob")) + given)
     tops: dict[str, float] = {}
-    for own in _list(entry.get("top_logprobs") or [], "top_logprobs that are no list"):
-        top = _dict(own, "a log-probability that is no object")
-        token, log = _spelt(top), _log(top.get("logprob")) + given
+    for own in list_of(entry.get("top_logprobs") or [], "top_logprobs that are no list"):
+        top = object_of(own, "a log-probability that is no object")
+        token, log = _spelt(top), log_probability(top.get("logprob")) + given
         # Parts of a character are spelt alike.
         tops[token] = float(np.logaddexp(tops[token], log)) if token in tops else log
-    if sum(map(math.exp, tops.values())) > 1 + _OVER_ONE:
-        raise _impossible("log-probabilities whose probabilities sum to more than 1")
+    if sum(map(math.exp, tops.values())) > 1 + OVER_ONE:
+        raise impossible("log-probabilities whose probabilities sum to more than 1")
     return dict(sorted(tops.items(), key=lambda item: -item[1])), first
 
 
 def raw_tops(body: object, place: int = 0) -> list[float]:
     """Return the log-probabilities of a place's tokens in the order in which the server gives them; empty without."""
-    places = _places(_maybe_dict(_first(_maybe_dict(body).get("choices"), "choices")).get("logprobs"))[place:]
-    entry = _dict(places[0], "log-probabilities that are no object") if places else {}
-    tops = _list(entry.get("top_logprobs") or [], "no list")
-    return [_log(_dict(own, "a log-probability that is no object").get("logprob")) for own in tops]
+    places = _places(object_or_empty(first_of(object_or_empty(body).get("choices"), "choices")).get("logprobs"))[place:]
+    entry = object_of(places[0], "log-probabilities that are no object") if places else {}
+    tops = list_of(entry.get("top_logprobs") or [], "no list")
+    return [log_probability(object_of(own, "a log-probability that is no object").get("logprob")) for own in tops]
 
 
 _THINKING = re.compile(
@@ -256,15 +268,13 @@ def read_failure(status: int, body: object) -> Unanswered:
 
     ModelError where that is neither the length of the prompt nor its content: then no other prompt has one either.
     """
-    error = _maybe_dict(body).get("error")
+    error = object_or_empty(body).get("error")
     words = " ".join(map(str, (error if isinstance(error, dict) else {"": error or body}).values())).casefold()
     if status in (400, 403, 413, 422) and any(word in words for word in _FILTERED):
         return Unanswered("the server's filter declines it", refused=True)
     if status in (400, 413, 422) and any(word in words for word in _TOO_LONG):
         return Unanswered("too long for the model")
-    raise ModelError(
-        f"the server declines a chat request with HTTP {status}: {' '.join(words.split())[:_LONGEST_NAME]}"
-    )
+    raise ModelError(f"the server declines a chat request with HTTP {status}: {' '.join(words.split())[:LONGEST_NAME]}")
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -333,97 +343,21 @@ def read_decision(body: object, labels: Sequence[str]) -> LabelWeights | Unanswe
 
     ModelError where the body is no decision, or an impossible one.
     """
-    answers = _dict(body, "no JSON object").get("answers")
-    own = answers.get("q") if isinstance(answers, dict) else _first(answers, "answers")
-    answer = _dict(own, "no answer to the question")
+    answers = object_of(body, "no JSON object").get("answers")
+    own = answers.get("q") if isinstance(answers, dict) else first_of(answers, "answers")
+    answer = object_of(own, "no answer to the question")
     if answer.get("type") == "refusal":
         return Unanswered("refused", refused=True)
     told = answer.get("probabilities")
     if isinstance(told, list):
-        pairs = [_dict(item, "a probability that is no object") for item in told]
+        pairs = [object_of(item, "a probability that is no object") for item in told]
         told = {str(pair.get("value")): pair.get("probability") for pair in pairs}
-    shares = [_share(_dict(told, "no probabilities").get(label)) for label in labels]
+    shares = [probability(object_of(told, "no probabilities").get(label)) for label in labels]
     if abs(sum(shares) - 1) > 1e-3:
-        raise _impossible(f"probabilities of the options that sum to {sum(shares):.3f}")
+        raise impossible(f"probabilities of the options that sum to {sum(shares):.3f}")
     mass = answer.get("label_mass")
     return LabelWeights(
         tuple(math.log(max(share, _LEAST)) for share in shares),
         tuple(share < _LEAST for share in shares),
-        math.nan if mass is None else min(_share(mass), 1.0),
+        math.nan if mass is None else min(probability(mass), 1.0),
     )
-
-
-# --- what JSON may hold -----------------------------------------------------------------------------------------------
-
-
-def model_name(value: object) -> str:
-    """Return the name of a model as a server gives it, the path of a file cut to its name; empty where it is none."""
-    name = _name(value)
-    is_path = name.startswith(("/", ".", "~")) or "\\" in name or name.endswith(".gguf")
-    return re.split(r"[/\\]", name)[-1] if is_path else name
-
-
-def _name(value: object) -> str:
-    """Return a short printable text as a server gives it, empty where it is none."""
-    return "".join(letter for letter in value if letter.isprintable())[:_LONGEST_NAME] if isinstance(value, str) else ""
-
-
-def _impossible(what: str) -> ModelError:
-    return ModelError(f"the server's answer cannot be used: it has {what}")
-
-
-def _dict(value: object, problem: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _impossible(problem)
-    return value
-
-
-def _maybe_dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object, problem: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise _impossible(problem)
-    return value
-
-
-def _first(value: object, name: str) -> object:
-    if not isinstance(value, list) or not value:
-        raise _impossible(f"no {name}")
-    return value[0]
-
-
-def _text_of(value: object) -> str:
-    """Return the text of a message: a text, parts of one, or none."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "".join(_text_of(_maybe_dict(part).get("text")) for part in value)
-    if not isinstance(value, str):
-        raise _impossible("a text that is none")
-    return value
-
-
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _impossible(f"a {what} that is no number")
-    return float(value)
-
-
-def _log(value: object) -> float:
-    log = _number(value, "log-probability")
-    if log > _OVER_ONE:
-        raise _impossible("a log-probability above 0")
-    return min(log, 0.0)
-
-
-def _share(value: object) -> float:
-    share = _number(value, "probability")
-    if not 0 <= share <= 1 + _OVER_ONE:
-        raise _impossible("a probability that is not between 0 and 1")
-    return share
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

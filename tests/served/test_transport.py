@@ -24,12 +24,11 @@ from senseprobe.evaluate.served import transport
 from senseprobe.evaluate.served.address import KEY_VARIABLE, ServingOptions, parse
 from senseprobe.evaluate.served.answer_store import AnswerStore
 from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.json_values import DEEPEST, read_json
 from senseprobe.evaluate.served.transport import (
-    DEEPEST,
     Reply,
     Transport,
     UnansweredError,
-    read_json,
     read_retry_after,
 )
 from senseprobe.tables import DepthError

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.conversation import choice_question, nli_questions
 from senseprobe.evaluate.served import wire
+from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.wire import DIALECTS, Unanswered, chat_body, read_chat, read_decision, read_failure
 
 
@@ -245,7 +246,7 @@ def test_other_failures_end_the_run() -> None:
 )
 def test_paths_of_models_are_cut(name: object, cut: str) -> None:
     """A server's folders are nobody's business; names of the Hub stay whole."""
-    assert wire.model_name(name) == cut
+    assert model_name(name) == cut
 
 
 _QUESTION = choice_question("Which of these two sentences is more likely?", "The cat.", "The dog.", ("2", "1"))

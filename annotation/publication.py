@@ -11,9 +11,9 @@ from senseprobe.annotation.plan_file import NAME, dump
 from senseprobe.annotation.project_folder import check_outside
 from senseprobe.annotation.questions import QUESTIONS, questions_of
 from senseprobe.annotation.records import Annotation, Plan
-from senseprobe.atomic_files import whole_folder
+from senseprobe.atomic_files import write_new_folder
 from senseprobe.errors import AnnotationError
-from senseprobe.messages import counted, printable
+from senseprobe.messages import counted
 from senseprobe.release.markup import escape_markdown
 
 _COLUMNS: Mapping[str, str] = {
@@ -54,7 +54,8 @@ def publish(
     - `name_of`: gives a pseudonym to annotators who are still under their names.
     - `free_text`: whether answers in words of one's own are published.
 
-    Raises AnnotationError where nothing was answered, or the folder exists, lies in a release or cannot be written.
+    Raises AnnotationError where nothing was answered, or the folder lies in a release, and SenseprobeError where it
+    exists or cannot be written.
     """
     check_outside(out)
     submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
@@ -78,14 +79,7 @@ def publish(
         NAME: dump(plan),
         "README.md": ("\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n").encode(),
     }
-    try:
-        with whole_folder(out) as partial:
-            for name, data in files.items():
-                (partial / name).write_bytes(data)
-    except FileExistsError:
-        raise AnnotationError(f"{printable(str(out))} exists: answers are released into a new folder") from None
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(out))} cannot be written: {error.strerror}") from None
+    write_new_folder(out, files)
     return Publication(folder=out, answers=len(lines), annotators=len(people), left_out=left_out)
 
 

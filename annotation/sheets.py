@@ -66,26 +66,21 @@ def _check_prefill(plan: Plan) -> None:
 def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
     sentences = [f"sentence {position}" for position in range(1, len(ROLES[plan.kind]) + 1)]
     meaning = ["meaning"] if "sense" in plan.questions else []
-    questions = [_heading(name, question) for name, question in _answered(plan).items()]
+    answered = _answered(plan)
+    questions = [
+        f"{name}: {question.text}" + (f" [{' / '.join(question.words)}]" if question.choices else "")
+        for name, question in answered.items()
+    ]
     extra = [f"{CONSENT} (yes: keep the groups that I name)", f"{GROUPS} (commas between them)"] if plan.groups else []
     rows = [[_ITEM, _CHECK, *sentences, *meaning, *questions, *extra]]
     for number in sorted(numbers, key=lambda number: hash_draw(plan.seed, "sheet", annotator, plan.items[number].row)):
         item = plan.items[number]
         marked = [sentence.marked("[", "]") for sentence in item.sentences]
         glosses = [item.gloss or NOT_ASKED] if meaning else []
-        rows.append([str(number + 1), _check(item), *marked, *glosses, *_blanks(plan, item), *[""] * len(extra)])
+        of_config = asked_of(plan, item.config)
+        blanks = ["" if question.id in of_config else NOT_ASKED for question in answered.values()]
+        rows.append([str(number + 1), _check(item), *marked, *glosses, *blanks, *[""] * len(extra)])
     return csv_bytes(rows)
-
-
-def _blanks(plan: Plan, item: Item) -> list[str]:
-    """Return the cells that take an item's answers: empty, or saying that its config is not asked the question."""
-    asked = asked_of(plan, item.config)
-    return ["" if question.id in asked else NOT_ASKED for question in _answered(plan).values()]
-
-
-def _heading(name: str, question: Question) -> str:
-    """Return the head of a column: its name, and for annotators what is asked and which words are allowed."""
-    return f"{name}: {question.text}" + (f" [{' / '.join(question.words)}]" if question.choices else "")
 
 
 def _answered(plan: Plan) -> dict[str, Question]:

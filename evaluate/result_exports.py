@@ -184,11 +184,8 @@ def _why_left_out(figure: Figure) -> str:
         return "of a plug-in that is not installed, so that its range is not known"
     if figure.definition != estimand.definition:
         return "of another definition than this senseprobe's: score the model again"
-    return "chance alone makes it positive, so that it means something only with its p" if _needs_p(figure) else ""
-
-
-def _needs_p(figure: Figure) -> bool:
-    return lookup(figure.estimand).presentation.see_p
+    see_p = lookup(figure.estimand).presentation.see_p
+    return "chance alone makes it positive, so that it means something only with its p" if see_p else ""
 
 
 def _measure(figure: Figure) -> Distance:
@@ -324,11 +321,8 @@ def _describe_figure(figure: Figure) -> dict[str, str]:
         "note": figure.note,
     }
     counts = {name: str(getattr(figure, name)) for name in ("rows", "scored", "ties")}
-    return {name: f"{n:.9g}" for name, n in facts.items() if n is not None} | counts | _filled(words)
-
-
-def _filled(texts: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in texts.items() if text}
+    filled = {name: text for name, text in words.items() if text}
+    return {name: f"{n:.9g}" for name, n in facts.items() if n is not None} | counts | filled
 
 
 # ---- the Hugging Face Hub ------------------------------------------------------------------------------------------
@@ -364,16 +358,15 @@ def export_hub_results(sources: Sequence[ExportSource], origin: Origin) -> Expor
 def _main_distances(result: Result, distances: Iterable[Distance]) -> Iterator[Distance]:
     """Yield the distance of each config's main figure; none of a contrast, and where a config has several."""
     of_config = group_by_config(result.figures)
-    leads = {name: [*filter(_has_neutral, find_leads(figures))] for name, figures in of_config.items()}
+    leads = {
+        name: [figure for figure in find_leads(figures) if figure.neutral is not None]
+        for name, figures in of_config.items()
+    }
     main = {name: figures[0].estimand for name, figures in leads.items() if len(figures) == 1}
     for distance in distances:
         figure = distance.figure
         if main.get(figure.config) == figure.estimand and not lookup(figure.estimand).presentation.contrasts:
             yield distance
-
-
-def _has_neutral(figure: Figure) -> bool:
-    return figure.neutral is not None
 
 
 def _dump_tasks(dataset: str, configs: Iterable[str]) -> bytes:

@@ -147,21 +147,20 @@ class ImportedDataset:
         if self.lexicon is not None:
             parameters["lexicon"] = self.lexicon
             columns.append("code")
+        citation = b""
+        if self.column_map:
+            citation = self.column_map.citation or b""
+        elif self.format.paper:
+            citation = files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
         notes = io.StringIO()
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
         csv.writer(notes, lineterminator="\n").writerows([columns, *rows])
         return {
             _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: notes.getvalue().encode(),
-            **({"references.bib": self._bibliography()} if self.format.paper else {}),
+            **({"references.bib": citation} if self.format.paper else {}),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
-
-    def _bibliography(self) -> bytes:
-        """Return the BibTeX of what is cited: the user's own, or that of the paper of a published format."""
-        if self.column_map:
-            return self.column_map.citation or b""
-        return files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
 
 
 def read_import(

@@ -58,6 +58,7 @@ class Example:
 
 Pair = tuple[Example, Example]
 Block = list[Example | None]
+"""The examples between blank lines, with None for each that is left out."""
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
@@ -65,12 +66,13 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     pairs_by_config: dict[tuple[str, bool], list[Pair]] = {}
     seen: dict[tuple[str, ...], Example] = {}
     for source in sources:
-        blocks = _blocks(source, notes)
+        lines = groupby(enumerate(source.lines, start=1), key=lambda numbered_line: bool(numbered_line[1].strip()))
+        blocks = [[_example(source, line, text, notes) for line, text in block] for full, block in lines if full]
         crossed = sum(len(block) == 2 for block in blocks) * 2 <= len(blocks)
         pairs = [*(_crossed(source, blocks, seen, notes) if crossed else _adjacent(source, blocks, notes))]
         how = "every stereo with every anti sentence of a sense" if crossed else "by blocks of two"
-        lines = sum(map(len, blocks))
-        notes.add_fact(source, f"{lines} sentences in {len(blocks)} blocks, {len(pairs)} pairs ({how})")
+        sentences = sum(map(len, blocks))
+        notes.add_fact(source, f"{sentences} sentences in {len(blocks)} blocks, {len(pairs)} pairs ({how})")
         for pair in pairs:
             pairs_by_config.setdefault((pair[0].sense_type, crossed), []).append(pair)
         for (sense_type, _), config_pairs in pairs_by_config.items():
@@ -86,12 +88,6 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         if tables[-1].design.differs == "pronoun":
             keep_unlike_words(tables[-1].rows, notes)
     return tables
-
-
-def _blocks(source: Source, notes: Notes) -> list[Block]:
-    """Return the examples of a file in blocks, with None for each that is left out."""
-    grouped = groupby(enumerate(source.lines, start=1), key=lambda numbered_line: bool(numbered_line[1].strip()))
-    return [[_example(source, line, text, notes) for line, text in block] for full, block in grouped if full]
 
 
 def _example(source: Source, line: int, text: str, notes: Notes) -> Example | None:

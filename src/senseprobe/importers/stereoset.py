@@ -41,15 +41,13 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
             pairs = [*limit_rows(parsed, source, len(rows))]
             notes.add_fact(source, f"{len(pairs)} pairs {part}")
             rows += pairs
-    for rows in parts.values():
+    tables = []
+    for part, rows in parts.items():
         notes.keep_repeats(rows)
-    return [_table(part, rows) for part, rows in parts.items() if rows]
-
-
-def _table(part: str, rows: list[Row]) -> Table:
-    bias = list_bias_types(rows)
-    design = contrast_design(bias, {"target": "target"}, COLUMNS, "evaluative", estimands=ESTIMANDS)
-    return Table(part, DESCRIPTIONS[part], design, rows)
+        bias, factors = list_bias_types(rows), {"target": "target"}
+        design = contrast_design(bias, factors, COLUMNS, "evaluative", estimands=ESTIMANDS)
+        tables += [Table(part, DESCRIPTIONS[part], design, rows)] if rows else []
+    return tables
 
 
 def _parse(source: Source, notes: Notes) -> dict[str, Any]:

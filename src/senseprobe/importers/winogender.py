@@ -39,16 +39,16 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         for key, row in pairs.items():
             rows[ANSWERS[key[2]]].append(row)
         check_count(sum(map(len, rows.values())), source.name)
-    for table in rows.values():
-        notes.keep_repeats(table)
-    return [_table(name, table) for name, table in rows.items() if table]
-
-
-def _table(name: str, rows: list[Row]) -> Table:
-    stereotyped = "occupation" if {"female", "male"} <= {row["stereotype"] for row in rows} else None
-    fields = {} if any(row["stereotype"] for row in rows) else {"estimands": ()}
-    design = contrast_design("gender", {"occupation": "occupation"}, COLUMNS, "pronoun", stereotyped, **fields)
-    return Table(name, f"He against she, where the pronoun means the {name}.", design, rows)
+    tables = []
+    for name, of_answer in rows.items():
+        notes.keep_repeats(of_answer)
+        labels = {row["stereotype"] for row in of_answer}
+        stereotyped = "occupation" if {"female", "male"} <= labels else None
+        fields = {} if labels - {None} else {"estimands": ()}
+        design = contrast_design("gender", {"occupation": "occupation"}, COLUMNS, "pronoun", stereotyped, **fields)
+        description = f"He against she, where the pronoun means the {name}."
+        tables += [Table(name, description, design, of_answer)] if of_answer else []
+    return tables
 
 
 def _shares(stats: Sequence[Source], notes: Notes) -> dict[str, float]:

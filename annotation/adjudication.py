@@ -13,6 +13,7 @@ from senseprobe.annotation.agreement import measure_agreement
 from senseprobe.annotation.annotators import find_reported, unmatched_groups
 from senseprobe.annotation.decisions import (
     STANDING,
+    Adjudication,
     Decision,
     count_changes,
     merge_verdicts,
@@ -22,7 +23,6 @@ from senseprobe.annotation.decisions import (
 )
 from senseprobe.annotation.estimates import (
     PROPOSED,
-    Proposal,
     Sample,
     find_proposals,
     read_population,
@@ -36,9 +36,6 @@ from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
 from senseprobe.release.annotation_record import (
     ANNOTATION,
-    RejectionEstimate,
-    Round,
-    describe_decisions,
     read_annotation,
     write_annotation,
 )
@@ -53,37 +50,6 @@ class VerdictFolder:
     path: Path
     display_path: str
     reason: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Adjudication:
-    """What answers led to.
-
-    - `decisions`: what becomes of each row, in the order of the plan; `facts`: what `annotation.json` says of it.
-    - `verdicts`: the file of verdicts, which has `total` now; `reason`: why it is not in a dataset's folder, if so.
-    - `changed`: how many verdicts are ``new``, ``turned`` and ``gone`` against the file as it was.
-    - `estimates`: what that says of the rows that nobody judged, also of words and frames that `facts` leaves out.
-    - `proposals`: words and frames that people reject throughout; `proposed`: the file of their rows, if it was asked
-      for.
-    - `notes`: what readers should know of a model that did not settle, of groups that match no row, and of others'
-      verdicts.
-    """
-
-    decisions: tuple[Decision, ...]
-    facts: Round
-    verdicts: Path
-    total: int
-    changed: Mapping[str, int]
-    reason: str = ""
-    estimates: tuple[RejectionEstimate, ...] = ()
-    proposals: tuple[Proposal, ...] = ()
-    proposed: Path | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def description(self) -> str:
-        """How many rows were decided in which way, in a line."""
-        return describe_decisions(self.facts)
 
 
 def adjudicate(

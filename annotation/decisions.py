@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from senseprobe.annotation.agreement import Agreement
 from senseprobe.annotation.annotators import count_groups, is_pseudonym
@@ -12,17 +12,28 @@ from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
 from senseprobe.annotation.questions import asked_of_some, questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
+from senseprobe.document import Section, Table
 from senseprobe.errors import AnnotationError, DeclarationError
-from senseprobe.messages import listed, printable, shortened
+from senseprobe.messages import counted, listed, printable, shortened
 from senseprobe.records import Finding
 from senseprobe.release import annotation_record as record
 from senseprobe.release.verdicts import Verdict
 from senseprobe.tables import UnreadableError, table_objects
 
+if TYPE_CHECKING:
+    from senseprobe.annotation.estimates import Proposal
+
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
 
 STANDING = ("reject", "keep")  # states that are verdicts
+
+_LISTED = {
+    "reject": "rejected",
+    "undecided": "undecided: they stay, and have no verdict",
+    "changed": "not decided, since people saw other words",
+}
+_MOST_ROWS = 20  # of a table that a terminal prints
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +63,117 @@ def count_states(decisions: Iterable[Decision]) -> dict[str, int]:
     """Return how many rows are in each state."""
     counts = Counter(decision.state for decision in decisions)
     return {state: counts[state] for state in STATES}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adjudication:
+    """What answers led to.
+
+    - `decisions`: what becomes of each row, in the order of the plan; `facts`: what `annotation.json` says of it.
+    - `verdicts`: the file of verdicts, which has `total` now; `reason`: why it is not in a dataset's folder, if so.
+    - `changed`: how many verdicts are ``new``, ``turned`` and ``gone`` against the file as it was.
+    - `estimates`: what that says of the rows that nobody judged, also of words and frames that `facts` leaves out.
+    - `proposals`: words and frames that people reject throughout; `proposed`: the file of their rows, if it was asked
+      for.
+    - `notes`: what readers should know of a model that did not settle, of groups that match no row, and of others'
+      verdicts.
+    """
+
+    decisions: tuple[Decision, ...]
+    facts: record.Round
+    verdicts: Path
+    total: int
+    changed: Mapping[str, int]
+    reason: str = ""
+    estimates: tuple[record.RejectionEstimate, ...] = ()
+    proposals: "tuple[Proposal, ...]" = ()
+    proposed: Path | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def description(self) -> str:
+        """How many rows were decided in which way, in a line."""
+        return record.describe_decisions(self.facts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it with stable keys."""
+        return {
+            "facts": self.facts.model_dump(mode="json"),
+            "verdicts": str(self.verdicts),
+            "changed": dict(self.changed),
+            "notes": list(self.notes),
+            "estimates": [estimate.model_dump(mode="json") for estimate in self.estimates],
+            "proposals": [asdict(proposal) for proposal in self.proposals],
+            "rows": [decision.as_dict() for decision in self.decisions],
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what was decided, what that says of other rows, and where the verdicts are."""
+        changed = ", ".join(f"{count} {what}" for what, count in self.changed.items() if count) or "as before"
+        total = f"{counted(self.total, 'verdict')} in {self.verdicts} ({changed}), annotation.json beside it"
+        written = Section("Verdicts", (total, self.reason or "`senseprobe build` leaves out what is rejected"))
+        return (_decided_section(self), _estimates_section(self), written)
+
+
+def _decided_section(result: Adjudication) -> Section:
+    protocol = result.facts.protocol
+    numbers = ", ".join(f"{name} {value:g}" for name, value in protocol.thresholds.items())
+    listed_rows = {title: [d for d in result.decisions if d.state == state] for state, title in _LISTED.items()}
+    listed_rows["reported by annotators of the targeted group"] = [d for d in result.decisions if d.reported]
+    tables = (
+        Table.of_texts(
+            {"row": "name", "why": "words"},
+            ((decision.row, decision.reason) for decision in decisions[:_MOST_ROWS]),
+            title,
+            note=f"… and {len(decisions) - _MOST_ROWS} more: decisions.csv lists all"
+            if len(decisions) > _MOST_ROWS
+            else "",
+        )
+        for title, decisions in listed_rows.items()
+    )
+    notes = (f"note: {note}" for note in result.notes)
+    return Section(
+        "What was decided",
+        (f"{protocol.rule} ({numbers})", result.description, *notes),
+        tables=tuple(table for table in tables if table.rows),
+    )
+
+
+def _estimates_section(result: Adjudication) -> Section:
+    """Return what decisions say of the rows that nobody judged, and which words and frames people reject throughout."""
+    protocol, count = result.facts.protocol, len(result.decisions)
+    known = f", {protocol.gold} of them with known answers, which do not count below" if protocol.gold else ""
+    texts = [f"{counted(count, 'row')} were asked about{known}; what that says of those that nobody judged:"]
+    configs = [estimate for estimate in result.estimates if not estimate.slot]
+    rejected = [estimate for estimate in result.estimates if estimate.slot and estimate.rejected]
+    others = [estimate for estimate in rejected if not estimate.is_of_few]
+    if few := len(rejected) - len(others):
+        texts.append(f"{counted(few, 'word or frame', 'words and frames')} of fewer than 10 judged rows: on the card")
+    for proposal in result.proposals:
+        rest = f"; {counted(len(proposal.rows), 'other row')}" if proposal.rows is not None else ""
+        texts.append(f"{proposal}{rest}")
+    if result.proposed and not result.proposals:
+        texts.append("people reject no word or frame throughout: nothing is proposed")
+    elif result.proposed:
+        texts.append(
+            f"nothing is rejected by that: copy the lines of {result.proposed} that you stand by to verdicts.csv"
+        )
+        if any(proposal.rows is None for proposal in result.proposals):
+            texts.append("those without a number of other rows have too many: take the word out of its list")
+    elif result.proposals:
+        texts.append("`--propose` writes the rows of these words and frames that nobody judged")
+    kinds = dict(zip(record.RejectionEstimate.columns, ("name", *["number"] * 5), strict=True))
+    rows = [_estimate_cells(estimate) for estimate in (*configs, *others[:_MOST_ROWS])]
+    more = len(others) - _MOST_ROWS
+    note = f"… and {more} more words and frames: --json lists all" if more > 0 else ""
+    tables = (Table.of_texts(kinds, rows, note=note),) if configs else ()
+    return Section("Rows that nobody judged", tuple(texts), tables=tables)
+
+
+def _estimate_cells(estimate: record.RejectionEstimate) -> Sequence[str]:
+    """Return the cells of an estimate; of few judged rows the counts alone, as the card has the rest."""
+    name, judged, rejected, _, rest, _ = cells = estimate.cells()
+    return (name, judged, rejected, "on the card", rest, "on the card") if estimate.is_of_few else cells
 
 
 DECISIONS = "decisions.csv"

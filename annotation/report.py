@@ -20,15 +20,27 @@ from senseprobe.annotation.publication import pseudonym_of
 from senseprobe.annotation.questions import question_of, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan
 from senseprobe.charts import Forest, ForestRow, Mark
-from senseprobe.document import Cell, Document, Part, Section, Table, name_cells, render_html, table_section
+from senseprobe.document import (
+    Cell,
+    Document,
+    Level,
+    Part,
+    Section,
+    Table,
+    build_sections,
+    name_cells,
+    render_html,
+    table_section,
+)
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, printable
 
 NAME = "report.html"
 
-_MOST = 100  # rows of a table: what is longer nobody reads on a page
+_MOST: Mapping[Level, int] = {"brief": 20, "full": 100}  # rows of a table: what is longer nobody reads
 _QUICK = 1 / 3  # of the median time of a row, below which an answer was quick
 _TITLES = {
+    "annotator": "One annotator against the others",
     "stratum": "By stratum",
     "word": "By word",
     "group": "Within groups of annotators",
@@ -96,12 +108,13 @@ def write_report(plan: Plan, folder: Path, annotations: Sequence[Annotation], ou
 def build_report(round_: Round) -> Document:
     """Return the page of a round."""
     plan = round_.plan
+    compared = tuple(gold for gold in round_.agreement.gold if gold.question in round_.questions)
     sections = (
         Section("What was asked", (_describe_plan(plan), _PRIVATE)),
         _build_progress(round_),
-        _build_agreement(round_.agreement),
+        agreement_section(round_.agreement),
         _build_raters(round_),
-        _build_gold(round_),
+        gold_section(replace(round_.agreement, gold=compared)),
         _build_time(round_),
         _build_disputes(round_),
         _build_decisions(round_),
@@ -164,47 +177,58 @@ def _line(names: Sequence[str], *values: int | str) -> tuple[Cell, ...]:
     return (*name_cells(*names), *(Cell.number(v if isinstance(v, str) else f"{v:,}") for v in values))
 
 
-def _capped(table: Table) -> Table:
-    """Return the table with no more rows than a page takes, and a note of how many are left out."""
-    if (more := len(table.rows) - _MOST) <= 0:
+def _capped(table: Table, level: Level = "full") -> Table:
+    """Return the table with no more rows than are read, and a note of how many are left out."""
+    if (more := len(table.rows) - _MOST[level]) <= 0:
         return table
-    note = f"{table.note} … and {counted(more, 'row')} more.".strip()
-    return Table(table.caption, table.headings, table.rows[:_MOST], note, table.closed)
+    where = ": --json lists all" if level == "brief" else "."
+    return replace(table, rows=table.rows[: _MOST[level]], note=f"… and {counted(more, 'row')} more{where}")
 
 
 # --- Agreement ------------------------------------------------------------------------------------------------------
 
-_HEADINGS = ("question", "of", "alpha or kappa [95 %]", "the same", "rows", "answers", "annotators")
+_HEADINGS = ("question", "of", "measure", "value [95 %]", "the same", "rows", "answers", "annotators")
 
 
-def _build_agreement(agreement: Agreement) -> Section:
+def agreement_sections(agreement: Agreement, level: Level = "full") -> tuple[Section, ...]:
+    """Return how far annotators agree, who knows the known answers, and who disagrees with whom."""
+    return build_sections((agreement_section, gold_section, pairs_section), agreement, level)
+
+
+def agreement_section(agreement: Agreement, level: Level = "full") -> Section:
+    """Return the figures of agreement; in brief also those of single annotators, which the page has beside others."""
     figures = [*agreement.by("all"), *agreement.by("sentence")]
-    parts = [_build_part(agreement, by) for by in _TITLES]
+    tables, few = [Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures)))], []
+    for by, title in _TITLES.items():
+        if by == "annotator" and level == "full":
+            continue
+        part, unreliable = agreement.reliable(by)
+        part.sort(key=lambda f: (f.value is None, f.value or 0.0, f.question, f.level))
+        rows = tuple(map(_figure_cells, part))
+        tables.append(_capped(Table(title, _HEADINGS, rows, closed=True), level))
+        if unreliable:
+            of_few = f"{counted(unreliable, 'figure')} of fewer than {agreement.fewest_items} rows"
+            few.append(f"{title}: {of_few}: see agreement.json.")
     bars = [
         ForestRow(label=f"{f.question} {f.level}".strip(), marks=_marks([f])) for f in figures if f.value is not None
     ]
-    paragraph = (
+    meaning = (
         "Krippendorff's alpha: 1 where all agree, 0 where they agree as often as by chance. Where nearly all answers "
         "are alike it is near 0 although people agree: read the share of answers that are the same, too. Intervals say "
         f"what other rows might give; figures of fewer than {agreement.fewest_items} rows have none."
     )
+    paragraphs = [meaning, *few]
+    if agreement.withheld:
+        groups = counted(agreement.withheld, "group")
+        paragraphs.append(f"No figures are told of {groups} with fewer than {agreement.smallest_group} annotators.")
     charts = _plot("Agreement on each question: alpha, with 95 % intervals", bars)
-    tables = [Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures))), *parts]
-    return Section("Agreement", (paragraph,), charts, tuple(table for table in tables if table.rows))
-
-
-def _build_part(agreement: Agreement, by: str) -> Table:
-    """Return a collapsed table of parts of the answers, those with the least agreement first."""
-    figures, few = agreement.reliable(by)
-    figures.sort(key=lambda f: (f.value is None, f.value or 0.0, f.question, f.level))
-    note = f"{counted(few, 'figure')} of fewer than {agreement.fewest_items} rows: see agreement.json." if few else ""
-    return _capped(Table(_TITLES[by], _HEADINGS, tuple(map(_figure_cells, figures)), note, closed=True))
+    return Section("Agreement", tuple(paragraphs), charts, tuple(table for table in tables if table.rows))
 
 
 def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
     value = Cell.number(figure.format_value(), figure.why)
-    numbers = _line([], figure.format_share(0), figure.items, figure.answers, figure.annotators)
-    return (*name_cells(figure.question, figure.level), value, *numbers)
+    numbers = _line([], figure.format_share(1), figure.items, figure.answers, figure.annotators)
+    return (*name_cells(figure.question, figure.level), Cell.quiet(figure.measure), value, *numbers)
 
 
 def _plot(title: str, rows: Sequence[ForestRow]) -> tuple[Forest, ...]:
@@ -240,7 +264,7 @@ def _build_raters(round_: Round) -> Section:
         "Cross-kappa of one annotator against all others who answered the same, and the share of answers that are the "
         "same. Who differs is not wrong by that: look at the rows, and at known answers."
     )
-    charts = _plot("Each annotator against the others: cross-kappa, with 95 % intervals", bars[:_MOST])
+    charts = _plot("Each annotator against the others: cross-kappa, with 95 % intervals", bars[: _MOST["full"]])
     headings = ("annotator", "rows", "skipped", *round_.questions)
     table = _capped(Table("Against the others", headings, tuple(rows)))
     return Section("Each annotator beside the others", (paragraph,), charts, (table,))
@@ -253,19 +277,35 @@ def _rater_cell(figure: Figure | None) -> Cell:
     return Cell.number(figure.format_value(), f"{same}{counted(figure.items, 'row')}")
 
 
-def _build_gold(round_: Round) -> Section:
+def gold_section(agreement: Agreement, level: Level = "full") -> Section:
+    """Return how often each annotator was right where the answer is known."""
     rows = tuple(
         _line(
             [gold.annotator, gold.question],
             f"{gold.right} of {gold.answered}",
             f"{100 * gold.share:.0f} % [{100 * gold.low:.0f} %, {100 * gold.high:.0f} %]",
         )
-        for gold in sorted(round_.agreement.gold, key=lambda gold: (gold.annotator, gold.question))
-        if gold.question in round_.questions
+        for gold in agreement.gold
     )
     paragraph = "How often each annotator said what was expected of rows whose answer is known."
     headings = ("annotator", "question", "right", "share [95 %]")
-    return table_section("Known answers", [paragraph], [_capped(Table("Known answers", headings, rows))])
+    return table_section("Known answers", [paragraph], [_capped(Table("Known answers", headings, rows), level)])
+
+
+def pairs_section(agreement: Agreement, level: Level = "full") -> Section:
+    """Return who disagrees with whom most often."""
+    pairs = sorted((p for p in agreement.pairs if p.different), key=lambda p: (-p.share, -p.units, p.question))
+    rows = tuple(
+        (
+            *name_cells(pair.question, pair.first, pair.second),
+            Cell(f"{pair.different} of {pair.units}"),
+            Cell(" / ".join((pair.most or ())[:2])),
+        )
+        for pair in pairs
+    )
+    headings = ("question", "annotator", "and", "differ on", "most often")
+    title = "Who disagrees with whom"
+    return table_section(title, (), [_capped(Table(title, headings, rows), level)])
 
 
 def _build_time(round_: Round) -> Section:

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.adjudication import Adjudication
     from senseprobe.annotation.agreement import Agreement
+    from senseprobe.annotation.decisions import Adjudication
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
     from senseprobe.api.exports import export
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "annotation.adjudication": ("Adjudication",),
+    "annotation.decisions": ("Adjudication",),
     "annotation.agreement": ("Agreement",),
     "api.author": ("count", "init", "lint", "new", "preview"),
     "api.exports": ("export",),

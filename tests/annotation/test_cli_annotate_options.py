@@ -170,7 +170,7 @@ def test_annotators_are_measured_by_known_answers(typed: Typed, folder: Path, tm
     _import(typed, folder, said, "--names")
     agreed = typed("annotate", "agree", "First check")
     assert (agreed.code, agreed.err) == (0, "")
-    after = agreed.out.partition("known answers")[2]
+    after = agreed.out.partition("Known answers")[2]
     table = [" ".join(line.split()) for line in after.splitlines()]
     wanted = {
         ("natural", "annotator-1"): (1, 2),
@@ -181,7 +181,7 @@ def test_annotators_are_measured_by_known_answers(typed: Typed, folder: Path, tm
         ("withhold", "annotator-3"): (0, 1),
     }
     for (question, annotator), (right, answered) in wanted.items():
-        assert any(line.startswith(f"{question} {annotator} {right} of {answered}") for line in table), agreed.out
+        assert any(line.startswith(f"{annotator} {question} {right} of {answered}") for line in table), agreed.out
     found = typed("annotate", "agree", "First check", "--json").told["gold"]
     assert {(g["question"], g["annotator"]): (g["right"], g["answered"]) for g in found} == wanted
     assert {g["share"] for g in found if g["annotator"] == "annotator-1" and g["question"] == "natural"} == {0.5}
@@ -240,13 +240,13 @@ def test_figures_of_many_rows_have_an_interval(typed: Typed, folder: Path) -> No
     told = typed("annotate", "agree", "First check")
     assert (told.code, told.err) == (0, "")
     figure = re.compile(r"withhold +alpha +(-?\d\.\d\d) \[(-?\d\.\d\d), (-?\d\.\d\d)\]")
-    (line,) = [found for found in map(figure.search, told.out.partition("one sentence")[0].splitlines()) if found]
+    (line,) = [found for found in map(figure.search, told.out.partition("One annotator")[0].splitlines()) if found]
     value, low, high = map(float, line.groups())
     # By hand: of 144 answers 24 are yes and 120 no; each of 24 rows has one pair of three alike, the others all.
     # Observed disagreement: 24 x 2/3 / 48 = 1/3. Expected: 2 x 24 x 120 / (144 x 143) = 0.27972. 1 - 1/3 / 0.27972.
     assert value == pytest.approx(1 - (1 / 3) / (2 * 24 * 120 / (144 * 143)), abs=0.005)
     assert low < value < high
-    differing = told.out.partition("who disagrees with whom")[2].splitlines()
+    differing = told.out.partition("Who disagrees with whom")[2].splitlines()
     table = {" ".join(line.split()) for line in differing if "withhold" in line}
     assert {line.partition(" of ")[0] for line in table} == {
         "withhold annotator-1 annotator-3 24",

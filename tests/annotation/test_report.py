@@ -90,14 +90,15 @@ def test_agreement_is_that_of_the_command() -> None:
     assert natural.same is not None
     value = f"{natural.value:.2f} [{natural.low:.2f}, {natural.high:.2f}]"
     assert _rows(document, "On each question")["natural"][1:] == [
+        "alpha",
         value,
-        f"{100 * natural.same:.0f} %",
+        f"{100 * natural.same:.1f} %",
         "44",
         "132",
         "3",
     ]
     (stereotype,) = [figure for figure in figures.by("all") if figure.question == "stereotype"]
-    assert _rows(document, "On each question")["stereotype"][1] == f"none · {stereotype.why}"  # all gave one answer
+    assert _rows(document, "On each question")["stereotype"][2] == f"none · {stereotype.why}"  # all gave one answer
     assert {*_rows(document, "Against the others")} == {*"abc"}
     (parts,) = [section for section in _sections(document) if section.title == "Agreement"]
     assert [len(table.rows) for table in parts.tables if table.caption == "By stratum"] == [4]
@@ -122,7 +123,8 @@ def test_annotators_stand_beside_the_others_and_known_answers() -> None:
         for row in table.rows
     ]
     # Clopper and Pearson at 95 %: of 2 of 2 from 0.025 ** (1/2) = 0.158; of 1 of 2 from 1 - 0.975 ** (1/2) = 0.0126.
-    assert rows == [["a", "natural", "2 of 2", "100 % [16 %, 100 %]"], ["b", "natural", "1 of 2", "50 % [1 %, 99 %]"]]
+    # Who was wrong most often comes first.
+    assert rows == [["b", "natural", "1 of 2", "50 % [1 %, 99 %]"], ["a", "natural", "2 of 2", "100 % [16 %, 100 %]"]]
     assert _rows(document, "Against the others")["b"][-2].endswith("50 % the same, 2 rows")
 
 

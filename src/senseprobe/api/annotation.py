@@ -14,14 +14,16 @@ from senseprobe.errors import AnnotationError, ReleaseError
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.adjudication import Adjudication, VerdictFolder
+    from senseprobe.annotation.adjudication import VerdictFolder
     from senseprobe.annotation.agreement import Agreement
+    from senseprobe.annotation.decisions import Adjudication
     from senseprobe.annotation.ingest import IngestResult
     from senseprobe.annotation.label_studio.transfer import PullResult, PushResult, Status
     from senseprobe.annotation.publication import Publication
     from senseprobe.annotation.records import Annotation, Plan
     from senseprobe.annotation.rules import Rule
     from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.document import Section
     from senseprobe.release.release import Release
 
 SHEET_GUIDE = project_folder.READ_FIRST
@@ -199,6 +201,13 @@ def agreement(project: str, folder: str | Path | None = None) -> Agreement:
     from senseprobe.annotation.agreement import measure_agreement
 
     return measure_agreement(*_open_answers(project, folder))
+
+
+def agreement_sections(result: Agreement) -> tuple[Section, ...]:
+    """Return what a terminal prints of agreement."""
+    from senseprobe.annotation.report import agreement_sections
+
+    return agreement_sections(result, "brief")
 
 
 @with_progress("deciding on {project}")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 from senseprobe.statistics import FEWEST_ITEMS, IntArray, clopper_pearson
 from senseprobe.statistics.agreement import DRAWS, AgreementEstimate, agreement_between, agreement_within
+
+if TYPE_CHECKING:
+    from senseprobe.document import Section
 
 NAME = "agreement.json"
 
@@ -156,6 +159,12 @@ class Agreement:
         figures = self.by(what)
         reliable = [figure for figure in figures if figure.items >= self.fewest_items]
         return reliable, len(figures) - len(reliable)
+
+    def sections(self) -> "tuple[Section, ...]":
+        """Return what a terminal prints of them: the brief level of the page of a round."""
+        from senseprobe.annotation.report import agreement_sections
+
+        return agreement_sections(self, "brief")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures with stable keys, as `agreement.json` has it."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from senseprobe.annotation.records import Annotation, Plan
     from senseprobe.annotation.rules import Rule
     from senseprobe.api.releases import ReleaseSpec
-    from senseprobe.document import Section
     from senseprobe.release.release import Release
 
 SHEET_GUIDE = project_folder.READ_FIRST
@@ -201,13 +200,6 @@ def agreement(project: str, folder: str | Path | None = None) -> Agreement:
     from senseprobe.annotation.agreement import measure_agreement
 
     return measure_agreement(*_open_answers(project, folder))
-
-
-def agreement_sections(result: Agreement) -> tuple[Section, ...]:
-    """Return what a terminal prints of agreement."""
-    from senseprobe.annotation.report import agreement_sections
-
-    return agreement_sections(result, "brief")
 
 
 @with_progress("deciding on {project}")

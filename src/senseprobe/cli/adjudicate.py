@@ -30,7 +30,7 @@ def agree(project: Project, folder: Folder = None, as_json: AsJson = False) -> N
     if as_json:
         print_json(result.as_dict())
         return
-    print_sections(annotation.agreement_sections(result))
+    print_sections(result.sections())
 
 
 def apply(

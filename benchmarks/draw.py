@@ -62,7 +62,7 @@ expect: {pairs: PAIRS}
 """
 LISTS = ("jobs", "towns", "days")
 SMALL = (10, 10, 10)
-LIBRARIES = "import senseprobe.api, senseprobe.evaluate.pipeline, senseprobe.evaluate.models.masked"
+LIBRARIES = "import senseprobe.api, senseprobe.evaluate.scoring, senseprobe.evaluate.models.masked"
 MODEL = """
 import string, sys
 import torch

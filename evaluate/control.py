@@ -11,9 +11,9 @@ from pathlib import Path
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result import Result, folder_of, read_result
+from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.records import Figure
 
-DATASET = "nli-control"
 RELEASE = "nli-control@1.0.1"
 
 ROWS = 2_000
@@ -31,7 +31,7 @@ _SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
 
 def is_control(result: Result) -> bool:
     """Return whether a result is on the control."""
-    return str(result.release["name"]).partition("@")[0] == DATASET
+    return str(result.release["name"]).partition("@")[0] == CONTROL
 
 
 def is_probe(result: Result) -> bool:
@@ -59,7 +59,7 @@ def find_controls(folder: Path, result: Result) -> list[Result]:
 
     Only those of the most rows: a first look at the control is soon taken.
     """
-    folders = sorted(folder.parent.parent.glob(f"{DATASET}@*"))
+    folders = sorted(folder.parent.parent.glob(f"{CONTROL}@*"))
     controls = []
     for file in [file for path in folders for file in sorted((path / folder.name).glob("*.json"))][:MAX_FILES]:
         with suppress(ResultError):  # a file that was not requested may be damaged

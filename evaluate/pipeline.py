@@ -1,252 +1,110 @@
-"""Score models on a frozen release, one step after another.
+"""One model, one scorer and the rows of a release, one step after another.
 
 release -> rows -> distinct units -> stored answers -> forward passes -> table -> figures -> result
+
+What only some runs need (several scorers, controls, coarse number formats, files) is wrapped round it in scoring.py;
+what a chat or served model has to pass is a check of its own (`Scorer.check`).
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
 import pyarrow as pa
 
-from senseprobe.errors import ModelError, ResultError, SenseprobeError
-from senseprobe.evaluate import caveats, models
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate import caveats
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.control import CHAT_ROWS, DATASET, is_probe, sufficient_controls
-from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.estimands.comparison import SCORES
+from senseprobe.evaluate.estimands import CATALOGUE, check_additional, listed_by, lookup
 from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unreadable_sides
-from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
+from senseprobe.evaluate.models.registry import FAMILIES, answers_of
 from senseprobe.evaluate.plugins import versions
-from senseprobe.evaluate.result import Result, check_writable, folder_of
-from senseprobe.evaluate.result_form import check_model_name
+from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import COSINES
-from senseprobe.evaluate.scorers.senses import SENSE_COSINES
-from senseprobe.evaluate.scoring_job import ScoringJob, units_of_job
-from senseprobe.evaluate.task_gates import ACCURACY, gated_figures, gated_records
-from senseprobe.evaluate.task_records import RunFacts, accuracy_read, ask_control, balanced_accuracy, task_records
-from senseprobe.evaluate.units import ScoredRows, UnitTable
+from senseprobe.evaluate.scorers.senses import SENSE_COSINES, leave_refused
+from senseprobe.evaluate.subsample import sample
+from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
+from senseprobe.release.release import Release
+from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
-VECTORS = "vectors"
-"""The ability that every model of texts has, beside its own."""
 Progress = Callable[[int, int], None]
 """Called with how many units have an answer, of how many: first with those that were stored."""
 
 
+class Check(Protocol):
+    """What a model has to pass besides: asked before its rows, and read after them."""
+
+    def ask(self, job: "ScoringJob", rows: Mapping[str, pd.DataFrame], progress: Progress | None, units: int) -> int:
+        """Ask what comes before the `units` of rows; `progress` hears of both. Return how much was asked."""
+
+    def read(self, job: "ScoringJob", result: Result, scored: ScoredRows) -> Result:
+        """Return a result with what the check says of it."""
+
+
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The folder of results (`out`), whether numbers are `stored`, and callbacks for warnings and progress.
+class ScoringJob:
+    """The rows to be scored: those of a verified release, or of one `config` of it.
 
-    `show_failing`: whether figures have values, too, of a chat model that does not do the task.
+    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
+    - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
+    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
+      `date` is the day, in UTC, as ``2026-11-23``.
+    - `levels` of association tests that were requested; none: those that the model has.
     """
 
-    out: Path | None
-    stored: bool
-    warn: Callable[[str], None]
-    progress: Progress | None
-    show_failing: bool = False
+    release: Release
+    config: str | None
+    seed: int
+    version: str
+    limit: int | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    estimands: tuple[str, ...] = ()
+    date: str | None = None
+    levels: tuple[str, ...] = ()
 
-    def store(self, model: "Model", scorer: Scorer) -> AbstractContextManager[Store | None]:
-        """Open the store of the numbers that a scorer makes with a model; None where none is, or it keeps answers."""
-        if not self.stored or getattr(model, "keeps_answers", False):
-            return nullcontext()
-        return Store(scorer.identity(model), scorer, self.warn, width=scorer.width(model))
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of rows of each config: ``contrast``, ``inference`` or ``association``."""
+        names = [self.config] if self.config else self.release.configs
+        return {name: self.release.design(name).kind for name in names}
 
+    def configs(self, scorer: Scorer) -> list[str]:
+        """Return the configs with rows that a scorer takes. SenseprobeError where there are none."""
+        if fitting := [name for name, kind in self.kinds.items() if kind == scorer.kind]:
+            if scorer.level and self.limit is not None:
+                raise SenseprobeError("an association test takes all its words: leave the limit out, or name a config")
+            return fitting
+        kinds = sorted(set(self.kinds.values()))
+        name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
+        examples: dict[str, str] = {}
+        for fitting_scorer in SCORERS.values():
+            if fitting_scorer.kind in kinds:
+                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
+        takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
+        raise SenseprobeError(
+            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {takers} take;"
+            f" {scorer.id} takes {scorer.kind} rows"
+        )
 
-class RunResult(NamedTuple):
-    """A result, and the job that made it; None where the result was there already."""
+    def is_of(self, dataset: str) -> bool:
+        """Return whether its rows are those of a release of a dataset."""
+        return self.release.manifest.name.partition("@")[0] == dataset
 
-    result: Result
-    job: ScoringJob | None
-
-
-def score(
-    job: ScoringJob,
-    source: ModelSource,
-    scorers: Sequence[str],
-    options: RunOptions,
-    control: Callable[[], ScoringJob] | None = None,
-) -> list[Result]:
-    """Return a result for each scorer, written below `options.out`; no scorers: the default ones.
-
-    With `control`, a result that says nothing without the control of inference is followed by the model's results
-    on that: those below `out`, or else one of the job that it makes; a warning says where that fails. In a number
-    format coarser than float32, a sample is scored in float32, too. What cannot be scored is said before a model is
-    loaded. Raises as `ScoringJob.configs` and `models.load` do, and ModelError where a scorer does not fit the model.
-    """
-    requested = [get(name) for name in dict.fromkeys(scorers)]
-    job.check_estimands()
-    fitting = fitting_scorers(source, requested) if requested else default_scorers(source, {*job.kinds.values()})
-    scored = {name for scorer in fitting for name in job.configs(scorer)}
-    takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
-    for name, kind in job.kinds.items():
-        if name not in scored:
-            options.warn(f"{name} is left out: {takers} no {kind} rows")
-    runs: list[RunResult] = []
-    for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
-        runs += _run_ability(job, source, [*scorers_of_ability], options, control)
-    return _with_flipped(runs, source, options)
+    def check_estimands(self) -> None:
+        """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
+        listed = chain(*(listed_by(self.release.design(name)) for name in self.kinds))
+        check_additional(self.estimands, self.kinds.values(), listed)
 
 
-# --- scorers and models ---------------------------------------------------------------------------------------------
-
-
-def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:
-    """Return the scorers by ability. ModelError where one asks for what the model does not have.
-
-    Every model of texts has vectors: whether of what is requested, it says itself once it is loaded.
-    """
-    others = [scorer for scorer in requested if not scorer.level]
-    abilities = models.abilities_of_source(source) if others else ()
-    for scorer in others:
-        if scorer.ability not in abilities:
-            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability in abilities) or "none"
-            raise ModelError(
-                f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
-                f" {models.title_of(abilities[0])}: take one of {fitting}"
-            )
-    others.sort(key=lambda scorer: abilities.index(scorer.ability))
-    return [*others, *(scorer for scorer in requested if scorer.level)]
-
-
-def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
-    """Return the first scorer that takes rows of `kinds` and asks for what a model has, of vectors all of them.
-
-    Where none takes these rows it is the first that fits the model. ModelError where no scorer asks for what it has.
-    """
-    takers = [scorer for scorer in SCORERS.values() if scorer.kind in kinds]
-    are_of_vectors = {scorer.ability for scorer in takers} == {VECTORS}  # which every model of texts has
-    abilities = (VECTORS,) if are_of_vectors else (*models.abilities_of_source(source), VECTORS)
-    if not any(scorer.ability == abilities[0] for scorer in SCORERS.values()):
-        raise ModelError(f"no scorer asks for {models.title_of(abilities[0])}")
-    for ability in abilities:
-        if fitting := [scorer for scorer in takers if scorer.ability == ability]:
-            return fitting if fitting[0].level else fitting[:1]
-    return [next(scorer for scorer in SCORERS.values() if scorer.ability == abilities[0])]
-
-
-def open_model(source: ModelSource, ability: str) -> "Model":
-    """Load a model, called by its name without a revision: that is in its identity, as a commit; or wrap one."""
-    if source.model is not None:
-        return models.wrap(source, ability)
-    model = models.load(
-        source.spec,
-        ability=ability,
-        device=source.device,
-        dtype=source.dtype,
-        allow_pickle=source.allow_pickle,
-        batch_tokens=source.batch_tokens,
-        labels=source.labels,
-        encoding=source.encoding,
-        serving=source.serving,
-        say=source.say,
-    )
-    model.name = source.name
-    return model
-
-
-def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -> list[Scorer]:
-    """Return the scorers whose level a model has; all of them where `levels` were requested, so that it refuses."""
-    has = getattr(model, "levels", ())
-    return [scorer for scorer in scorers if levels or not scorer.level or scorer.level in has]
-
-
-@contextmanager
-def opened_model(source: ModelSource, ability: str) -> "Iterator[Model]":
-    """Open a model (`open_model`), and close the connections of a served one in the end."""
-    model: Any = open_model(source, ability)
-    try:
-        yield model
-    finally:
-        if source.is_served:
-            model.close()
-
-
-def _run_ability(
-    job: ScoringJob,
-    source: ModelSource,
-    scorers: Sequence[Scorer],
-    options: RunOptions,
-    control: Callable[[], ScoringJob] | None,
-) -> list[RunResult]:
-    """Return the results of scorers of one ability; the model is released on return."""
-    with opened_model(source, scorers[0].ability) as model:
-        for remark in getattr(model, "remarks", ()):
-            options.warn(f"{model.name}: {remark}")
-        return _run_scorers(job, model, scorers, options, control)
-
-
-def _run_scorers(
-    job: ScoringJob,
-    model: "Model",
-    scorers: Sequence[Scorer],
-    options: RunOptions,
-    control: Callable[[], ScoringJob] | None,
-) -> list[RunResult]:
-    """Return a result for each scorer, each probe followed by its controls."""
-    runs: list[RunResult] = []
-    offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
-    for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
-        scorer.identity(model)
-    for scorer in offered:
-        with options.store(model, scorer) as store:
-            run_scorer = partial(
-                run,
-                model=model,
-                scorer=scorer.id,
-                store=store,
-                progress=options.progress,
-                warn=options.warn,
-                show_failing=options.show_failing,
-            )
-            if ACCURACY in scorer.gates:
-                runs += _run_gated(job, run_scorer, options, control)
-                continue
-            probe = write(run_scorer(job), options.out)
-            runs.append(RunResult(probe, job))
-            if control is None or not is_probe(probe):
-                continue
-            if controls := sufficient_controls(options.out, probe):
-                runs += [RunResult(result, None) for result in controls]
-                continue
-            try:
-                control_job = control()
-                runs.append(RunResult(write(run_scorer(control_job), options.out), control_job))
-            except SenseprobeError as error:
-                options.warn(f"right answers on the control are missing: {_first_line(error)}")
-    return runs
-
-
-def _run_gated(
-    job: ScoringJob,
-    run_scorer: Callable[..., Result],
-    options: RunOptions,
-    control: Callable[[], ScoringJob] | None,
-) -> list[RunResult]:
-    """Return the result of a job whose gate reads the control of inference, and that of the control, asked before."""
-    controls: list[RunResult] = []
-    if control is not None and not _is_of_control(job):
-        try:
-            control_job = replace(control(), limit=CHAT_ROWS)
-            controls.append(RunResult(write(run_scorer(control_job), options.out), control_job))
-        except SenseprobeError as error:
-            options.warn(f"right answers on the control are missing: {_first_line(error)}")
-    accuracy = accuracy_read(controls[0].result.tasks.values()) if controls else None
-    return [RunResult(write(run_scorer(job, accuracy=accuracy), options.out), job), *controls]
-
-
-# --- the steps of one result ----------------------------------------------------------------------------------------
+# --- the run --------------------------------------------------------------------------------------------------------
 
 
 def run(
@@ -257,18 +115,13 @@ def run(
     store: Store | None = None,
     progress: Progress | None = None,
     warn: Callable[[str], None] = lambda _: None,
-    show_failing: bool = False,
-    accuracy: float | None = None,
+    check: Check | None = None,
 ) -> Result:
-    """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers.
-
-    Figures of a chat model are withheld where it does not do the task (evaluate/task_gates.py); `accuracy` is its
-    balanced one on the control of inference, from 0 to 1.
-    """
+    """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
     units, refused = units_of_job(job, model, declared, warn)
-    control = ask_control(declared, model, units.rows, job.seed, progress, len(units))
-    answer_units(units, model, declared, store, progress, control.items if control else 0)
+    asked = check.ask(job, units.rows, progress, len(units)) if check else 0
+    answer_units(units, model, declared, store, progress, asked)
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     if left_out := left_out_estimands(job.release, scored.tables, declared):
@@ -276,26 +129,64 @@ def run(
     designs = {name: job.release.design(name) for name in job.kinds}
     fitness = caveats.count_fitness(scored.tables, designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
-    figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
-    if declared.gates and _is_of_control(job):
-        accuracy = balanced_accuracy(scored.tables.values())
-    drift: str | None = model.drift() if hasattr(model, "drift") else None
-    facts = RunFacts(control=control, accuracy=accuracy, drift=drift)
-    tasks = task_records(declared, scored, designs, model, facts)
-    return replace(
+    result = replace(
         result,
         unscored=caveats.unscored_rows(units, declared, model),
         refused=refused,
         fitness=fitness,
-        figures=gated_figures(figures, tasks, job.release.manifest.contrasts, show=show_failing),
-        tasks=gated_records(tasks, show=show_failing),
+        figures=tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures),
         tokens=tokenize_rows(scored.tables, declared.kind, job.seed, model),
     )
+    return check.read(job, result, scored) if check else result
 
 
-def _is_of_control(job: ScoringJob) -> bool:
-    """Return whether a job's rows are those of the control of inference."""
-    return job.release.manifest.name.partition("@")[0] == DATASET
+# --- its steps ------------------------------------------------------------------------------------------------------
+
+
+def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
+    """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set."""
+    release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
+    if job.limit is None:
+        try:
+            return {**scorer.select({name: release.table(name, spans=spans) for name in names})}
+        except SenseprobeError as error:
+            raise SenseprobeError(f"{release.manifest.name}: {error}") from None
+    kind, designs = KINDS[scorer.kind], {name: release.design(name) for name in names}
+    cells = {name: kind.cell_columns(design, design_schema(design).names) for name, design in designs.items()}
+    parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
+    sampled = sample(parts, cells, job.limit, job.seed)
+    return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
+
+
+def units_of_rows(
+    job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame], width: int | None = None
+) -> UnitTable:
+    """Return the distinct units of rows, none of which has an answer yet; `width` is that of their vectors."""
+    designs = {name: job.release.design(name) for name in rows}
+    for name, table in rows.items():
+        if taken := {*scorer.columns} & {*table.columns} if scorer.gates else ():
+            raise SenseprobeError(f"{name} has a column {min(taken)}, which is the name of a number of {scorer.id}")
+    # Where a figure is about unrelated sentences, they are scored, too; but not where a pair has one number.
+    unrelated = [name for name in rows if any(lookup(id_).reads_unrelated for id_ in designs[name].estimands)]
+    unrelated = unrelated if scorer.roles is None else []
+    unrelated = [name for name in unrelated if "unrelated" in dict(designs[name].columns)]
+    return UnitTable(rows, scorer.texts, scorer.reads, scorer.columns, unrelated, width)
+
+
+def units_of_job(
+    job: ScoringJob, model: "Model", scorer: Scorer, warn: Callable[[str], None] = lambda _: None
+) -> tuple[UnitTable, dict[str, list[str]]]:
+    """Return the units of a job's rows, none of which has an answer. ModelError where a model has another ability.
+
+    Beside them stand, by reason, the tests that are left out since their words cannot be looked up among senses, of
+    which `warn` hears.
+    """
+    if scorer.ability != model.ability:
+        raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
+    rows, refused = leave_refused(rows_of(job, scorer), model)
+    for reason, tests in refused.items():
+        warn(f"{scorer.id} leaves out {', '.join(tests)}: {reason}")
+    return units_of_rows(job, scorer, rows, scorer.width(model)), refused
 
 
 def answer_units(
@@ -362,63 +253,3 @@ def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, mo
 def _words_table(words: pd.DataFrame) -> pa.Table:
     schema = SENSE_COSINES if "target_sense" in words else COSINES
     return pa.Table.from_pandas(words, schema, preserve_index=False)
-
-
-# --- what a coarse number format turns around -----------------------------------------------------------------------
-
-
-def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOptions) -> list[Result]:
-    """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
-    results = [result for result, _ in runs]
-    coarse = [result for result, job in runs if job is not None and caveats.is_coarse(result)]
-    if not coarse or source.is_served:  # what a server calls its format is not ours to change
-        return results
-    revision = coarse[0].model.get("revision") or source.revision
-    try:
-        fine = open_model(replace(source, dtype="float32", revision=revision), get(coarse[0].scorer).ability)
-        for number, (result, job) in enumerate(runs):
-            if job is not None and caveats.is_coarse(result):
-                results[number] = write(replace(result, coarse=_flipped(job, result, fine, options)), options.out)
-    except (SenseprobeError, MemoryError, RuntimeError) as error:  # torch's for too little memory is a RuntimeError
-        options.warn(f"what {coarse[0].model['dtype']} turns around is not counted: {_first_line(error)}")
-    return results
-
-
-def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions) -> dict[str, int]:
-    """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
-    if result.rows is None:
-        raise ResultError("a result without its rows")
-    scorer = get(result.scorer)
-    # A row of an association test has a number among all words of its test only.
-    limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
-    with options.store(fine, scorer) as store:
-        units, _ = units_of_job(replace(job, limit=limit), fine, scorer)
-        answer_units(units, fine, scorer, store, options.progress)
-    tables = scorer.tabulate(units, fine).tables
-    sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
-    return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
-
-
-# --- where results go -----------------------------------------------------------------------------------------------
-
-
-def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
-    """Raise ResultError for a name that no model may have, and where results could not be written below `out`.
-
-    Better before an hour of scoring than after.
-    """
-    check_model_name(model)
-    if out is not None:
-        rows = sum(int(job.release.manifest.config(name)["rows"]) for name in job.kinds)
-        check_writable(folder_of(out, job.release.manifest.name, model), min(rows, job.limit or rows))
-
-
-def write(result: Result, out: Path | None) -> Result:
-    """Write a result into its folder below `out`, if that is given, and return it."""
-    if out is not None:
-        result.write(folder_of(out, str(result.release["name"]), result.model["name"]))
-    return result

@@ -16,14 +16,13 @@ from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.registry import ModelSource, opens
 from senseprobe.evaluate.models.vector_files import path_of
-from senseprobe.evaluate.pipeline import Progress, opened_model, run
+from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.scoring_job import ScoringJob
+from senseprobe.evaluate.scoring import opened_model
 from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, parse
-from senseprobe.evaluate.task_gates import find_verdict
-from senseprobe.evaluate.task_records import accuracy_read
+from senseprobe.evaluate.task_gates import accuracy_read, find_verdict
 from senseprobe.messages import counted, printable
 
 TOLERANCE = 1e-5
@@ -111,14 +110,8 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
         differing = _served_differences(first, identity, model) if source.is_served else _differences(first, identity)
         if differing:
             return Replay(first, None, differing)
-        again = run(
-            job,
-            model,
-            first.scorer,
-            progress=progress,
-            show_failing=_shows_failing(first),
-            accuracy=accuracy_read(first.tasks.values()),
-        )
+        check = scorer.check(model, accuracy=accuracy_read(first.tasks.values()), show=_shows_failing(first))
+        again = run(job, model, first.scorer, progress=progress, check=check)
     return compare(first, rows, again, noise=getattr(model, "noise", 0.0))
 
 

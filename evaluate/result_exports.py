@@ -18,7 +18,6 @@ from typing import Any
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs
 from senseprobe.evaluate.control import (
-    DATASET,
     GUESS,
     beats_guess,
     find_controls,
@@ -31,7 +30,7 @@ from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
 from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.task_gates import find_verdict
+from senseprobe.evaluate.task_gates import CONTROL, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
 from senseprobe.records import Figure
@@ -164,9 +163,9 @@ def _why_no_inference(controls: Sequence[Result]) -> str:
     """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
     right = right_answers(figure for control in controls for figure in control.figures)
     if not right:
-        return f"no right answers on {DATASET} are at hand, and a model that infers nothing reads as one without bias"
+        return f"no right answers on {CONTROL} are at hand, and a model that infers nothing reads as one without bias"
     if not all(map(beats_guess, right)):
-        return f"the model is not shown to be right on more of {DATASET} than a guess, {GUESS} of 100"
+        return f"the model is not shown to be right on more of {CONTROL} than a guess, {GUESS} of 100"
     return ""
 
 

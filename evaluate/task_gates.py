@@ -43,6 +43,9 @@ UNCHANGED = "unchanged"
 ACCURACY = "accuracy"
 """The gate of inference that reads the control."""
 
+CONTROL = "nli-control"
+"""The dataset that is the control of inference."""
+
 _JUDGEMENT = "Judgement: measured on one weak model that fails it, and on planted models that pass."
 
 GATES: Mapping[str, Gate] = {
@@ -223,6 +226,12 @@ _OF_SERVERS = ("censored", "size")
 def find_verdict(figure: Figure) -> str:
     """Return the verdict in the note of a figure whose config fails a gate; empty of others."""
     return next((verdict for verdict in (NOT_DONE, CHANGED, NOT_SHOWN) if figure.note.startswith(verdict)), "")
+
+
+def accuracy_read(records: Iterable[TaskRecord]) -> float | None:
+    """Return the balanced accuracy that gates read on the control; None where none did."""
+    readings = (reading.read for record in records for reading in record.gates if reading.gate == ACCURACY)
+    return next(readings, None)
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,51 +15,96 @@ import pandas as pd
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.evaluate.scorers.base import Scorer
-from senseprobe.evaluate.scorers.chat import TASKS, control_of
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, NLI_OPTIONS
-from senseprobe.evaluate.task_gates import ACCURACY, GATES, UNCHANGED, GateReading, TaskRecord
+from senseprobe.evaluate.task_gates import (
+    ACCURACY,
+    CONTROL,
+    GATES,
+    UNCHANGED,
+    GateReading,
+    TaskRecord,
+    gated_figures,
+    gated_records,
+)
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, clopper_pearson
 
-# --- control items ----------------------------------------------------------------------------------------------------
+if TYPE_CHECKING:
+    from senseprobe.evaluate.pipeline import ScoringJob
+    from senseprobe.evaluate.result import Result
+
+# --- the check --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ControlCount:
+class ControlCount(NamedTuple):
     """How many control `items` a model was asked, and how many it got `right` in both orders."""
 
     right: int
     items: int
 
 
-def ask_control(
-    scorer: Scorer,
-    model: Any,  # noqa: ANN401 - a chat model where the scorer has gates
-    tables: Mapping[str, pd.DataFrame],
-    seed: int,
-    progress: Callable[[int, int], None] | None = None,
-    following: int = 0,
-) -> ControlCount | None:
-    """Return how many control items of rows a model gets right in both orders; None where its scorer has none.
+@dataclass(kw_only=True, slots=True)
+class TaskCheck:
+    """Whether a model does the task that a run asks of it, or is still itself: wrapped round that run.
 
-    Right is a content for the right sentence that is larger than what its place is given, of text four right answers.
-    `progress` hears how many it was asked, of these and so many units `following`.
+    - `task`: how its scorer asks (scorers/chat.py); None of other scorers, whose served models are held against
+      themselves alone.
+    - `accuracy`: on nli-control, from 0 to 1; None where that was not scored. Rows of it tell their own.
+    - `show`: whether figures keep their values where a gate fails.
+    - `control`, `drift`: read by gates: the count of control items, None where there is no such gate; and what changed
+      of the model during the run, empty where nothing did, None where it is in this process.
     """
-    if "control" not in scorer.gates:
-        return None
-    task, items = TASKS[scorer.id], control_of(scorer.id, tables, seed)
-    numbers: list[tuple[float, ...]] = []
-    for portion in model.portions(items):
-        numbers += task.numbers(model, [(item.asked, item.right, item.wrong) for item in portion])
-        if progress is not None:
-            progress(len(numbers), len(items) + following)
-    table = pd.DataFrame(numbers, columns=list(task.columns), dtype=np.float64)
-    if "psi" in table:
-        right = table["psi_low"].to_numpy() == 1
-    else:
-        right = _sentences_decide(table) & (table["content"] > 0).to_numpy()
-    return ControlCount(int(right.sum()), len(items))
+
+    scorer: Scorer
+    model: Any  # a chat model, or a served one
+    task: Any = None
+    accuracy: float | None = None
+    show: bool = False
+    control: ControlCount | None = None
+    drift: str | None = None
+
+    def ask(
+        self,
+        job: "ScoringJob",
+        rows: Mapping[str, pd.DataFrame],
+        progress: Callable[[int, int], None] | None = None,
+        units: int = 0,
+    ) -> int:
+        """Ask the control items that are made of rows, if the scorer has any, and return how many.
+
+        Right is a content for the right sentence that is larger than what its place is given, of text four right
+        answers. `progress` hears how many it was asked, of these and so many `units`.
+        """
+        if "control" not in self.scorer.gates:
+            return 0
+        items, numbers = self.task.control_items(rows, job.seed), list[tuple[float, ...]]()
+        for portion in self.model.portions(items):
+            numbers += self.task.numbers(self.model, [(item.asked, item.right, item.wrong) for item in portion])
+            if progress is not None:
+                progress(len(numbers), len(items) + units)
+        table = pd.DataFrame(numbers, columns=list(self.task.columns), dtype=np.float64)
+        if "psi" in table:
+            right = table["psi_low"].to_numpy() == 1
+        else:
+            right = _sentences_decide(table) & (table["content"] > 0).to_numpy()
+        self.control = ControlCount(int(right.sum()), len(items))
+        return len(items)
+
+    def read(self, job: "ScoringJob", result: "Result", scored: ScoredRows) -> "Result":
+        """Return a result with the records of its configs, and without the values of figures whose gates fail."""
+        if self.scorer.gates and job.is_of(CONTROL):
+            self.accuracy = balanced_accuracy(scored.tables.values())
+        self.drift = self.model.drift() if hasattr(self.model, "drift") else None
+        designs = job.release.designs
+        records = {name: self._record(table, designs[name]) for name, table in scored.tables.items()}
+        figures = gated_figures(result.figures, records, job.release.manifest.contrasts, show=self.show)
+        return replace(result, figures=figures, tasks=gated_records(records, show=self.show))
+
+    def _record(self, table: pd.DataFrame, design: Design) -> TaskRecord:
+        record = _record(self.scorer, self.task, table, design, self.model.noise) if self.task else TaskRecord()
+        gates = tuple(_READERS[gate](record, table, self) for gate in self.scorer.gates or (UNCHANGED,))
+        return replace(record, gates=gates)
 
 
 def _sentences_decide(table: pd.DataFrame) -> BoolArray:
@@ -88,52 +133,10 @@ def balanced_accuracy(tables: Iterable[pd.DataFrame]) -> float | None:
     return sum(shares) / len(shares) if len(shares) > 1 else None
 
 
-def accuracy_read(records: Iterable[TaskRecord]) -> float | None:
-    """Return the balanced accuracy that gates read on the control; None where none did."""
-    readings = (reading.read for record in records for reading in record.gates if reading.gate == ACCURACY)
-    return next(readings, None)
-
-
 # --- records ----------------------------------------------------------------------------------------------------------
 
 MOST_GROUPS = 200
 OTHER_GROUPS = "others"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunFacts:
-    """What gates read besides the rows of a config.
-
-    - `control`: None where its scorer has no such gate.
-    - `accuracy`: on nli-control, from 0 to 1; None where that was not scored.
-    - `drift`: what changed of the model during the run; empty where nothing did, None where it is in this process.
-    """
-
-    control: ControlCount | None = None
-    accuracy: float | None = None
-    drift: str | None = None
-
-
-def task_records(
-    scorer: Scorer,
-    scored: ScoredRows,
-    designs: Mapping[str, Design],
-    model: Any,  # noqa: ANN401 - a chat model where the scorer has gates
-    facts: RunFacts,
-) -> dict[str, TaskRecord]:
-    """Return by config how a chat model did the task, with its gates; of other served models whether they changed.
-
-    Empty for scorers without gates on models in this process.
-    """
-    if not scorer.gates:
-        watched = scored.tables if facts.drift is not None else {}
-        return {name: TaskRecord(gates=(_read_unchanged(TaskRecord(), rows, facts),)) for name, rows in watched.items()}
-    records = {}
-    for name, table in scored.tables.items():
-        record = _record(scorer, table, designs[name], model.noise)
-        gates = tuple(_READERS[gate](record, table, facts) for gate in scorer.gates)
-        records[name] = replace(record, gates=gates)
-    return records
 
 
 def cronbach_alpha(items: FloatArray) -> float | None:
@@ -148,14 +151,14 @@ def cronbach_alpha(items: FloatArray) -> float | None:
     return k / (k - 1) * (1 - float(items.var(axis=0, ddof=1).sum()) / total) if total > 0 else None
 
 
-def _record(scorer: Scorer, table: pd.DataFrame, design: Design, noise: float) -> TaskRecord:
+def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, noise: float) -> TaskRecord:  # noqa: ANN401
     """Return the numbers of a config's rows, without gates."""
     needed = [column for column in scorer.columns if column not in scorer.optional]
     lacking = ~np.isfinite(table[needed].to_numpy(dtype=np.float64)).all(axis=1)
     rows = table[~lacking]
     pairs, contents = "position" in rows or "psi" in rows, "content" in rows
     alphabets = ["".join(alphabet) for alphabet in ALPHABETS]
-    groups, told = _groups_of(table, design), TASKS[scorer.id].labels * len(rows)
+    groups, told = _groups_of(table, design), task.labels * len(rows)
     low, high = _range_of(table) if pairs else (None, None)
     return TaskRecord(
         position=_mean(rows, "position"),
@@ -227,15 +230,15 @@ def _reading(gate: str, read: float | None, *, bound: float | None = None, said:
     return GateReading(gate=gate, read=read, bound=bound, threshold=threshold, passed=passed, said=said)
 
 
-def _read_control(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
-    if facts.control is None or not facts.control.items:
+def _read_control(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
+    if check.control is None or not check.control.items:
         return _reading("control", None, said="the rows have no sentences to make items of")
-    right, items = facts.control.right, facts.control.items
+    right, items = check.control.right, check.control.items
     low, _ = clopper_pearson(right, items)
     return _reading("control", _number(right / items), bound=_number(low / 100 + 0.5), said=f"{right} of {items} items")
 
 
-def _read_size(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+def _read_size(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
     """Hold the spread of contents against three times the noise floor; one that is 0 has not passed."""
     if record.spread is None or record.floor is None:
         return _reading("size", None)
@@ -244,7 +247,7 @@ def _read_size(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> Gate
     return GateReading(gate="size", read=record.spread, bound=None, threshold=threshold, passed=passed)
 
 
-def _read_mass(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+def _read_mass(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
     """Hold the median mass against its threshold; a server that hides all masses is let pass, and that is said.
 
     Its route has no other answers than the labels, so that there is nothing that the gate could read.
@@ -255,7 +258,7 @@ def _read_mass(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> Gate
     return _reading("mass", record.mass)
 
 
-def _read_places(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
+def _read_places(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
     shares = [_mean(table, f"place_{place}") for place in (1, 2, 3)]
     known = sorted(share for share in shares if share is not None)
     if len(known) < len(shares):
@@ -264,18 +267,18 @@ def _read_places(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> Ga
     return GateReading(gate=gate.id, read=known[0], bound=known[-1], threshold=gate.threshold, passed=passed)
 
 
-def _read_unchanged(record: TaskRecord, table: pd.DataFrame, facts: RunFacts) -> GateReading:
-    return _reading(UNCHANGED, 0.0 if facts.drift else 1.0, said=facts.drift or "")
+def _read_unchanged(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
+    return _reading(UNCHANGED, 0.0 if check.drift else 1.0, said=check.drift or "")
 
 
-_READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, RunFacts], GateReading]] = {
+_READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, TaskCheck], GateReading]] = {
     "control": _read_control,
-    "consistent": lambda record, table, facts: _reading("consistent", record.consistent),
-    "reliability": lambda record, table, facts: _reading("reliability", record.reliability),
+    "consistent": lambda record, table, check: _reading("consistent", record.consistent),
+    "reliability": lambda record, table, check: _reading("reliability", record.reliability),
     "size": _read_size,
     "mass": _read_mass,
-    "censored": lambda record, table, facts: _reading("censored", record.censored),
-    ACCURACY: lambda record, table, facts: _reading(ACCURACY, facts.accuracy),
+    "censored": lambda record, table, check: _reading("censored", record.censored),
+    ACCURACY: lambda record, table, check: _reading(ACCURACY, check.accuracy),
     "places": _read_places,
     UNCHANGED: _read_unchanged,
 }

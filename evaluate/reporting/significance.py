@@ -7,7 +7,7 @@ from typing import Any
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
+from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figures, lookup
 from senseprobe.evaluate.estimands.association_comparison import compare_tests, read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
@@ -18,6 +18,7 @@ from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, require_one_release
+from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
@@ -202,7 +203,7 @@ def permute_polarity(source: ReportInput) -> list[PolarityNull]:
 
 def build_control_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of each model's right answers on the control, beside its figures of probes."""
-    title = f"Does the model infer at all? Right answers on {DATASET}"
+    title = f"Does the model infer at all? Right answers on {CONTROL}"
     probes = [source for source in inputs if is_probe(source.result)]
     if not probes:
         return Section(title)
@@ -210,7 +211,7 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
         "A model that answers neutral to everything looks perfect on such rows, and gets no pair of the control right."
     ]
     paragraphs += [
-        f"Missing for {source.label}: no result of this model on {DATASET} is at hand, and without one its figures "
+        f"Missing for {source.label}: no result of this model on {CONTROL} is at hand, and without one its figures "
         f"cannot be distinguished from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
         for source in probes
         if not source.controls

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from senseprobe.evaluate.control import DATASET, GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
+from senseprobe.evaluate.control import GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
@@ -26,6 +26,7 @@ from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure, FigureKey, FigureVerdict
@@ -197,7 +198,7 @@ class Judge:
             return []
         return [
             Verdict(
-                config=f"{DATASET}: {self.failed.config}",
+                config=f"{CONTROL}: {self.failed.config}",
                 figure=self.failed,
                 kind="cannot be read",
                 text=_explain_failed(self.failed),

@@ -41,7 +41,7 @@ def admit(scorer: Scorer) -> Scorer:
         raise Unfit(f"its scale is {scorer.scale!r}, and there is {' and '.join(SCALES)}")
     if not _is_range(scorer.range):
         raise Unfit("its range is not a lower and an upper end")
-    if scorer.gates or scorer.optional or scorer.of_pairs:
+    if scorer.gates or scorer.task_check or scorer.optional or scorer.of_pairs:
         raise Unfit("it names gates, or figures and columns of its own, as only senseprobe's own may")
     if scorer.made is not None or scorer.basis or scorer.parts:
         raise Unfit("its numbers are made of others' (basis, parts, made), as only senseprobe's own may be")

@@ -72,6 +72,7 @@ class Scorer:
     - `of_pairs`: whether a pair has one number, so that sentences of two pairs cannot be compared.
     - `optional`: those of its columns that may be NaN in a unit that is scored.
     - `gates`: what answers have to pass before figures are read of them (evaluate/task_gates.py); none but of chat.
+    - `task_check`: what makes the check that is wrapped round a run, and reads these gates; None of others.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
@@ -105,6 +106,7 @@ class Scorer:
     of_pairs: bool = False
     optional: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
+    task_check: Callable[..., Any] | None = None
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     without_start: str = ""
@@ -132,6 +134,11 @@ class Scorer:
         """Return what a model's numbers depend on, with the ``encoding`` of vectors, or ``prompts``: what is asked."""
         encoding = {"encoding": model.encoding(self.level).text} if self.level else {}
         return {**model.identity, **encoding, **({"prompts": str(self.version)} if self.gates else {})}
+
+    def check(self, model: Any, **options: Any) -> Any:  # noqa: ANN401 - of any family; evaluate/task_records.py
+        """Return the check that is wrapped round a run with a model: this scorer's or a served model's; else None."""
+        make = self.task_check or getattr(model, "task_check", None)
+        return None if make is None else make(scorer=self, model=model, **options)
 
     def words_at_start(self, model: Any, table: pd.DataFrame) -> int:  # noqa: ANN401 - of any family
         """Return how many words whose vectors are taken stand at the first position of what the model reads."""

@@ -35,6 +35,7 @@ from senseprobe.evaluate.scorers.conversation import (
     read_texts,
 )
 from senseprobe.evaluate.task_gates import ACCURACY
+from senseprobe.evaluate.task_records import TaskCheck
 from senseprobe.evaluate.units import NOT_FINITE, ScoredRows, Unit, UnitTable
 from senseprobe.statistics import FloatArray
 
@@ -84,6 +85,16 @@ class Task:
     def of(self, first: str, second: str) -> Sequence[Question]:
         """Return the questions of two sentences."""
         return self.questions(self.asked, first, second)
+
+    def control_items(self, tables: Mapping[str, pd.DataFrame], seed: int) -> list[ControlItem]:
+        """Return the control items that are made of the pairs in tables; none where it has no such gate.
+
+        Inference has rows of its own as its control (evaluate/control.py).
+        """
+        if "control" not in self.gates:
+            return []
+        texts = [str(text) for table in tables.values() for role in ("stereo", "anti") for text in table[role]]
+        return [*control_items(texts, self.asked, seed)]
 
     def numbers(self, model: ChatModel, units: Sequence[tuple[str, str, str]]) -> Iterator[tuple[float, ...]]:
         """Yield the numbers of (question in words, first sentence, second sentence); NaN where an answer is missing."""
@@ -161,18 +172,6 @@ def control_questions(scorer_id: str, items: Iterable[ControlItem]) -> list[Ques
     return [question for item in items for question in questions(item.asked, item.right, item.wrong)]
 
 
-def control_of(scorer_id: str, tables: Mapping[str, pd.DataFrame], seed: int) -> list[ControlItem]:
-    """Return the control items of a scorer that are made of the pairs that it scores; none where it has no such gate.
-
-    `tables` are these rows by config. Inference has rows of its own as its control (evaluate/control.py).
-    """
-    task = TASKS[scorer_id]
-    if "control" not in task.gates:
-        return []
-    texts = [str(text) for table in tables.values() for role in ("stereo", "anti") for text in table[role]]
-    return [*control_items(texts, task.asked, seed)]
-
-
 def _with_scores(units: UnitTable, halves: Callable[[pd.DataFrame], tuple[FloatArray, FloatArray]]) -> ScoredRows:
     """Return rows with the numbers of their pairs, and of these a score for each of the two sentences."""
     tables = {}
@@ -236,6 +235,7 @@ def _chat_scorer(id_: str, **fields: Any) -> Scorer:  # noqa: ANN401
         columns=task.columns,
         optional=tuple(column for column in task.columns if column in ("mass", "mass_least")),
         gates=task.gates,
+        task_check=partial(TaskCheck, task=task),
         version=PROMPTS,
         score=partial(_score, task),
         why=partial(_why, task),

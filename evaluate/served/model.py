@@ -25,6 +25,7 @@ from senseprobe.evaluate.served.fingerprint import Fingerprint, change
 from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.probe import probe, take_fingerprint
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Unanswered, chat_body, read_chat, read_failure
+from senseprobe.evaluate.task_records import TaskCheck
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -47,6 +48,7 @@ class ServedModel:
     """
 
     keeps_answers = True
+    task_check = TaskCheck
 
     def __init__(self, client: Client, report: ProbeReport, *, ability: str, store: Path | None, say: Say) -> None:
         self.client, self.report, self.ability, self._say = client, report, ability, say

@@ -4,11 +4,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from senseprobe.evaluate.pipeline import ScoringJob, run
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.conversation import (
     ALPHABETS,
     NLI_OPTIONS,
@@ -17,6 +20,7 @@ from senseprobe.evaluate.scorers.conversation import (
     LabelWeights,
     ReplyQuestion,
 )
+from senseprobe.evaluate.task_records import TaskCheck
 
 T = TypeVar("T")
 IDENTITY = {"weights": "w" * 64, "config": "c" * 64, "tokenizer": "t" * 64, "dtype": "float32"}
@@ -55,6 +59,7 @@ class PlantedChat:
     identity: Mapping[str, str] = field(default_factory=lambda: dict(IDENTITY))
     asked: list[str] = field(default_factory=list)
     portion: int = 7
+    task_check: ClassVar[type] = TaskCheck
 
     def portions(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
         """Yield a few at a time."""
@@ -154,3 +159,17 @@ def planted(release: Any, configs: Sequence[str], seed: int = 0, **facts: Any) -
     tables = {name: release.table(name) for name in configs}
     contents = planted_contents(tables, lambda: float(generator.normal(0.4, 2.0)))
     return PlantedChat(**{"contents": contents, "position": 0.3, "prior": 0.2, **facts})
+
+
+def checked_run(
+    job: ScoringJob,
+    model: PlantedChat,
+    scorer: str,
+    *,
+    show_failing: bool = False,
+    accuracy: float | None = None,
+    **options: Any,  # noqa: ANN401 - of `run`
+) -> Result:
+    """Return the result of a planted model, with the check of its task round the run."""
+    check = get(scorer).check(model, accuracy=accuracy, show=show_failing)
+    return run(job, model, scorer, check=check, **options)  # type: ignore[arg-type]

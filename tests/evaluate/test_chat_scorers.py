@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.evaluate.planted_chat import PlantedChat, planted
+from tests.evaluate.planted_chat import PlantedChat, checked_run, planted
 
 import senseprobe
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.pipeline import run
+from senseprobe.evaluate.pipeline import ScoringJob, rows_of, units_of_rows
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, Unit
-from senseprobe.evaluate.scorers.chat import TASKS, control_of, control_questions, questions_of
+from senseprobe.evaluate.scorers.chat import TASKS, control_questions, questions_of
 from senseprobe.evaluate.scorers.conversation import (
     Answer,
     ControlItem,
@@ -31,7 +31,6 @@ from senseprobe.evaluate.scorers.conversation import (
     variants_of,
     weights_of,
 )
-from senseprobe.evaluate.scoring_job import ScoringJob, rows_of, units_of_rows
 from senseprobe.evaluate.task_gates import GATES
 from senseprobe.release.release import Release
 
@@ -47,7 +46,7 @@ def sssb() -> Release:
 
 def score(release: Release, model: PlantedChat, scorer: str, config: str | None = CONFIG, **options: Any) -> Result:  # noqa: ANN401
     """The result of a planted model."""
-    return run(ScoringJob(release, config, seed=0, version="0"), model, scorer, **options)  # type: ignore[arg-type]
+    return checked_run(ScoringJob(release, config, seed=0, version="0"), model, scorer, **options)
 
 
 def figures(result: Result) -> dict[str, Any]:
@@ -106,7 +105,7 @@ def test_what_is_asked_is_what_a_dry_run_counts(sssb: Release) -> None:
     score(sssb, model, "choice-likely")
     table = sssb.table(CONFIG)
     units = [Unit(stereo, anti) for stereo, anti in zip(table["stereo"], table["anti"], strict=True)]
-    items = control_of("choice-likely", {CONFIG: table}, 0)
+    items = TASKS["choice-likely"].control_items({CONFIG: table}, 0)
     expected = [question.prompt for unit in dict.fromkeys(units) for question in questions_of("choice-likely", unit)]
     expected += [question.prompt for question in control_questions("choice-likely", items)]
 
@@ -297,7 +296,7 @@ def test_inference_recovers_the_right_option_whatever_its_place() -> None:
     rows = rows_of(job, SCORERS["nli-chat"])[config]
     gold = {(str(row.premise), str(row.hypothesis)): str(row.gold) for row in rows.itertuples()}
     model = PlantedChat(gold=gold, place_bias=(3.0, 0.0, 1.0), portion=64)
-    result = run(job, model, "nli-chat")  # type: ignore[arg-type]
+    result = checked_run(job, model, "nli-chat")
     assert result.rows is not None
     right = [result.rows[name].to_numpy() for name in ("entailment", "contradiction")]
 

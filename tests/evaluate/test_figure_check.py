@@ -9,18 +9,17 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.commands import Typed, typing
-from tests.evaluate.planted_chat import planted
+from tests.evaluate.planted_chat import checked_run, planted
 from tests.imports.files import FILES
 
 import senseprobe
 from senseprobe import api
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.comparison import SCORES
-from senseprobe.evaluate.pipeline import result_of, run
+from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
 from senseprobe.evaluate.units import ScoredRows
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -70,7 +69,7 @@ def of_chat(failing: str = "", *, shown: bool = False) -> Result:
         for pair in zip(table["stereo"], table["anti"], strict=True):
             for one in (pair, pair[::-1]):
                 contents[one] /= 50
-    return run(ScoringJob(release, None, 0, "0"), model, "choice-likely", show_failing=shown)  # type: ignore[arg-type]
+    return checked_run(ScoringJob(release, None, 0, "0"), model, "choice-likely", show_failing=shown)
 
 
 def of_vectors(*scorers: str, without: str = "", estimands: tuple[str, ...] = ()) -> Result:

@@ -34,7 +34,7 @@ RUNNER = """
 import hashlib, json, os, sys
 import torch
 from transformers import BertForMaskedLM
-import senseprobe.evaluate.pipeline, senseprobe.evaluate.models.masked
+import senseprobe.evaluate.scoring, senseprobe.evaluate.models.masked
 from senseprobe.evaluate import models
 from senseprobe.cli import main
 

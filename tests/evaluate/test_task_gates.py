@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.evaluate.planted_chat import PlantedChat, planted
+from tests.evaluate.planted_chat import PlantedChat, checked_run, planted
 
 import senseprobe
 from senseprobe.errors import ResultError
-from senseprobe.evaluate import pipeline
+from senseprobe.evaluate import scoring
 from senseprobe.evaluate.models.registry import ModelSource
-from senseprobe.evaluate.pipeline import RunOptions, run
+from senseprobe.evaluate.pipeline import ScoringJob, rows_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS, Answers, Unit
-from senseprobe.evaluate.scorers.chat import TASKS, control_of, control_questions
-from senseprobe.evaluate.scoring_job import ScoringJob, rows_of
+from senseprobe.evaluate.scorers.chat import TASKS, control_questions
+from senseprobe.evaluate.scoring import RunOptions
 from senseprobe.evaluate.task_gates import GateReading, TaskRecord
 from senseprobe.evaluate.task_records import balanced_accuracy, cronbach_alpha
 from senseprobe.importers.draft import draft_of
@@ -51,7 +51,7 @@ def score(release: Release, model: PlantedChat, scorer: str, config: str | None 
     """The result of a planted model."""
     limit = options.pop("limit", None)
     job = ScoringJob(release, config, seed=0, version="0", limit=limit)
-    return run(job, model, scorer, **options)  # type: ignore[arg-type]
+    return checked_run(job, model, scorer, **options)
 
 
 def failed(result: Result, config: str = CONFIG) -> set[str]:
@@ -161,7 +161,7 @@ def test_twenty_eight_of_forty_pass_and_twenty_seven_do_not(sssb: Release) -> No
     """Clopper & Pearson's lower end of 28 of 40 is .5347, of 27 of 40 .5087, of 26 .4832 (scipy's binomtest)."""
     from scipy.stats import binomtest
 
-    items = control_of("text-likely", {CONFIG: sssb.table(CONFIG)}, 0)
+    items = TASKS["text-likely"].control_items({CONFIG: sssb.table(CONFIG)}, 0)
     for right, passes in ((28, True), (27, True), (26, False)):
         failing = {q.prompt for q in control_questions("text-likely", items[right:])}
         model = planted(sssb, [CONFIG], unanswered=failing.__contains__)
@@ -387,12 +387,12 @@ def test_probes_are_gated_by_the_control_which_is_asked_first(
     probe = draft_of(rows.assign(gold="neutral"))
     model = inferring(gold)
     model.gold = {**model.gold, **dict.fromkeys(zip(rows["premise"], rows["hypothesis"], strict=True), "neutral")}
-    monkeypatch.setattr(pipeline, "open_model", lambda source, ability: model)
-    monkeypatch.setattr(pipeline, "fitting_scorers", lambda source, scorers: scorers)
+    monkeypatch.setattr(scoring, "open_model", lambda source, ability: model)
+    monkeypatch.setattr(scoring, "fitting_scorers", lambda source, scorers: scorers)
     job = ScoringJob(probe, None, seed=0, version="0")
     options = RunOptions(None, stored=False, warn=lambda text: None, progress=None)
-    alone = pipeline.score(job, ModelSource("planted"), ["nli-chat"], options)
-    both = pipeline.score(job, ModelSource("planted"), ["nli-chat"], options, lambda: ScoringJob(control, None, 0, "0"))
+    alone = scoring.score(job, ModelSource("planted"), ["nli-chat"], options)
+    both = scoring.score(job, ModelSource("planted"), ["nli-chat"], options, lambda: ScoringJob(control, None, 0, "0"))
 
     assert failed(alone[0], probe.configs[0]) == {"accuracy"}
     assert [result.release["name"] for result in both] == [probe.manifest.name, "nli-control@1.0.1"]

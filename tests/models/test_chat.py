@@ -24,7 +24,6 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.models import ModelSource
-from senseprobe.evaluate.pipeline import fitting_scorers
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.conversation import (
     CONSTRUCTS,
@@ -38,6 +37,7 @@ from senseprobe.evaluate.scorers.conversation import (
     text_questions,
     variants_of,
 )
+from senseprobe.evaluate.scoring import fitting_scorers
 from senseprobe.evaluate.units import Unit
 
 # What transformers takes and gives, without types that are of use.

@@ -13,13 +13,13 @@ from tests.commands import fill_in
 from senseprobe import api
 from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate import models, pipeline
+from senseprobe.evaluate import models, pipeline, scoring
 from senseprobe.evaluate.models.registry import ModelSource
-from senseprobe.evaluate.pipeline import default_scorers
+from senseprobe.evaluate.pipeline import ScoringJob
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.scoring_job import ScoringJob
+from senseprobe.evaluate.scoring import default_scorers
 
 # Written down by hand from the config.json of well-known models on the Hub (names in comments).
 KNOWN = [
@@ -372,15 +372,14 @@ def test_probes_without_the_control(
 def test_control_that_was_interrupted_or_damaged(made: Path, probes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was scored before it is kept; a result on the control that cannot be read is made again."""
     monkeypatch.setattr("senseprobe.evaluate.control.ROWS", 40)
-    run = pipeline.run
 
-    def interrupted(job: ScoringJob, *words: Any, **options: Any) -> Result:  # noqa: ANN401 - as pipeline.run
+    def interrupted(job: ScoringJob, *words: Any, **options: Any) -> Result:  # noqa: ANN401 - as scoring.run
         if job.release.manifest.name.startswith("nli-control"):
             raise KeyboardInterrupt
-        return run(job, *words, **options)
+        return pipeline.run(job, *words, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "run", interrupted)
+        patch.setattr(scoring, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             api.score("../nli", probes, limit=20, out=Path("out"), control=True)
     (kept,) = Path("out").rglob("nli*.json")

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.models.vector_files import FileSummary
+    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.scoring_job import ScoringJob
     from senseprobe.evaluate.served.estimate import Estimate
     from senseprobe.importers.draft import Factors, RowTable
 
@@ -184,7 +184,7 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
-    from senseprobe.evaluate import pipeline
+    from senseprobe.evaluate import scoring
     from senseprobe.evaluate.estimands import EXACT_P
     from senseprobe.evaluate.scorers import expand_levels
     from senseprobe.evaluate.scorers.association import WEAT
@@ -199,8 +199,8 @@ def score(
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, factors, say, level_named=are_vectors or bool(levels))
     job = _job(resolved, seed, limit, (*estimands, *([EXACT_P.id] if exact else [])), config, _libraries(source))
-    run = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
-    pipeline.check_out(job, source.name, run.out)
+    run = scoring.RunOptions(None if out is None else Path(out), stored, say, progress, show_failing)
+    scoring.check_out(job, source.name, run.out)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
         keyed, own = key_vectors(source.model, job.release)
@@ -208,7 +208,7 @@ def score(
     if source.is_served:
         names = served.prepare(job, source, names, say, control=control)
     job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
-    return pipeline.score(job, source, names, run, _control_job(source, seed) if control else None)
+    return scoring.score(job, source, names, run, _control_job(source, seed) if control else None)
 
 
 def estimate(
@@ -384,10 +384,10 @@ def plant(
     if folder.is_dir() and any(folder.iterdir()):
         raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
     job = _job(release, seed, None)
-    from senseprobe.evaluate import pipeline, planted
+    from senseprobe.evaluate import planted, scoring
 
-    pipeline.check_out(job, str(folder), out)
-    return pipeline.write(planted.result(job, folder, share=share, progress=progress), out)
+    scoring.check_out(job, str(folder), out)
+    return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
 def _job(
@@ -416,7 +416,7 @@ def _job(
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
     _require_libraries(libraries, "models")
-    from senseprobe.evaluate.scoring_job import ScoringJob
+    from senseprobe.evaluate.pipeline import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
     today = datetime.now(UTC).date().isoformat()

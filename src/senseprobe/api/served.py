@@ -15,8 +15,8 @@ from senseprobe.messages import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.scorers import Scorer
-    from senseprobe.evaluate.scoring_job import ScoringJob
     from senseprobe.evaluate.served.capabilities import ProbeReport
     from senseprobe.evaluate.served.estimate import Estimate, Plan
 
@@ -128,8 +128,8 @@ def chosen_scorers(job: ScoringJob, source: ModelSource, names: Sequence[str]) -
 
     Raises SenseprobeError, or ModelError where one is not of served models.
     """
-    from senseprobe.evaluate.pipeline import fitting_scorers
     from senseprobe.evaluate.scorers import get
+    from senseprobe.evaluate.scoring import fitting_scorers
 
     kinds = dict.fromkeys(job.kinds.values())
     chosen = names or [FIRST[kind] for kind in kinds if kind in FIRST] or [FIRST["contrast"]]
@@ -167,7 +167,8 @@ def announce(
 ) -> None:
     """Say what is about to be sent where, and where answers are kept, before anything is sent."""
     from senseprobe.evaluate.control import CHAT_ROWS, RELEASE
-    from senseprobe.evaluate.scoring_job import rows_of
+    from senseprobe.evaluate.pipeline import rows_of
+    from senseprobe.evaluate.scoring import reads_control
 
     address = parse(source.name)
     sentences: set[str] = set()
@@ -176,7 +177,7 @@ def announce(
         for table in rows_of(job, scorer).values():
             sentences.update(*(table[column].dropna() for column in columns))
     sent = f"{counted(len(sentences), 'sentence')} of {job.release.manifest.name}"
-    if control and any(_reads_control(job, scorer) for scorer in scorers):
+    if control and any(reads_control(job, scorer) for scorer in scorers):
         sent += f", and {CHAT_ROWS} rows of {RELEASE},"
     folder = project.cache_folder("answers")
     kept = f"answers are kept in {folder}" if source.serving.stored else "answers are not kept"
@@ -222,25 +223,18 @@ def estimated(
         return estimate(model, name, plans, may_send=may_send, price=source.serving.price)
 
 
-def _reads_control(job: ScoringJob, scorer: Scorer) -> bool:
-    """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
-    from senseprobe.evaluate.control import DATASET
-    from senseprobe.evaluate.task_gates import ACCURACY
-
-    return ACCURACY in scorer.gates and job.release.manifest.name.partition("@")[0] != DATASET
-
-
 def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:
     """Return what a scorer asks about: the rows of a job, and its control."""
     from senseprobe.evaluate.control import CHAT_ROWS
-    from senseprobe.evaluate.scorers.chat import control_of
-    from senseprobe.evaluate.scoring_job import rows_of, units_of_rows
+    from senseprobe.evaluate.pipeline import rows_of, units_of_rows
+    from senseprobe.evaluate.scorers.chat import TASKS
+    from senseprobe.evaluate.scoring import reads_control
     from senseprobe.evaluate.served.estimate import Plan
 
     rows = rows_of(job, scorer)
     units = [*units_of_rows(job, scorer, rows).units]
-    if control is not None and _reads_control(job, scorer):
+    if control is not None and reads_control(job, scorer):
         control_job = replace(control(), limit=CHAT_ROWS)
         units += units_of_rows(control_job, scorer, rows_of(control_job, scorer)).units
-    items = control_of(scorer.id, rows, job.seed) if "control" in scorer.gates else []
-    return Plan(scorer, units, items)
+    task = TASKS.get(scorer.id)
+    return Plan(scorer, units, task.control_items(rows, job.seed) if task else [])

@@ -1,0 +1,313 @@
+"""Score models on a frozen release: what is wrapped round the runs of pipeline.py.
+
+models are opened and closed, numbers stored, controls of inference scored, coarse number formats held against float32,
+and results written.
+"""
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from senseprobe.errors import ModelError, ResultError, SenseprobeError
+from senseprobe.evaluate import caveats, models
+from senseprobe.evaluate.cache import Store
+from senseprobe.evaluate.control import CHAT_ROWS, is_probe, sufficient_controls
+from senseprobe.evaluate.estimands.comparison import SCORES
+from senseprobe.evaluate.models.registry import ModelSource
+from senseprobe.evaluate.pipeline import Progress, ScoringJob, answer_units, run, units_of_job
+from senseprobe.evaluate.result import Result, check_writable, folder_of
+from senseprobe.evaluate.result_form import check_model_name
+from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.task_gates import ACCURACY, CONTROL, accuracy_read
+from senseprobe.evaluate.units import KINDS
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models import Model
+
+VECTORS = "vectors"
+"""The ability that every model of texts has, beside its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The folder of results (`out`), whether numbers are `stored`, and callbacks for warnings and progress.
+
+    `show_failing`: whether figures have values, too, of a chat model that does not do the task.
+    """
+
+    out: Path | None
+    stored: bool
+    warn: Callable[[str], None]
+    progress: Progress | None
+    show_failing: bool = False
+
+    def store(self, model: "Model", scorer: Scorer) -> AbstractContextManager[Store | None]:
+        """Open the store of the numbers that a scorer makes with a model; None where none is, or it keeps answers."""
+        if not self.stored or getattr(model, "keeps_answers", False):
+            return nullcontext()
+        return Store(scorer.identity(model), scorer, self.warn, width=scorer.width(model))
+
+
+class RunResult(NamedTuple):
+    """A result, and the job that made it; None where the result was there already."""
+
+    result: Result
+    job: ScoringJob | None
+
+
+def score(
+    job: ScoringJob,
+    source: ModelSource,
+    scorers: Sequence[str],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None = None,
+) -> list[Result]:
+    """Return a result for each scorer, written below `options.out`; no scorers: the default ones.
+
+    With `control`, a result that says nothing without the control of inference is followed by the model's results
+    on that: those below `out`, or else one of the job that it makes; a warning says where that fails. In a number
+    format coarser than float32, a sample is scored in float32, too. What cannot be scored is said before a model is
+    loaded. Raises as `ScoringJob.configs` and `models.load` do, and ModelError where a scorer does not fit the model.
+    """
+    requested = [get(name) for name in dict.fromkeys(scorers)]
+    job.check_estimands()
+    fitting = fitting_scorers(source, requested) if requested else default_scorers(source, {*job.kinds.values()})
+    scored = {name for scorer in fitting for name in job.configs(scorer)}
+    takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
+    for name, kind in job.kinds.items():
+        if name not in scored:
+            options.warn(f"{name} is left out: {takers} no {kind} rows")
+    runs: list[RunResult] = []
+    for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
+        runs += _run_ability(job, source, [*scorers_of_ability], options, control)
+    return _with_flipped(runs, source, options)
+
+
+# --- scorers and models ---------------------------------------------------------------------------------------------
+
+
+def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:
+    """Return the scorers by ability. ModelError where one asks for what the model does not have.
+
+    Every model of texts has vectors: whether of what is requested, it says itself once it is loaded.
+    """
+    others = [scorer for scorer in requested if not scorer.level]
+    abilities = models.abilities_of_source(source) if others else ()
+    for scorer in others:
+        if scorer.ability not in abilities:
+            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability in abilities) or "none"
+            raise ModelError(
+                f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
+                f" {models.title_of(abilities[0])}: take one of {fitting}"
+            )
+    others.sort(key=lambda scorer: abilities.index(scorer.ability))
+    return [*others, *(scorer for scorer in requested if scorer.level)]
+
+
+def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
+    """Return the first scorer that takes rows of `kinds` and asks for what a model has, of vectors all of them.
+
+    Where none takes these rows it is the first that fits the model. ModelError where no scorer asks for what it has.
+    """
+    takers = [scorer for scorer in SCORERS.values() if scorer.kind in kinds]
+    are_of_vectors = {scorer.ability for scorer in takers} == {VECTORS}  # which every model of texts has
+    abilities = (VECTORS,) if are_of_vectors else (*models.abilities_of_source(source), VECTORS)
+    if not any(scorer.ability == abilities[0] for scorer in SCORERS.values()):
+        raise ModelError(f"no scorer asks for {models.title_of(abilities[0])}")
+    for ability in abilities:
+        if fitting := [scorer for scorer in takers if scorer.ability == ability]:
+            return fitting if fitting[0].level else fitting[:1]
+    return [next(scorer for scorer in SCORERS.values() if scorer.ability == abilities[0])]
+
+
+def open_model(source: ModelSource, ability: str) -> "Model":
+    """Load a model, called by its name without a revision: that is in its identity, as a commit; or wrap one."""
+    if source.model is not None:
+        return models.wrap(source, ability)
+    model = models.load(
+        source.spec,
+        ability=ability,
+        device=source.device,
+        dtype=source.dtype,
+        allow_pickle=source.allow_pickle,
+        batch_tokens=source.batch_tokens,
+        labels=source.labels,
+        encoding=source.encoding,
+        serving=source.serving,
+        say=source.say,
+    )
+    model.name = source.name
+    return model
+
+
+def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -> list[Scorer]:
+    """Return the scorers whose level a model has; all of them where `levels` were requested, so that it refuses."""
+    has = getattr(model, "levels", ())
+    return [scorer for scorer in scorers if levels or not scorer.level or scorer.level in has]
+
+
+@contextmanager
+def opened_model(source: ModelSource, ability: str) -> "Iterator[Model]":
+    """Open a model (`open_model`), and close the connections of a served one in the end."""
+    model: Any = open_model(source, ability)
+    try:
+        yield model
+    finally:
+        if source.is_served:
+            model.close()
+
+
+def _run_ability(
+    job: ScoringJob,
+    source: ModelSource,
+    scorers: Sequence[Scorer],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None,
+) -> list[RunResult]:
+    """Return the results of scorers of one ability; the model is released on return."""
+    with opened_model(source, scorers[0].ability) as model:
+        for remark in getattr(model, "remarks", ()):
+            options.warn(f"{model.name}: {remark}")
+        return _run_scorers(job, model, scorers, options, control)
+
+
+def _run_scorers(
+    job: ScoringJob,
+    model: "Model",
+    scorers: Sequence[Scorer],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None,
+) -> list[RunResult]:
+    """Return a result for each scorer, each probe with its controls."""
+    runs: list[RunResult] = []
+    offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
+    for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
+        scorer.identity(model)
+    for scorer in offered:
+        with options.store(model, scorer) as store:
+            run_job = partial(_run_job, model=model, scorer=scorer, store=store, options=options)
+            if control is None or not KINDS[scorer.kind].infers:
+                runs.append(run_job(job))
+            else:
+                runs += _run_beside_control(job, run_job, scorer, options, control)
+    return runs
+
+
+def _run_job(
+    job: ScoringJob,
+    model: "Model",
+    scorer: Scorer,
+    store: Store | None,
+    options: RunOptions,
+    accuracy: float | None = None,
+) -> RunResult:
+    """Return the result of one job, written; `accuracy` is the model's on the control of inference, for its gate."""
+    check = scorer.check(model, accuracy=accuracy, show=options.show_failing)
+    result = run(job, model, scorer.id, store=store, progress=options.progress, warn=options.warn, check=check)
+    return RunResult(write(result, options.out), job)
+
+
+def reads_control(job: ScoringJob, scorer: Scorer) -> bool:
+    """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
+    return ACCURACY in scorer.gates and not job.is_of(CONTROL)
+
+
+def _run_beside_control(
+    job: ScoringJob,
+    run_job: Callable[..., RunResult],
+    scorer: Scorer,
+    options: RunOptions,
+    control: Callable[[], ScoringJob],
+) -> list[RunResult]:
+    """Return the result of a job of inference, and those on the control: asked before where a gate reads it."""
+    if ACCURACY in scorer.gates:
+        controls = _run_control(run_job, control, options, CHAT_ROWS) if reads_control(job, scorer) else []
+        accuracy = accuracy_read(controls[0].result.tasks.values()) if controls else None
+        return [run_job(job, accuracy=accuracy), *controls]
+    probe = run_job(job)
+    if not is_probe(probe.result):
+        return [probe]
+    known = [RunResult(result, None) for result in sufficient_controls(options.out, probe.result)]
+    return [probe, *(known or _run_control(run_job, control, options))]
+
+
+def _run_control(
+    run_job: Callable[..., RunResult],
+    control: Callable[[], ScoringJob],
+    options: RunOptions,
+    limit: int | None = None,
+) -> list[RunResult]:
+    """Return the result on the control, of `limit` rows of it; a warning says where that fails."""
+    try:
+        job = control()
+        return [run_job(replace(job, limit=limit or job.limit))]
+    except SenseprobeError as error:
+        options.warn(f"right answers on the control are missing: {_first_line(error)}")
+        return []
+
+
+# --- what a coarse number format turns around -----------------------------------------------------------------------
+
+
+def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOptions) -> list[Result]:
+    """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
+    results = [result for result, _ in runs]
+    coarse = [result for result, job in runs if job is not None and caveats.is_coarse(result)]
+    if not coarse or source.is_served:  # what a server calls its format is not ours to change
+        return results
+    revision = coarse[0].model.get("revision") or source.revision
+    try:
+        fine = open_model(replace(source, dtype="float32", revision=revision), get(coarse[0].scorer).ability)
+        for number, (result, job) in enumerate(runs):
+            if job is not None and caveats.is_coarse(result):
+                results[number] = write(replace(result, coarse=_flipped(job, result, fine, options)), options.out)
+    except (SenseprobeError, MemoryError, RuntimeError) as error:  # torch's for too little memory is a RuntimeError
+        options.warn(f"what {coarse[0].model['dtype']} turns around is not counted: {_first_line(error)}")
+    return results
+
+
+def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions) -> dict[str, int]:
+    """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
+    if result.rows is None:
+        raise ResultError("a result without its rows")
+    scorer = get(result.scorer)
+    # A row of an association test has a number among all words of its test only.
+    limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
+    with options.store(fine, scorer) as store:
+        units, _ = units_of_job(replace(job, limit=limit), fine, scorer)
+        answer_units(units, fine, scorer, store, options.progress)
+    tables = scorer.tabulate(units, fine).tables
+    sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
+    return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+# --- where results go -----------------------------------------------------------------------------------------------
+
+
+def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
+    """Raise ResultError for a name that no model may have, and where results could not be written below `out`.
+
+    Better before an hour of scoring than after.
+    """
+    check_model_name(model)
+    if out is not None:
+        rows = sum(int(job.release.manifest.config(name)["rows"]) for name in job.kinds)
+        check_writable(folder_of(out, job.release.manifest.name, model), min(rows, job.limit or rows))
+
+
+def write(result: Result, out: Path | None) -> Result:
+    """Write a result into its folder below `out`, if that is given, and return it."""
+    if out is not None:
+        result.write(folder_of(out, str(result.release["name"]), result.model["name"]))
+    return result

@@ -280,13 +280,11 @@ def unreadable_configs(configs: Mapping[str, Fitness]) -> dict[str, str]:
     return {config: why for config, fitness in configs.items() if (why := unreadable(fitness))}
 
 
-def fitness_lines(configs: Mapping[str, Fitness], other: str = "") -> Iterator[str]:
-    """Yield what there is to say of configs; `other` is a scorer, if any, to compare first tokens with."""
+def fitness_lines(configs: Mapping[str, Fitness]) -> Iterator[str]:
+    """Yield what there is to say of configs."""
     for config, fitness in configs.items():
         if text := "; ".join(_clauses(fitness)):
             yield f"{printable(config)}: {text}"
-    if other and any(fitness.first_token is not None and fitness.first_token.rows for fitness in configs.values()):
-        yield f"score with {other}, too: a report of both shows the pairs with another first token side by side"
 
 
 def _clauses(fitness: Fitness) -> Iterator[str]:

@@ -46,6 +46,11 @@ NO_WORDS = (
 TestKey = tuple[str, str]
 """The config and the name of a test."""
 
+EFFECTS = (
+    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Shown: "
+    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
+    "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
+)
 # What a test says, in the words of tables; `Weat.wording` says when.
 SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
@@ -64,12 +69,28 @@ class Weat(Estimand):
 
     neutral: ClassVar[float | None] = 0.0
     prints_p: ClassVar[bool] = True
+    compared_with_interval: ClassVar[bool] = False
     no_parts: ClassVar[str] = "a test takes all its words"
     measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2
     replay_tolerance: ClassVar[float] = (
         1e-3  # it is of the scores themselves, not of their signs, over a small deviation
     )
+
+    @property
+    def axis(self) -> Ends:
+        """The ends of the axis of its figures: effects lie between the two."""
+        return self.low, self.high
+
+    @property
+    def heading(self) -> str:
+        """What its figures are called at the head of a column."""
+        return "effect"
+
+    @property
+    def scale_note(self) -> str:
+        """What readers of verdicts on its figures are told of their scale."""
+        return EFFECTS
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""

@@ -35,6 +35,10 @@ Tables: TypeAlias = Sequence[tuple[pd.DataFrame, Design]]
 SenseRows: TypeAlias = tuple[Design, dict[str | None, KernelRows]]
 """Of a config, the design of the interval rule of a contrast, and rows by group; None is the whole config."""
 
+IN_POINTS = (
+    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
+    "neutral value, and p, corrected over all lines (Holm), is below 0.05. Not shown: one of the two is not so."
+)
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
 
@@ -136,6 +140,7 @@ class Estimand:
     presentation: Presentation = Presentation()
 
     has_interval: ClassVar[bool] = True  # whether figures can have one, and two models can be compared on it
+    compared_with_interval: ClassVar[bool] = True  # whether the difference of two models has one
     neutral: ClassVar[float | None] = None  # what means no bias, whatever the rows; None: unknown, or it follows
     neutral_from_labels: ClassVar[bool] = False  # whether its neutral value follows from the labels of the rows
     zero_share: ClassVar[float] = -50.0  # what a share of 0 reads, in points
@@ -156,6 +161,21 @@ class Estimand:
     def from_zero(self) -> bool:
         """Whether no figure is below 0, so that a plus sign would say nothing."""
         return self.low >= 0
+
+    @property
+    def axis(self) -> Ends | None:
+        """The ends of the axis of its figures, where that is its range; None where it is as long as they need."""
+        return (self.low, self.high) if self.from_zero else None
+
+    @property
+    def heading(self) -> str:
+        """What its figures are called at the head of a column."""
+        return "points" if self.measure == "points" else "value"
+
+    @property
+    def scale_note(self) -> str:
+        """What readers of verdicts on its figures are told of their scale; empty where nothing is."""
+        return IN_POINTS if self.measure == "points" and not self.from_zero else ""
 
     @property
     def promises_interval(self) -> bool:

@@ -1,17 +1,24 @@
 """Charts of association tests: race and gender against both, and which words are pulled to which attributes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from senseprobe.charts import Forest, ForestRow, HeatMap
 from senseprobe.document import Cell, Section, Table
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import SHOWN, Weat, key_of
 from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
-from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, listed_words
+from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, tested_inputs
+from senseprobe.evaluate.reporting.association_verdicts import listed_words
+from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.records import Figure
 from senseprobe.statistics import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.reporting.comparison_page import Difference
 
 MEN, WOMEN = ("European American men", "African American men"), ("European American women", "African American women")
 INTERSECTIONS = {
@@ -36,6 +43,7 @@ MOST_WORDS, MOST_ATTRIBUTES = 8, 6
 
 MAPS_OF_FIRST = 2
 MOST_PULLED = 3
+MOST_PLOTTED = 40
 CENTRED = (
     "A cell is the cosine of a word with an attribute, less what the word has on average with all attributes of the "
     "test, and the attribute with all words: what is left is what the test is about. The words are those with the "
@@ -43,7 +51,7 @@ CENTRED = (
 )
 
 
-def build_intersection_section(tested: Sequence[TestedInput]) -> Section:
+def intersection_section(tested: Sequence[TestedInput]) -> Section:
     """Return the tests of race, of gender and of both side by side, for each result; empty without them."""
     found = {
         (part.number, figure.group): (weat, figure)
@@ -95,7 +103,7 @@ def _compare_intersections(part: TestedInput) -> str:
 # --- Words ------------------------------------------------------------------------------------------------------------
 
 
-def build_word_section(tested: Sequence[TestedInput]) -> Section:
+def word_section(tested: Sequence[TestedInput]) -> Section:
     """Return which words are pulled to which attributes: heat maps of the largest effects, and a table of all tests."""
     charts = [chart for part in tested for chart in _plot_words(part, of=f"{part.label}, " if len(tested) > 1 else "")]
     tables = [table for part in tested if (table := _build_pulled_table(part)).rows]
@@ -169,3 +177,26 @@ def _build_pulled_table(part: TestedInput) -> Table:
 
 def _targets(words: TestWords) -> list[tuple[str, str]]:
     return [(side, word) for side in ("X", "Y") for word in words.has[side]]
+
+
+# --- Models against each other --------------------------------------------------------------------------------------
+
+
+def plot_effects(scope: ReportScope, differences: "Iterable[Difference]") -> Forest:
+    """Return the effects of all models side by side, in the order of their differences."""
+    tested = tested_inputs(scope)
+    ranked = [difference.comparison for difference in differences]
+    keys = [*dict.fromkeys(map(key_of, ranked))]
+    figures = [{key_of(figure): figure for _, figure in part.tests} for part in tested]
+    rows = []
+    for config, test in keys[:MOST_PLOTTED]:
+        marks = [
+            figure_charts.build_mark(effects[config, test], part.number)
+            for part, effects in zip(tested, figures, strict=True)
+            if (config, test) in effects
+        ]
+        rows.append(ForestRow(label=test, note=config, marks=tuple(marks)))
+    left, right = lookup(ranked[0].estimand).presentation.ends
+    omission = f", {MOST_PLOTTED} of {len(keys)} tests" if len(keys) > MOST_PLOTTED else ""
+    title = f"Effects with 95 % intervals, those that differ most clearly first{omission}"
+    return Forest(title=title, rows=tuple(rows), low=AXIS.low, high=AXIS.high, left=left, right=right)

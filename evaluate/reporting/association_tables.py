@@ -21,11 +21,10 @@ from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
-from senseprobe.evaluate.reporting.association_verdicts import find_tests, group_tests
-from senseprobe.evaluate.reporting.figure_tables import align
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
-from senseprobe.evaluate.reporting.verdict import EFFECTS, NOT_NONE, TONES, Verdict, word_of
-from senseprobe.evaluate.reporting.verdict_table import build_verdicts
+from senseprobe.evaluate.reporting.association_verdicts import find_tests, group_tests, listed_words, name_tests
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope, align
+from senseprobe.evaluate.reporting.verdict import TONES, word_of
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -35,12 +34,6 @@ AXIS = Axis(low=-2.0, high=2.0, neutral=0.0)
 
 PAPER_LEVEL = 0.01
 """Below it, p is significant in Tan and Celis (2019)."""
-
-MOST_OPEN = 4
-"""Results whose verdicts are not collapsed."""
-
-FEW = 2
-"""Words of a set that name it."""
 
 QUESTION = (
     "Each test asks of vectors: do the words of X lie nearer to the attributes A, and those of Y nearer to B, than the "
@@ -117,8 +110,9 @@ class TestedInput:
 
     @property
     def level(self) -> str:
-        """What has vectors: ``word``, ``sent`` or ``cword``."""
-        return level_of(self.source)
+        """What has vectors: ``word``, ``sent`` or ``cword``; empty where its scorer is not known."""
+        scorer = SCORERS.get(self.source.result.scorer)
+        return "" if scorer is None else scorer.level
 
     def name_tests(self, keys: Iterable[TestKey]) -> str:
         """Return the names of tests, with its config where the result has a test of that name in several."""
@@ -129,101 +123,23 @@ class TestedInput:
         return [key for key, words in self.words.items() if words.is_turned]
 
 
-def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
-    """Return the names of some of the `tests`, each with its config where several have the name."""
-    names = [test for _, test in tests]
-    return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
-
-
-def level_of(source: ReportInput) -> str:
-    """Return what has vectors in a result: ``word``, ``sent`` or ``cword``; empty where its scorer is not known."""
-    scorer = SCORERS.get(source.result.scorer)
-    return "" if scorer is None else scorer.level
-
-
-def label_inputs(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
-    """Return the names of results; where several are alike, with that of their encodings in which they differ."""
-    labels = [source.label for source in inputs]
-    alike = {label: [source.encoding for source in inputs if source.label == label] for label in labels}
-    names = []
-    for source, label in zip(inputs, labels, strict=True):
-        parts = (f"{k}={v}" for k, v in source.encoding.items() if any(other.get(k) != v for other in alike[label]))
-        names.append(" ".join([label, *parts]))
-    return tuple(names)
-
-
-def tested_inputs(inputs: Sequence[ReportInput]) -> list[TestedInput]:
+def tested_inputs(scope: ReportScope) -> list[TestedInput]:
     """Return the results with what sections need of them."""
-    labels = label_inputs(inputs)
-    return [TestedInput(source, number, labels[number]) for number, source in enumerate(inputs)]
+    return [TestedInput(source, number, scope.labels[number]) for number, source in enumerate(scope.inputs)]
 
 
-# --- Verdicts -------------------------------------------------------------------------------------------------------
+# --- The vectors ------------------------------------------------------------------------------------------------------
 
 
-def build_verdict_section(tested: Sequence[TestedInput], caveats: Sequence[str]) -> Section:
-    """Return a table of verdicts for each result, a line for the tests of an identity; `caveats` come first."""
-    tables = []
-    for number, part in enumerate(sorted(tested, key=lambda part: not part.source.is_comparable)):
-        verdicts = build_verdicts(part.source)
-        caption = _summarize(part) if part.source.is_comparable else NOT_COMPARABLE
-        caption = caption if len(tested) == 1 else f"{part.label}: {caption}"
-        rows = tuple(_build_verdict_row(verdict, part) for verdict in verdicts)
-        headings = (part.number, "verdict", "largest effect [95 %], bars from -2 to +2", "for example")
-        closed = number >= MOST_OPEN or not part.source.is_comparable
-        tables.append(Table(caption, headings, rows, "" if number else f"{EFFECTS} {NOT_NONE}", closed, AXIS))
-    tried = f"p is corrected within each result: who reads {len(tested)} of them has tried {len(tested)}."
-    caveats = caveats if len(tested) == 1 else (tried, *caveats)
-    paragraphs = (QUESTION, *caveats, *_describe_missing(tested), *_describe_fitness(tested), *_describe_turned(tested))
-    return Section("What it shows", paragraphs, tables=tuple(tables))
-
-
-def _summarize(part: TestedInput) -> str:
-    """Return in how many tests an effect is shown, and in which."""
-    by_wording: dict[str, list[TestKey]] = {}
-    for weat, figure in part.judged:
-        wording = "lost" if weat.lost_too_many(figure) else weat.wording(figure)
-        by_wording.setdefault(wording, []).append(key_of(figure))
-    shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
-    total = counted(len(part.tests), "test")
-    text = f"Shown in {len(shown)} of {total}" + (f": {part.name_tests(shown)}" if shown else "")
-    text += f"; in {len(these)} more for these attribute words only" if these else ""
-    reverse = [key_of(f) for _, f in part.tests if key_of(f) in part.reversed]
-    return f"{text}; the other way round in {len(reverse)}: {part.name_tests(reverse)}." if reverse else f"{text}."
-
-
-def _build_verdict_row(verdict: Verdict, part: TestedInput) -> tuple[Cell, ...]:
-    figure = verdict.figure
-    names = filter(None, (verdict.bias_type, verdict.config))
-    about = Cell(next(names), next(names, ""), "name")
-    text = Cell(verdict.text, tag=verdict.kind, tone=TONES[verdict.kind])
-    if figure is None:
-        return about, text, Cell(""), Cell.quiet(verdict.basis)
-    words = part.words.get(key_of(figure))
-    example = "" if words is None or verdict.kind not in (SHOWN, THESE_WORDS) else describe_effect(words)
-    return (
-        about,
-        text,
-        build_effect_cell(figure, part.number, figure.group or ""),
-        Cell(example, verdict.basis, "quiet"),
-    )
-
-
-def build_effect_cell(figure: Figure, number: int, note: str = "") -> Cell:
-    """Return an effect with its interval, drawn on `AXIS`."""
-    mark = figure_charts.build_mark(figure, number)
-    return Cell(mark.text, note, "number", mark if mark.low is not None else None)
-
-
-def describe_effect(words: TestWords) -> str:
-    """Return what an effect above 0 says, by the first words of each set."""
-    x, y, a, b = (listed_words(words.has[side]) for side in SETS)
-    return f"{x} nearer to {a}; {y} to {b}"
-
-
-def listed_words(words: Sequence[str], few: int = FEW) -> str:
-    """Return the first words of a set: ``Adam, Chuck …``."""
-    return ", ".join(words[:few]) + (" …" if len(words) > few else "")
+def describe_vectors(scope: ReportScope) -> Iterator[str]:
+    """Yield what tests ask, how many results were tried, and what words, tokenizers and poolings have to do with it."""
+    tested = tested_inputs(scope)
+    yield QUESTION
+    if len(tested) > 1:
+        yield f"p is corrected within each result: who reads {len(tested)} of them has tried {len(tested)}."
+    yield from _describe_missing(tested)
+    yield from (f"{part.label}: {line}." for part in tested for line in fitness_lines(part.source.result.fitness))
+    yield from _describe_turned(tested)
 
 
 def _describe_missing(tested: Sequence[TestedInput]) -> Iterator[str]:
@@ -232,11 +148,6 @@ def _describe_missing(tested: Sequence[TestedInput]) -> Iterator[str]:
         sets = (names for _, figure in part.tests for names in figure.missing.values())
         if words := dict.fromkeys(word for names in sets for word in names):
             yield f"{part.label}: left out, since they have no vector: {listed(words)}."
-
-
-def _describe_fitness(tested: Sequence[TestedInput]) -> Iterator[str]:
-    """Yield what the tokenizer of each model makes of the rows, where there is something to say."""
-    yield from (f"{part.label}: {line}." for part in tested for line in fitness_lines(part.source.result.fitness))
 
 
 def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
@@ -255,7 +166,7 @@ def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
 # --- The tables of Tan and Celis --------------------------------------------------------------------------------------
 
 
-def build_proportion_section(tested: Sequence[TestedInput]) -> Section:
+def proportion_section(tested: Sequence[TestedInput]) -> Section:
     """Return their Table 2: the proportion of tests with a small p and an effect above 0, by identity and model."""
     models = _group_by_model(tested)
     cells: dict[str, list[Cell]] = {}
@@ -312,7 +223,7 @@ def is_significant(figure: Figure) -> bool:
     return figure.p is not None and figure.p < PAPER_LEVEL and (figure.value or 0.0) > 0
 
 
-def build_level_section(tested: Sequence[TestedInput]) -> Section:
+def level_section(tested: Sequence[TestedInput]) -> Section:
     """Return their Tables 3 to 5: each test at each level, models side by side, and where levels differ.
 
     Results of which no test can be read are left out.
@@ -376,19 +287,27 @@ def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
 # --- Each test --------------------------------------------------------------------------------------------------------
 
 
-def build_test_section(tested: Sequence[TestedInput]) -> Section:
+def build_effect_cell(figure: Figure, number: int, note: str = "") -> Cell:
+    """Return an effect with its interval, drawn on `AXIS`."""
+    mark = figure_charts.build_mark(figure, number)
+    return Cell(mark.text, note, "number", mark if mark.low is not None else None)
+
+
+def each_test_section(tested: Sequence[TestedInput], *, brief: bool = False) -> Section:
     """Return all tests of each result with their words, and those that variants were computed of."""
     tables = []
     for part in tested:
-        rows = tuple(_build_test_row(weat, figure, part) for weat, figure in part.tests)
+        rows = tuple(_build_test_row(weat, figure, part, brief=brief) for weat, figure in part.tests)
         headings = ("test", "effect [95 %]", "p", "words", "reads")
         tables.append(Table(part.label, headings, rows, closed=len(tested) > 1, axis=AXIS))
         tables += _build_variant_tables(part)
-    return table_section("Every test", [WHAT_P_SAYS, NEARNESS], tables)
+    variants = {weat.id: weat for part in tested for weat, _ in find_tests(part.source.result.figures, variants=True)}
+    warned = [f"{weat.id}: {weat.cannot_say}" for weat in variants.values() if not weat.has_interval]
+    return table_section("Every test", [WHAT_P_SAYS, *(() if brief else [NEARNESS]), *warned], tables)
 
 
-def _build_test_row(weat: Weat, figure: Figure, part: TestedInput) -> tuple[Cell, ...]:
-    words = part.words.get(key_of(figure))
+def _build_test_row(weat: Weat, figure: Figure, part: TestedInput, *, brief: bool) -> tuple[Cell, ...]:
+    words = None if brief else part.words.get(key_of(figure))
     sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)

@@ -1,6 +1,7 @@
 """What association tests say: a verdict for each identity of a config, on all tests that share it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import (
@@ -12,8 +13,11 @@ from senseprobe.evaluate.estimands.association import (
     TestKey,
     Weat,
     find_reversed,
+    key_of,
 )
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.estimands.association_comparison import read_tests
+from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.notation import UNREAD, describe_sizes, format_points
 from senseprobe.evaluate.reporting.verdict import CODES, Kind, Verdict
 from senseprobe.messages import counted, listed
@@ -21,6 +25,9 @@ from senseprobe.records import Figure, FigureKey, FigureVerdict
 
 OTHER = "no identity"
 """What tests are about that are of no identity, as those of flowers and insects."""
+
+FEW = 2
+"""Words of a set that name it."""
 
 LOST = "over a fifth of a set has no vector"
 
@@ -54,12 +61,16 @@ def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[W
 def judge_tests(source: ReportInput) -> Iterator[Verdict]:
     """Yield a verdict for each identity of each config."""
     below = find_reversed(find_tests(source.result.figures))
+    words = {} if source.words is None else read_tests(source.words)
     for (config, identity), tests in group_tests(source.result.figures).items():
         if reason := source.why_unread(config):
             of = counted(len(tests), "test")
             yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
         else:
-            yield _judge_family(config, identity, tests, below)
+            verdict = _judge_family(config, identity, tests, below)
+            found = None if verdict.figure is None else words.get(key_of(verdict.figure))
+            says = found is not None and verdict.kind in (SHOWN, THESE_WORDS)
+            yield replace(verdict, example=describe_effect(found)) if says and found else verdict
 
 
 def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdict]]:
@@ -109,3 +120,37 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
         hidden=hidden if leading == NOT_SHOWN else None,
     )
+
+
+def summarize_tests(source: ReportInput) -> str:
+    """Return in how many tests of a result an effect is shown, and in which; or why its tests cannot be read."""
+    if not source.is_comparable:
+        return NOT_COMPARABLE
+    tests = find_tests(source.result.figures)
+    read = [(weat, figure) for weat, figure in tests if not source.why_unread(figure.config)]
+    keys, by_wording = [key_of(figure) for _, figure in tests], dict[str, list[TestKey]]()
+    for weat, figure in read:
+        by_wording.setdefault(LOST if weat.lost_too_many(figure) else weat.wording(figure), []).append(key_of(figure))
+    shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
+    text = f"Shown in {len(shown)} of {counted(len(tests), 'test')}" + (f": {name_tests(shown, keys)}" if shown else "")
+    text += f"; in {len(these)} more for these attribute words only" if these else ""
+    exchanged = find_reversed(read)
+    reverse = [key for key in keys if key in exchanged]
+    return f"{text}; the other way round in {len(reverse)}: {name_tests(reverse, keys)}." if reverse else f"{text}."
+
+
+def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
+    """Return the names of some of the `tests`, each with its config where several have the name."""
+    names = [test for _, test in tests]
+    return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
+
+
+def describe_effect(words: TestWords) -> str:
+    """Return what an effect above 0 says, by the first words of each set."""
+    x, y, a, b = (listed_words(words.has[side]) for side in SETS)
+    return f"{x} nearer to {a}; {y} to {b}"
+
+
+def listed_words(words: Sequence[str], few: int = FEW) -> str:
+    """Return the first words of a set: ``Adam, Chuck …``."""
+    return ", ".join(words[:few]) + (" …" if len(words) > few else "")

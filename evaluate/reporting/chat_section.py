@@ -5,7 +5,6 @@ Names of models and texts of servers are of others: they go into a document as t
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +20,15 @@ from senseprobe.evaluate.reporting.notation import (
     format_remarks,
     format_threshold,
 )
+from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, chat
 from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
 from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed, printable
+
+TITLE = "Does the model do the task?"
 
 MOST_OPEN = 24
 """Rows of a table up to which it is not collapsed."""
@@ -76,16 +78,6 @@ FACTS: Mapping[str, str] = {
 """What identifies a chat model or a served one, by the key in its result."""
 
 
-# --- in a terminal ----------------------------------------------------------------------------------------------------
-
-
-class TaskLines(NamedTuple):
-    """A table for a terminal: headings, and rows of texts."""
-
-    headings: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-
 def describe_tasks(result: Result) -> Iterator[str]:
     """Yield in which configs a chat model does the task, and in which not and why; nothing of other results.
 
@@ -101,35 +93,6 @@ def describe_tasks(result: Result) -> Iterator[str]:
         yield f"{verdict} in {listed(configs)}: {gates}; {rest}"
     if passed := [printable(config) for config in result.tasks if config not in failed]:
         yield f"all gates passed in {listed(passed)}"
-
-
-def gate_table(result: Result) -> TaskLines:
-    """Return what each gate read, a row for each config with what fails marked, below a row of what is asked for."""
-    ids = _gate_ids([result])
-    rows: list[tuple[str, ...]] = []
-    asked: dict[str, str] = {}
-    for config, record in result.tasks.items():
-        readings = {reading.gate: reading for reading in record.gates}
-        asked |= {gate: format_threshold(reading) for gate, reading in readings.items() if gate not in asked}
-        rows.append((config, *("" if gate not in readings else _gate_text(readings[gate]) for gate in ids)))
-    return TaskLines(("config", *ids), [("asked for", *(asked.get(gate, "") for gate in ids)), *rows] if rows else [])
-
-
-def _gate_text(reading: GateReading) -> str:
-    """Return what a gate read, and whether it fails: ``0.31 fails``."""
-    text = format_reading(reading)
-    return text if reading.passed else f"{text} fails"
-
-
-def beside_table(result: Result) -> TaskLines:
-    """Return what stands beside the figures of each config, but what gates show and columns that are empty in all."""
-    shown = {gate: index for index, (gate, _) in enumerate(_BESIDE)}
-    hidden = {shown[gate] for gate in _gate_ids([result]) if gate in shown}
-    headings, rows = [name for _, name in _BESIDE], [(config, _beside(own)) for config, own in result.tasks.items()]
-    kept = [i for i in range(len(headings)) if i not in hidden and any(cells[i] for _, cells in rows)]
-    return TaskLines(
-        ("config", *(headings[i] for i in kept)), [(config, *(cells[i] for i in kept)) for config, cells in rows]
-    )
 
 
 _BESIDE = (
@@ -168,27 +131,26 @@ def _gate_ids(results: Sequence[Result]) -> list[str]:
     return [*(gate for gate in GATES if gate in used), *(gate for gate in used if gate not in GATES)]
 
 
-# --- on a page --------------------------------------------------------------------------------------------------------
-
-
-def build_task_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of gates, and of what stands beside figures; empty where no result is of a chat model."""
-    asked = [source for source in inputs if has_gates(source.result)]
+def task_section(scope: ReportScope) -> Section:
+    """Return gates, and what stands beside figures; empty where no result is of a chat model, or a served one."""
+    asked = [source for source in scope.inputs if has_gates(source.result)]
     if not asked:
-        return Section("Does the model do the task?")
-    several = len(inputs) > 1
+        return Section(TITLE)
+    several = len(scope.inputs) > 1
     told = [
         f"{source.label}: {line}." if several else f"{line[:1].upper()}{line[1:]}."
         for source in asked
         for line in describe_tasks(source.result)
     ]
-    tables = [
-        *(_build_gate_table(source, several=several) for source in asked),
-        *_explained_once([_build_beside_table(source, several=several) for source in asked]),
-        *_explained_once([_build_refusal_table(source, several=several) for source in asked]),
-        _build_threshold_table(asked),
-    ]
-    return Section("Does the model do the task?", (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
+    tables = [_build_gate_table(source, several=several) for source in asked]
+    tables += _explained_once([_build_beside_table(source, scope, several=several) for source in asked])
+    if scope.is_brief:
+        # What is read beside differences is whether a model does the task.
+        kept = () if scope.comparisons else (table for table in tables if table.rows and len(table.headings) > 1)
+        return Section("", tuple(told), tables=tuple(kept))
+    tables += _explained_once([_build_refusal_table(source, several=several) for source in asked])
+    tables.append(_build_threshold_table(asked))
+    return Section(TITLE, (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
 
 
 def _explained_once(tables: Sequence[Table]) -> list[Table]:
@@ -205,29 +167,41 @@ def _caption(text: str, source: ReportInput, several: bool) -> str:
 
 
 def _build_gate_table(source: ReportInput, *, several: bool) -> Table:
-    rows = tuple(
-        (
-            *name_cells(config),
-            Cell(reading.gate, GATES[reading.gate].title if reading.gate in GATES else ""),
-            Cell.number(format_reading(reading), reading.said),
-            Cell.number(format_threshold(reading)),
-            Cell("", tag="passed" if reading.passed else "failed", tone="calm" if reading.passed else "strong"),
-        )
-        for config, record in source.result.tasks.items()
-        for reading in record.gates
-    )
-    failed = sum(not reading.passed for record in source.result.tasks.values() for reading in record.gates)
-    caption = _caption(f"what each gate read: {failed:,} of {len(rows):,} failed", source, several)
-    return Table(caption, ("config", "gate", "read", "asked for", "passed"), rows, closed=len(rows) > MOST_OPEN)
+    """Return what each gate read, a row for each config with what fails marked, below a row of what is asked for."""
+    ids, tasks = _gate_ids([source.result]), source.result.tasks
+    readings = {config: {reading.gate: reading for reading in record.gates} for config, record in tasks.items()}
+    every = [reading for gates in readings.values() for reading in gates.values()]
+    asked = {reading.gate: format_threshold(reading) for reading in reversed(every)}
+    rows = [
+        (*name_cells(config), *(_build_reading_cell(gates.get(gate)) for gate in ids))
+        for config, gates in readings.items()
+    ]
+    failed = sum(not reading.passed for reading in every)
+    caption = _caption(f"what each gate read: {failed:,} of {len(every):,} failed", source, several)
+    first = (Cell.quiet("asked for"), *(Cell.number(asked[gate]) for gate in ids))
+    return Table(caption, ("config", *ids), (first, *rows) if rows else (), closed=len(rows) > MOST_OPEN)
 
 
-def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
-    """Return the main figure of pairs beside the mean content, and what else there is to read them with."""
+def _build_reading_cell(reading: GateReading | None) -> Cell:
+    if reading is None:
+        return Cell.number("")
+    tag, tone = ("", "") if reading.passed else ("failed", "strong")
+    return Cell(format_reading(reading), reading.said, "number", tag=tag, tone=tone)
+
+
+def _build_beside_table(source: ReportInput, scope: ReportScope, *, several: bool) -> Table:
+    """Return the main figure of pairs beside the mean content, and what else there is to read them with.
+
+    A brief has the figures elsewhere, and not what gates show.
+    """
     figures = {(f.config, f.estimand): f for f in source.result.figures if f.group is None}
     beside = {config: _beside(record) for config, record in source.result.tasks.items()}
     kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
     used = dict.fromkeys(name for _, name in figures)
     leads = [name for name in used if lookup(name).presentation.by_word or lookup(name).of_contents]
+    if scope.is_brief:
+        gates = _gate_ids([source.result])
+        leads, kept = [], [i for i in kept if _BESIDE[i][0] not in gates]
     rows = tuple(
         (
             *name_cells(config),
@@ -242,7 +216,8 @@ def _build_beside_table(source: ReportInput, *, several: bool) -> Table:
         for config, cells in beside.items()
     )
     headings = ("config", *leads, *(_BESIDE[i][1] for i in kept))
-    return Table(_caption("beside the figures", source, several), headings, rows, note=BESIDE)
+    note = "" if scope.is_brief else BESIDE
+    return Table(_caption("beside the figures", source, several), headings, rows, note=note)
 
 
 def _build_refusal_table(source: ReportInput, *, several: bool) -> Table:
@@ -273,10 +248,10 @@ def _build_threshold_table(inputs: Sequence[ReportInput]) -> Table:
     return Table("Why these gates and thresholds", ("gate", "reads", "reason"), rows, closed=True)
 
 
-def build_prompt_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of all prompts of one pair, for each scorer that asks a chat model."""
+def prompt_section(scope: ReportScope) -> Section:
+    """Return all prompts of one pair, for each scorer that asks a chat model."""
     asked: dict[str, ReportInput] = {}
-    for source in inputs:
+    for source in scope.inputs:
         if asks_chat_model(source.result) and (source.release or source.result.scorer not in asked):
             asked.setdefault(source.result.scorer, source)
     tables = (_build_prompt_table(scorer, source) for scorer, source in asked.items())
@@ -284,11 +259,11 @@ def build_prompt_section(inputs: Sequence[ReportInput]) -> Section:
     return replace(section, closed=True)
 
 
-def build_identity_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of what is known of chat models and served ones, and of where answers are kept."""
+def identity_section(scope: ReportScope) -> Section:
+    """Return what is known of chat models and served ones, and of where answers are kept."""
     models = {
         number: source.result.model
-        for number, source in enumerate(inputs)
+        for number, source in enumerate(scope.inputs)
         if asks_chat_model(source.result) or source.result.model.get("origin")
     }
     served = [model for model in models.values() if model.get("origin")]

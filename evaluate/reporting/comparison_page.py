@@ -14,7 +14,9 @@ from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
 from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.association_charts import plot_effects
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope, label_inputs
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
 from senseprobe.evaluate.reporting.verdict_table import describe_right, find_failed_control
 from senseprobe.messages import counted, listed
@@ -35,6 +37,12 @@ DISAGREEMENT = (
     "The interval is a nominal 95 % for one figure by itself; p after Holm is for all configs and groups of a figure "
     "together, so that p can be above 0.05 where the interval excludes 0. Where rows are independent, p is of another "
     "test than the interval, and is named. p is not corrected for how many pairs of models there are."
+)
+HOW = (
+    "A difference is that of two effects over the words that both models have vectors of, each in standard deviations "
+    "of its own model. p is exact, or of drawn signs: word by word, it exchanges which model a value is of. It holds "
+    "the attribute words fixed, is two-sided, and is corrected over all tests of the pair (Holm), not over pairs. "
+    "There is no interval: a difference that is not shown may well be there."
 )
 MORE = (
     "A difference is the first model's figure less the second's, over the rows that both scored: what words do to both "
@@ -77,14 +85,32 @@ class Difference:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval excludes 0, in a config that is readable."""
-        return not self.unreadable and self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
+        """Whether the interval excludes 0, in a config that is readable; of effects of tests, whether p is small."""
+        if self.unreadable or self.comparison.difference is None:
+            return False
+        if not self.has_interval:
+            return self.comparison.p_holm is not None and self.comparison.p_holm < LEVEL
+        return self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
 
     @property
-    def order(self) -> tuple[bool, bool, bool, bool, float]:
-        """What sorts differences: those shown, then by size, those without interval and unreadable ones last."""
+    def has_interval(self) -> bool:
+        """Whether differences of its estimand have intervals, as all but those of effects of tests have."""
+        return lookup(self.comparison.estimand).compared_with_interval
+
+    @property
+    def of_group(self) -> bool:
+        """Whether it is of one of many groups of a config."""
+        return self.comparison.group is not None and self.has_interval
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, bool, float, float]:
+        """What sorts differences: those shown, then by size, those without interval and unreadable ones last.
+
+        Those of tests are sorted by p, since they have no interval.
+        """
+        p = 0.0 if self.has_interval else 2.0 if self.comparison.p_holm is None else self.comparison.p_holm
         size = abs(self.comparison.difference or 0.0)
-        return bool(self.unreadable), not self.is_shown, self.ends is None, not self.in_points, -size
+        return bool(self.unreadable), not self.is_shown, self.ends is None, not self.in_points, p, -size
 
     @property
     def in_points(self) -> bool:
@@ -112,8 +138,8 @@ def rank_differences(
             unreadable=failed or reasons.get(row.config, ""),
         )
         for row in without_single(pair.comparisons, COMPARISONS)
-        if (row.group is not None) == grouped
     )
+    differences = (difference for difference in differences if difference.of_group == grouped)
     return sorted(differences, key=lambda difference: difference.order)
 
 
@@ -132,8 +158,10 @@ def _describe_failed_control(source: ReportInput) -> str:
 
 
 def name_models(inputs: Sequence[ReportInput]) -> list[str]:
-    """Return the names of the models, with the number of the result, from 1, where several have the same name."""
+    """Return the names of the models; where some are alike, those of the results, or else with the number, from 1."""
     names = [str(source.result.model["name"]) for source in inputs]
+    if len({*names}) < len(names) == len({*(labels := label_inputs(inputs))}):
+        return [*labels]
     return [f"{name} ({i})" if names.count(name) > 1 else name for i, name in enumerate(names, start=1)]
 
 
@@ -152,9 +180,8 @@ def describe_difference(difference: Difference) -> str:
     amount = f"{size:.{estimand.decimals}f}" if size >= step / 2 else f"less than {step:.{estimand.decimals}f}"
     low, high = sorted(sign * end for end in difference.ends or (0.0, 0.0))
     text = f"{higher} {difference.tendency} in {row.config} by {amount} {estimand.measure} more than {lower}"
-    return "; ".join(
-        filter(None, (f"{text} {notation.format_ends(low, high, row.estimand)}", _describe_equivalence(row)))
-    )
+    text = f"{text} {notation.format_ends(low, high, row.estimand)}" if difference.ends else text
+    return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
 
 def describe_reading(difference: Difference) -> str:
@@ -162,11 +189,12 @@ def describe_reading(difference: Difference) -> str:
     row = difference.comparison
     if difference.unreadable:
         return f"not readable: {difference.unreadable}"
-    if difference.ends is None:
+    if row.difference is None or (difference.has_interval and difference.ends is None):
         return row.note or "no interval can be estimated"
     (higher, _), _ = _rank_models(difference)
     limit = notation.format_points(difference.outer_end, row.estimand)
-    text = f"{higher} more" if difference.is_shown else f"no difference shown (it could be as large as {limit})"
+    large = f" (it could be as large as {limit})" if difference.ends else ""
+    text = f"{higher} more" if difference.is_shown else f"no difference shown{large}"
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
 
@@ -216,19 +244,21 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     if not readable:
         return f"{names}: no figure is readable: {differences[0].unreadable}."
     shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), _agrees))
-    if differences[0].comparison.group is not None:
+    if differences[0].of_group:
         text = f"{counted(len(readable), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
     else:
-        text = f"{counted(len(readable), 'figure')} {'are' if shown > 1 else 'is'} shown to differ"
+        noun = "figure" if differences[0].has_interval else "test"
+        readable = [difference for difference in readable if difference.has_interval or difference.comparison.rows]
+        text = f"{counted(len(readable), noun)} {'are' if shown > 1 else 'is'} shown to differ"
     text = f"{names}: {shown or 'none'} of {text}"
     estimable = [difference for difference in readable if difference.ends]
-    if shown:
+    if shown and differences[0].has_interval:
         text = f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm"
     elif estimable:
         farthest = max(estimable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
         limit = notation.format_points(farthest.outer_end, farthest.comparison.estimand)
         text = f"{text}; up to {limit} could hide ({farthest.comparison.config})"
-    without = (difference.comparison for difference in readable if not difference.ends)
+    without = (d.comparison for d in readable if d.has_interval and not d.ends)
     named = listed(
         f"{' '.join(filter(None, (row.config, row.estimand, row.group)))} "
         f"({notation.format_points(row.difference, row.estimand)})"
@@ -244,7 +274,7 @@ def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
     Those of groups are many, so that only those are told that p shows, too.
     """
     for difference in differences:
-        if _agrees(difference) or (difference.is_shown and difference.comparison.group is None):
+        if _agrees(difference) or (difference.is_shown and not difference.of_group):
             p = ": ".join(
                 filter(None, (notation.format_p_value(difference.comparison), explain_disagreement(difference)))
             )
@@ -269,37 +299,36 @@ def explain_without_neutral(differences: Sequence[Difference]) -> str:
     )
 
 
-# --- On a page ------------------------------------------------------------------------------------------------------
+# --- Sections -------------------------------------------------------------------------------------------------------
 
 
-def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence[ReportInput]) -> Sequence[Section]:
-    """Return the sections with which a page of models compared begins; none where nothing was compared."""
-    ranked = [rank_differences(pair, inputs) for pair in comparisons]
-    groups = [rank_differences(pair, inputs, grouped=True) for pair in comparisons]
+def comparison_sections(scope: ReportScope) -> Iterator[Section]:
+    """Yield the sections with which a report of models compared begins; none where nothing was compared.
+
+    A brief has no table of groups: they are many.
+    """
+    ranked = [rank_differences(pair, scope.inputs) for pair in scope.comparisons]
+    groups = [rank_differences(pair, scope.inputs, grouped=True) for pair in scope.comparisons]
     every = [difference for part in (*ranked, *groups) for difference in part]
     if not every:
-        return ()
-    margin = read_margin(inputs)
+        return
+    margin = read_margin(scope.inputs)
     close = f"Equivalent: the 90 % interval of the difference lies within {margin.text} of 0." if margin else ""
-    first = Section(
+    has_interval = all(difference.has_interval for difference in every)
+    reading = (MORE, explain_without_neutral(every), DISAGREEMENT, close) if has_interval else ()
+    yield Section(
         title="Differences between the models",
-        paragraphs=(*_tell(ranked), BY_DIFFERENCE),
-        charts=tuple(_build_forests(ranked)),
-        tables=tuple(_build_table(part) for part in ranked if part),
+        paragraphs=(*_tell(ranked), BY_DIFFERENCE if has_interval else HOW),
+        charts=tuple(_build_forests(ranked)) if has_interval else (plot_effects(scope, chain.from_iterable(ranked)),),
+        tables=tuple(_build_table(part, brief=scope.is_brief) for part in ranked if part),
     )
-    return (
-        first,
-        Section(
-            title="Differences of single groups",
-            paragraphs=tuple(_tell(groups)),
-            charts=tuple(_build_forests(groups)),
-            tables=tuple(_build_table(part) for part in groups if part),
-        ),
-        Section(
-            title="How to read a difference",
-            paragraphs=tuple(filter(None, (MORE, explain_without_neutral(every), DISAGREEMENT, close))),
-        ),
+    yield Section(
+        title="Differences of single groups",
+        paragraphs=tuple(_tell(groups)),
+        charts=tuple(_build_forests(groups)),
+        tables=() if scope.is_brief else tuple(_build_table(part) for part in groups if part),
     )
+    yield Section(title="How to read a difference", paragraphs=tuple(filter(None, reading)))
 
 
 def _tell(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
@@ -353,28 +382,32 @@ def _build_forest_row(difference: Difference, several: bool) -> ForestRow:
     return ForestRow(label=label, marks=(mark,), note=note, left=names[0], right=names[1])
 
 
-def _build_table(differences: Sequence[Difference]) -> Table:
+def _build_table(differences: Sequence[Difference], *, brief: bool = False) -> Table:
     """Return the table of all differences of a pair of models, or the collapsed one of groups."""
-    first, grouped = differences[0], differences[0].comparison.group is not None
-    names = ("config", "figure", "group") if grouped else ("config", "figure")
+    first = differences[0]
+    has_groups = any(difference.comparison.group for difference in differences)
+    names = ("config", "figure", "group") if has_groups else ("config", "figure")
+    basis = () if brief else ("factor by factor" if first.has_interval else "targets",)
     return Table(
-        caption=f"{first.first} less {first.second}{', by group' if grouped else ''}",
-        headings=(*names, "difference", "in words", first.a, first.b, "factor by factor"),
-        rows=tuple(map(_build_row, differences)),
-        closed=grouped and len(differences) > MOST_OPEN,
+        caption=f"{first.first} less {first.second}{', by group' if first.of_group else ''}",
+        headings=(*names, "difference", "in words", first.a, first.b, *basis),
+        rows=tuple(_build_row(difference, len(names), brief=brief) for difference in differences),
+        closed=first.of_group and len(differences) > MOST_OPEN,
     )
 
 
-def _build_row(difference: Difference) -> tuple[Cell, ...]:
+def _build_row(difference: Difference, names: int, *, brief: bool) -> tuple[Cell, ...]:
     row = difference.comparison
     values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
     partial = f"{row.scored} of {row.rows} scored by both" if row.unscored else ""
     note = "" if difference.ends is None else row.note  # else it stands in words
-    notes = (notation.format_p_value(row), explain_disagreement(difference), partial, note)
+    p = notation.format_p_value(row) if difference.has_interval else notation.describe_test(row)
+    notes = (p, explain_disagreement(difference), partial, note)
+    basis = "; ".join(notation.describe_factors(row)) if difference.has_interval else notation.describe_words(row)
     return (
-        *name_cells(row.config, row.estimand, *filter(None, [row.group])),
+        *name_cells(*(row.config, row.estimand, row.group or "")[:names]),
         Cell.number(notation.format_difference(row), ", ".join(filter(None, notes))),
         Cell(describe_reading(difference), difference.tendency),
         *map(Cell.number, values),
-        Cell.quiet("; ".join(notation.describe_factors(row))),
+        *(() if brief else (Cell.quiet(basis),)),
     )

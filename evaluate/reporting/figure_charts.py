@@ -13,9 +13,9 @@ from senseprobe.evaluate.estimands import kernel_rows, lookup
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import WORDS
+from senseprobe.evaluate.reporting.scope import FigureRow
 from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.reporting.verdict_table import direction_labels

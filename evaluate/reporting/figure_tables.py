@@ -1,64 +1,19 @@
 """Figures of several results side by side: by sense type, by group, by contrast."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
-from senseprobe.evaluate.estimands import FAMILIES, lookup
-from senseprobe.evaluate.estimands.base import Presentation
-from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
-from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import FigureRow, ReportScope
+from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.messages import counted
-from senseprobe.records import Figure
-
-KeyT = TypeVar("KeyT")
-ValueT = TypeVar("ValueT")
+from senseprobe.records import Figure, FigureKey
 
 MOST_GROUPS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class FigureRow:
-    """A figure of several results, a row of a table: a cell for each result in order, None where it has none."""
-
-    config: str
-    estimand: str
-    group: str | None
-    cells: tuple[Figure | None, ...]
-
-    @property
-    def first(self) -> Figure:
-        """The figure of the first result that has it."""
-        return next(cell for cell in self.cells if cell is not None)
-
-    @property
-    def presentation(self) -> Presentation:
-        """How a report presents its estimand."""
-        return lookup(self.estimand).presentation
-
-
-def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
-    """Return the values of several results by key, in order of first keys: one for each result, None without any."""
-    values: dict[KeyT, list[ValueT | None]] = {}
-    for number, pairs in enumerate(results):
-        for key, value in pairs:
-            values.setdefault(key, [None] * len(results))[number] = value
-    return values
-
-
-def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
-    """Return a row for each config, estimand and group, in order of their first figures."""
-    rows = align([[((f.config, f.estimand, f.group), f) for f in figures] for figures in results])
-    return [FigureRow(*key, tuple(cells)) for key, cells in rows.items()]
-
-
-def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
-    """Return the rows of results; p-values of contrasts are corrected over all of a result."""
-    results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
-    return align_figures([without_single(figures, *FAMILIES) for figures in results])
+FEW_GROUPS = 5
+"""Of a figure, that a brief has."""
 
 
 def build_figure_cell(figure: Figure | None) -> Cell:
@@ -68,45 +23,82 @@ def build_figure_cell(figure: Figure | None) -> Cell:
     return Cell.number(notation.format_interval(figure), notation.format_remarks(figure))
 
 
-def _build_zero_cell(row: FigureRow) -> Cell:
-    return Cell.quiet(notation.describe_zero(row.first))
-
-
-def _build_table(rows: Sequence[FigureRow], caption: str) -> Table:
+def _build_table(rows: Sequence[FigureRow], caption: str, note: str = "", *, brief: bool = False) -> Table:
     """Return a table of figures with what zero is, and what they are based on, by result where that differs."""
     table_rows = []
     for row in rows:
         bases: dict[str, list[str]] = {}
         for number, cell in enumerate(row.cells, start=1):
             if cell is not None:
-                bases.setdefault(notation.describe_basis(cell), []).append(str(number))
+                bases.setdefault(notation.describe_basis(cell, brief=brief), []).append(str(number))
         texts = (f"{', '.join(numbers)}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases.items())
-        figures = (*map(build_figure_cell, row.cells), _build_zero_cell(row), Cell.quiet(" · ".join(texts)))
+        zero = notation.describe_neutral(row.first) if brief else notation.describe_zero(row.first)
         name = " ".join(filter(None, (row.estimand, row.group)))
+        figures = (*map(build_figure_cell, row.cells), Cell.quiet(zero), Cell.quiet(" · ".join(texts)))
         table_rows.append((*name_cells(row.config, name), *figures))
     results = range(len(rows[0].cells) if rows else 0)
-    return Table(caption, ("config", "figure", *results, "what zero is", "based on"), tuple(table_rows))
+    headings = ("config", "figure", *results, "neutral" if brief else "what zero is", "based on")
+    return Table(caption, headings, tuple(table_rows), note)
 
 
-def build_figure_section(rows: Sequence[FigureRow], biases: Mapping[str, str]) -> Section:
-    """Return the section of all figures of configs by sense type (without senses, by kind of bias), and by group.
+def figure_section(scope: ReportScope) -> Section:
+    """Return all figures of configs by sense type (without senses, by kind of bias), and by group.
 
-    `biases` is the kind of bias of each config that is about any.
+    A brief has one table: of whole configs, and of the few groups that verdicts are about.
     """
+    note = _name_measures(scope.rows)
+    if scope.is_brief:
+        listed = _list_brief(scope)
+        table = _build_table(listed, "figures", note, brief=True)
+        return table_section("", _count_groups(scope, listed), [table])
     by_title: dict[str, list[FigureRow]] = {}
-    for row in rows:
+    for row in scope.rows:
         if not row.presentation.contrasts:
-            names = (row.first.sense_type or "without senses", f"bias type {biases.get(row.config, '')}")
-            by_title.setdefault(", ".join(names if row.config in biases else names[:1]), []).append(row)
+            names = (row.first.sense_type or "without senses", f"bias type {scope.biases.get(row.config, '')}")
+            by_title.setdefault(", ".join(names if row.config in scope.biases else names[:1]), []).append(row)
     tables = []
     for title, members in by_title.items():
         groups: dict[tuple[str, str], list[FigureRow]] = {}
         for row in members:
             if row.group is not None:
                 groups.setdefault((row.config, row.estimand), []).append(row)
-        tables += [_build_table([row for row in members if row.group is None], title)]
+        tables += [_build_table([row for row in members if row.group is None], title, note)]
         tables += map(_build_group_table, groups.values())
     return table_section("All figures", (), tables)
+
+
+def _list_brief(scope: ReportScope) -> list[FigureRow]:
+    """Return the rows of whole configs, and those of groups: that verdicts are about, and of contrasts where few."""
+    about: set[FigureKey] = set()
+    for source in scope.inputs:
+        about |= {figure.key for verdict in source.verdicts or () for figure, _ in verdict.of[:FEW_GROUPS]}
+    counts = Counter((row.config, row.estimand) for row in scope.rows)
+    return [
+        row
+        for row in scope.rows
+        if row.group is None
+        or row.first.key in about
+        or (row.presentation.contrasts and counts[row.config, row.estimand] <= FEW_GROUPS)
+    ]
+
+
+def _count_groups(scope: ReportScope, listed: Sequence[FigureRow]) -> Iterator[str]:
+    """Yield how many figures of single groups a brief leaves out, and why those without a value have none."""
+    rest = [row for row in scope.rows if row not in listed]
+    if rest:
+        yield f"{counted(len(rest), 'figure')} of single groups: in the report, and in --json"
+    # Of what is withheld it is said of the whole config.
+    cells = (f for row in rest for f in row.cells if f is not None and f.value is None and not find_verdict(f))
+    for (config, estimand, note), count in Counter((f.config, f.estimand, f.note) for f in cells).items():
+        yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
+
+
+def _name_measures(rows: Sequence[FigureRow]) -> str:
+    """Return what figures are counted in that are not in points; empty where all are."""
+    measures = {row.estimand: lookup(row.estimand).measure for row in rows}
+    others = [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]
+    rest = "the others in points" if len(others) < len(measures) else "no preferences"
+    return f"values: {', '.join(others)}; {rest}" if others else ""
 
 
 def _build_group_table(rows: Sequence[FigureRow]) -> Table:
@@ -123,11 +115,13 @@ def _build_group_table(rows: Sequence[FigureRow]) -> Table:
     )
 
 
-def build_contrast_section(rows: Sequence[FigureRow]) -> Section:
-    """Return the section of figures in two senses of a word, where the words that both share cancel out."""
+def contrast_section(scope: ReportScope) -> Section:
+    """Return the figures in two senses of a word, where the words that both share cancel out."""
     title = "Matched sense contrasts"
     text = (
         "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
         "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
     )
-    return table_section(title, [text], [_build_table([row for row in rows if row.presentation.contrasts], title)])
+    return table_section(
+        title, [text], [_build_table([row for row in scope.rows if row.presentation.contrasts], title)]
+    )

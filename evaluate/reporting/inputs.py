@@ -60,7 +60,8 @@ class ReportInput:
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
     - `unchecked`: which figures were not held against the table of scores, in clauses with the reason.
-    - `verdicts`, `flaws`: what it says, and why nothing of a config can be read (`verdict_table.judge`); None before.
+    - `verdicts`, `headline`, `flaws`: what it says, in how many lines, and why nothing of a config can be read
+      (`verdict_table.judge`); None, or empty, before.
     """
 
     result: Result
@@ -73,6 +74,7 @@ class ReportInput:
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] | None = None
+    headline: str = ""
     flaws: Mapping[str, str] | None = None
     unchecked: tuple[str, ...] = ()
 

@@ -1,11 +1,12 @@
 """The documentation of scorers and estimands, from what they declare: a list, single entries, `docs/metrics.md`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from senseprobe.document import Section, Table
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.measures import Measure, list_measures
@@ -113,3 +114,15 @@ def format_range(metric: Mapping[str, Any]) -> str:
 def _as_sentence(text: str) -> str:
     """Return the text with a capital, and a full stop unless it has one."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?")) else ".")
+
+
+def metric_sections() -> Iterator[Section]:
+    """Yield a table of all scorers, and one of all estimands."""
+    metrics = describe_metrics()
+    for part, key, columns in (
+        ("scorers", "ability", ("scorer", "asks for", "range", "is")),
+        ("estimands", "kind", ("figure", "over rows of", "range", "is")),
+    ):
+        rows = ([entry["id"], entry[key], format_range(entry), entry["title"]] for entry in metrics[part])
+        yield Section("", tables=(Table.of_texts(dict.fromkeys(columns, "words"), rows, part),))
+    yield Section("", ("senseprobe metrics NAME says what one of them can and cannot say",))

@@ -1,6 +1,6 @@
 """Figures as text: value and interval, p-value, what zero means, what a figure is based on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
@@ -33,6 +33,12 @@ def format_points(value: float, estimand: str = "", decimals: int | None = None)
     decimals = declared.decimals if decimals is None else decimals
     rounded = round(value, decimals) + 0.0  # 0.0 is added so that nothing prints as -0.0
     return f"{rounded:{'' if declared.from_zero else '+'}.{decimals}f}"
+
+
+def name_measure(figures: Iterable[Figure]) -> str:
+    """Return the heading of figures: what all of them are counted in."""
+    headings = {lookup(figure.estimand).heading for figure in figures}
+    return headings.pop() if len(headings) == 1 else "value"
 
 
 def format_ends(low: float | None, high: float | None, estimand: str = "", neutral: float | None = 0.0) -> str:
@@ -117,9 +123,18 @@ def describe_test(test: Figure | Comparison) -> str:
 
 
 def describe_sizes(figure: Figure) -> str:
-    """Return how many words of each set of a test have a vector: ``8 and 8 words, 25 and 24 attributes``."""
+    """Return how many words of each set of a test have a vector: ``8 and 8 words, 25 and 24 attributes``.
+
+    Of tests of senses also how many a word of each set has on average.
+    """
     x, y, a, b = (figure.levels.get(side, 0) for side in SETS)
-    return f"{x} and {y} words, {a} and {b} attributes"
+    senses = "+".join(f"{figure.senses[side]:.1f}" for side in SETS if side in figure.senses)
+    return f"{x} and {y} words, {a} and {b} attributes{f'; senses a word {senses}' if senses else ''}"
+
+
+def describe_words(test: Comparison) -> str:
+    """Return how many targets were compared: ``32``, or ``31 of 32`` where a model has no vector of some."""
+    return f"{test.scored} of {test.rows}" if test.unscored else str(test.rows)
 
 
 def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
@@ -179,9 +194,14 @@ def format_readings(figure: Figure) -> str:
     return ", ".join(f"always {word} {format_points(value, figure.estimand)}" for word, value in readings)
 
 
-def describe_basis(figure: Figure) -> str:
-    """Return rows, rows left out, the factors that the interval generalises over or not, and further notes."""
+def describe_basis(figure: Figure, *, brief: bool = False) -> str:
+    """Return rows, rows left out, the factors that the interval generalises over or not, and further notes.
+
+    A `brief` one has rows alone, and of a figure without a value why it has none.
+    """
     parts = [counted(figure.rows, "row"), *filter(None, [_format_left_out(figure)])]
+    if brief:
+        return "; ".join([*parts, *([figure.note] if figure.value is None and not find_verdict(figure) else [])])
     if figure.levels:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
@@ -204,7 +224,8 @@ def format_difference(comparison: Comparison) -> str:
     if comparison.difference is None:
         return "none"
     ends = format_ends(comparison.low, comparison.high, comparison.estimand)
-    return f"{format_points(comparison.difference, comparison.estimand)} {ends or f'({NOT_ESTIMABLE})'}"
+    missing = f"({NOT_ESTIMABLE})" if lookup(comparison.estimand).compared_with_interval else ""
+    return f"{format_points(comparison.difference, comparison.estimand)} {ends or missing}".rstrip()
 
 
 def describe_factors(comparison: Comparison) -> Iterator[str]:

@@ -18,6 +18,7 @@ import pandas as pd
 from senseprobe.document import Cell, Section, Table
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.row_tables import shorten
+from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.subsample import LARGEST, PAGE_ROWS, largest_rows, page_rows, row_sizes
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
@@ -45,15 +46,15 @@ Marks = tuple[int, ...]
 """Starts and ends of what is marked in a text, in turns, half-open, in code points."""
 
 
-def build_row_section(inputs: Sequence[ReportInput], warning: str) -> Section:
-    """Return the section of the rows of results on one release, after the `warning`; empty without tables of scores.
+def row_section(scope: ReportScope) -> Section:
+    """Return the rows of results, after the release's content warning; empty without tables of scores.
 
     Of a result with more than 5,000 rows there are those of `page_rows`, and the text says which file has all.
     """
-    shown = [_ShownRows(source) for source in inputs if source.rows is not None and len(source.rows)]
+    shown = [_ShownRows(source) for source in scope.inputs if source.rows is not None and len(source.rows)]
     if not shown:
         return Section(_TITLE)
-    paragraphs = [warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
+    paragraphs = [scope.content_warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
     tables = tuple(_build_table(rows, closed=number > 0) for number, rows in enumerate(shown))
     return Section(_TITLE, tuple(paragraphs), tables=tables, rows=_serialize(_Data(shown).as_dict()))
 
@@ -74,7 +75,7 @@ class _ShownRows:
     """
 
     def __init__(self, source: ReportInput) -> None:
-        assert source.rows is not None  # noqa: S101 - `build_row_section` has selected such sources
+        assert source.rows is not None  # noqa: S101 - `row_section` has selected such sources
         self.source, self.kind, self.total = source, KINDS[source.kind], len(source.rows)
         scores = dict(iter(source.rows.groupby("config", sort=True)))
         order = [*source.tables, *(name for name in scores if name not in source.tables)]

@@ -4,7 +4,8 @@ They need the result's table of scores, and for sentences, words and frames its 
 tests of one another, and no p-value is printed: the largest of fifty is large by chance.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,8 +25,10 @@ from senseprobe.evaluate.estimands.slices import (
     sliced_estimands,
     split_rows,
 )
-from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
+from senseprobe.evaluate.reporting.figure_tables import build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
+from senseprobe.evaluate.reporting.notation import format_interval, name_measure
+from senseprobe.evaluate.reporting.scope import ReportScope, align, align_figures
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
@@ -50,15 +53,15 @@ def shorten(text: object) -> str:
 # --- Fillers with the largest probabilities -------------------------------------------------------------------------
 
 
-def build_filler_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of fillers with the largest mean entailment and contradiction (Dev et al. 2020)."""
+def filler_section(scope: ReportScope) -> Section:
+    """Return the fillers with the largest mean entailment and contradiction (Dev et al. 2020)."""
     text = (
         "Means over all sentences with these two words, in points; they are the largest of all pairs of words, and "
         "look extreme for that alone."
     )
     tables = (
         replace(table, caption=f"{source.label}, {table.caption}")
-        for source in inputs
+        for source in scope.inputs
         if source.release is not None and KINDS[source.kind].infers
         for table in build_filler_tables(source.tables, source.release)
     )
@@ -102,22 +105,22 @@ class LevelFigures:
     words: int
 
 
-def build_word_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of a figure for each word and frame, collapsed, the lowest of the first result first."""
+def word_section(scope: ReportScope) -> Section:
+    """Return a figure for each word and frame, collapsed, the lowest of the first result first."""
     text = (
         "The figure of the rows with a word (or a frame), with an interval over the other words. Many are shown at "
         "once: the largest of them is large by chance, too, and no p-value is printed."
     )
     words: dict[str, dict[str, tuple[str, ...]]] = {}
     results = []
-    for source in inputs:
+    for source in scope.inputs:
         slots = list(_compute_levels(source, words))
         results.append([((levels.config, levels.slot, levels.estimand), levels) for levels in slots])
         for levels in slots:
             names = tuple(figure.group or "" for figure in levels.figures)
             words.setdefault(levels.config, {}).setdefault(levels.slot, names)
-    tables = (_build_level_table(*key, levels, inputs) for key, levels in align(results).items())
-    return table_section("By word and frame", [text], tables)
+    tables = (_build_level_table(*key, levels, scope.inputs) for key, levels in align(results).items())
+    return replace(table_section("By word and frame", [text], tables), closed=True)
 
 
 def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[LevelFigures]:
@@ -321,3 +324,58 @@ def _largest_means(
     means = extremes(rows, design, label, by=by, count=count).astype(object)
     records = means.where(means.notna(), None).to_dict("records")
     return tuple({str(name): value for name, value in record.items()} for record in records)
+
+
+def slice_sections(slices: Sequence[ResultSlice], source: ReportInput) -> Iterator[Section]:
+    """Yield the figures of each slice of a result, and the words with the largest means where they were requested.
+
+    Several slices of a config are one table.
+    """
+    counts = Counter(part.config for part in slices)
+    for config in dict.fromkeys(part.config for part in slices if counts[part.config] > 1):
+        figures = [(f.group or part.words, f) for part in slices if part.config == config for f in part.figures]
+        yield _build_slice_section(config, figures)
+    if len(counts) < len(slices):
+        text = "levels are no tests of one another: the largest of many is large by chance, and no p is printed"
+        yield Section("", (text,))
+    for part in (part for part in slices if counts[part.config] == 1):
+        several = len({figure.group for figure in part.figures}) > 1  # each group of a figure, in the slice
+        figures = [(figure.group or "" if several else "", figure) for figure in part.figures]
+        yield _build_slice_section(", ".join(filter(None, (part.config, part.words))), figures)
+        if part.largest:
+            numbers = {name for name, value in part.largest[0].items() if not isinstance(value, str)}
+            columns = {name: "number" if name in numbers else "words" for name in part.largest[0]}
+            means = ([f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in part.largest)
+            note = "the largest of many look extreme for that alone, and the fewer their rows, the more so"
+            yield Section("", tables=(Table.of_texts(columns, means, "largest means", note),))
+    left_out = list_notes((f"left out: {why}", name) for part in slices for name, why in part.left_out.items())
+    drawn = source.result.limit
+    looks = () if drawn is None else (f"a first look: these are of {counted(drawn, 'row')} that were drawn",)
+    yield Section("", (*left_out, *looks))
+
+
+def _build_slice_section(caption: str, figures: Sequence[tuple[str, Figure]]) -> Section:
+    """Return a table of figures, each after the words of its rows, and notes on them."""
+    names = ("rows",) if any(words for words, _ in figures) else ()
+    value = f"{name_measure(figure for _, figure in figures)} [95 %]"
+    columns = dict.fromkeys((*names, "figure"), "name") | {value: "words", "neutral": "words", "scored": "number"}
+    rows = (
+        (
+            *[words] * len(names),
+            figure.estimand,
+            format_interval(figure),
+            "none known" if figure.neutral is None else "0",
+            f"{figure.scored}/{figure.rows}",
+        )
+        for words, figure in figures
+    )
+    notes = "; ".join(list_notes((figure.note, figure.estimand) for _, figure in figures))
+    return table_section("", (), [Table.of_texts(columns, rows, caption, notes)])
+
+
+def list_notes(named: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield each note once, after the names of what it is about."""
+    notes: dict[str, dict[str, None]] = {}
+    for note, name in named:
+        notes.setdefault(note, {})[name] = None
+    yield from (f"{', '.join(names)}: {note}" for note, names in notes.items() if note)

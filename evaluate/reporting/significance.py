@@ -16,8 +16,9 @@ from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected, wit
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
+from senseprobe.evaluate.reporting.figure_tables import build_figure_cell
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, require_one_release
+from senseprobe.evaluate.reporting.scope import ReportScope, align
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
@@ -106,27 +107,27 @@ def read_margin(inputs: Sequence[ReportInput]) -> Margin | None:
     return None if release is None else Margin.of(release.manifest.data["card"])
 
 
-def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section that says which figures are shown to be near their neutral value."""
+def equivalence_section(scope: ReportScope) -> Section:
+    """Return which figures are shown to be near their neutral value."""
     title = "Shown to be near the neutral value?"
-    margin = read_margin(inputs)
-    if margin is None or not any(source.tables for source in inputs):
+    margin = read_margin(scope.inputs)
+    if margin is None or not any(source.tables for source in scope.inputs):
         return Section(title)
-    parts = (assess_equivalence(source, margin) for source in inputs)
+    parts = (assess_equivalence(source, margin) for source in scope.inputs)
     answers = align([[((a.config, a.estimand, a.group), a) for a in part if a.neutral is not None] for part in parts])
     text = (
         "Not shown does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
         f"lies within {margin.text} of it. {margin.reason}"
     )
-    figures = (figure for source in inputs for figure in source.result.figures if figure.neutral is None)
+    figures = (figure for source in scope.inputs for figure in source.result.figures if figure.neutral is None)
     promised = dict.fromkeys((f.config, f.estimand) for f in figures if lookup(f.estimand).has_interval)
     without = [" ".join(name) for name in promised if name not in {key[:2] for key in answers}]
     rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
     rows = tuple(
-        (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells, inputs))
+        (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells, scope.inputs))
         for (config, estimand, group), cells in answers.items()
     )
-    headings = ("config", "figure", "group", *range(len(inputs)))
+    headings = ("config", "figure", "group", *range(len(scope.inputs)))
     tables = (Table(title, headings, rows, closed=len(rows) > 20),) if rows else ()
     return Section(title, tuple(filter(None, (text, rest))), tables=tables)
 
@@ -166,14 +167,14 @@ def _build_answer_cell(answer: Equivalence | None, source: ReportInput) -> Cell:
 # --- Random polarity ------------------------------------------------------------------------------------------------
 
 
-def build_polarity_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of `preference-half` beside its range where words are good and bad at random."""
+def polarity_section(scope: ReportScope) -> Section:
+    """Return `preference-half` beside its range where words are good and bad at random."""
     title = "If polarity meant nothing"
-    results = (without_single(permute_polarity(source), NULLS) for source in inputs)
+    results = (without_single(permute_polarity(source), NULLS) for source in scope.inputs)
     nulls = align([[(null.config, null) for null in result] for result in results])
     notes = dict.fromkeys(null.note for cells in nulls.values() for null in cells if null is not None)
-    rows = tuple((*name_cells(config), *map(_build_null_cell, cells, inputs)) for config, cells in nulls.items())
-    headings = ("config", *range(len(inputs)))
+    rows = tuple((*name_cells(config), *map(_build_null_cell, cells, scope.inputs)) for config, cells in nulls.items())
+    headings = ("config", *range(len(scope.inputs)))
     return table_section(title, notes, [Table(title, headings, rows)])
 
 
@@ -201,10 +202,10 @@ def permute_polarity(source: ReportInput) -> list[PolarityNull]:
 # --- The control of inference ---------------------------------------------------------------------------------------
 
 
-def build_control_section(inputs: Sequence[ReportInput]) -> Section:
-    """Return the section of each model's right answers on the control, beside its figures of probes."""
+def control_section(scope: ReportScope) -> Section:
+    """Return each model's right answers on the control, beside its figures of probes."""
     title = f"Does the model infer at all? Right answers on {CONTROL}"
-    probes = [source for source in inputs if is_probe(source.result)]
+    probes = [source for source in scope.inputs if is_probe(source.result)]
     if not probes:
         return Section(title)
     paragraphs = [

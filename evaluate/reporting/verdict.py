@@ -1,10 +1,12 @@
 """A verdict: what one line of a result says, with its kind, its words and its p."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from senseprobe.evaluate.reporting.notation import UNREAD, format_p
+from senseprobe.messages import counted, listed
 from senseprobe.records import Figure, FigureVerdict, VerdictCode
 
 Kind: TypeAlias = Literal["shown", "these attribute words only", "shown to be small", "not shown", "cannot be read"]
@@ -33,19 +35,6 @@ TONES: Mapping[Kind, str] = {
 }
 """The colour of a verdict, by its kind."""
 
-POINTS = (
-    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
-    "neutral value, and p, corrected over all lines (Holm), is below 0.05."
-)
-"""What readers of any table of verdicts are told."""
-
-EFFECTS = (
-    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Shown: "
-    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
-    "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
-)
-"""What readers of verdicts on association tests are told."""
-
 NOT_NONE = "Not shown does not mean that there is none."
 
 
@@ -65,6 +54,7 @@ class Verdict:
     - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
     - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
       to.
+    - `example`: what its figure says, by some of its words; empty where none are at hand.
     - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
     - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None without a
       test.
@@ -80,6 +70,7 @@ class Verdict:
     text: str
     basis: str = ""
     sharper: str = ""
+    example: str = ""
     hidden: float | None = None
     p: float | None = None
     p_holm: float | None = None
@@ -114,3 +105,23 @@ def describe_family(verdict: Verdict) -> str:
         return ""
     several = f", {format_p(verdict.p_holm).removeprefix('p ').removeprefix('= ')} of {verdict.family} figures"
     return format_p(verdict.p) + (several if verdict.family > 1 else "")
+
+
+def summarize(verdicts: Sequence[Verdict]) -> str:
+    """Return how many verdicts are of each kind, and how much could go unnoticed where nothing is shown."""
+    counts = Counter(verdict.kind for verdict in verdicts)
+    lines = counted(len(verdicts), "line")
+    names = dict.fromkeys(verdict.config for verdict in verdicts if verdict.kind == "shown")
+    sentences = [f"Shown in {counts['shown']} of {lines}: {listed(names)}."] if names else []
+    if small := counts["shown to be small"]:
+        sentences.append(f"{small} shown to be small.")
+    if not_shown := counts["not shown"]:
+        where = f"In {not_shown} nothing is shown" if counts["shown"] else f"Nothing is shown in {not_shown} of {lines}"
+        hidden = max((verdict.hidden for verdict in verdicts if verdict.hidden is not None), default=0.0)
+        sentences.append(
+            f"{where}, which is not to say that nothing is there: up to {hidden:.0f} points fit the rows, too."
+        )
+    if unread := counts["cannot be read"]:
+        alone = "No finding on bias: the figures of the model cannot be read."
+        sentences.append(f"{unread} cannot be read." if len(verdicts) > 1 else alone)
+    return " ".join(sentences)

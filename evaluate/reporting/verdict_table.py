@@ -20,11 +20,11 @@ from senseprobe.evaluate.control import GUESS, RELEASE, beats_guess, is_control,
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
-from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, judge_tests
+from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, judge_tests, summarize_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
-from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank
+from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank, summarize
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
@@ -78,7 +78,7 @@ def judge(source: ReportInput) -> ReportInput:
         return source
     result, flaws = source.result, find_flaws(source).flaws or {}
     if KINDS[source.kind].tests:
-        verdicts = [*judge_tests(source)]
+        verdicts, headline = [*judge_tests(source)], summarize_tests(source)
         stated = dict(judge_each_test(source))
     else:
         own = Judge(source)
@@ -91,11 +91,13 @@ def judge(source: ReportInput) -> ReportInput:
         }
         stated |= {figure.key: said for verdict in verdicts for figure, said in verdict.of}
         verdicts = own.control_verdict() or verdicts
+        headline = summarize(verdicts)
     figures = tuple(replace(figure, verdict=stated.get(figure.key)) for figure in result.figures)
     judged = {figure.key: figure for figure in figures}
     verdicts = [v if v.figure is None else replace(v, figure=judged.get(v.figure.key, v.figure)) for v in verdicts]
     result = replace(result, figures=figures)
-    return replace(source, result=result, verdicts=tuple(sorted(verdicts, key=rank)), flaws=flaws)
+    verdicts = sorted(verdicts, key=rank)
+    return replace(source, result=result, verdicts=tuple(verdicts), headline=headline, flaws=flaws)
 
 
 def find_flaws(source: ReportInput) -> ReportInput:

@@ -161,9 +161,10 @@ def render_markdown(document: Document) -> str:
     return _environment().get_template("page.md.j2").render(document=document)
 
 
-def render_table(table: Table) -> str:
-    """Return a table under its caption as Markdown, for a comment on a pull request."""
-    return _environment().get_template("table.md.j2").render(table=table)
+def render_section(section: Section, labels: Sequence[str] = ()) -> str:
+    """Return the paragraphs and tables of a section as Markdown, for a comment on a pull request."""
+    text = _environment().get_template("section.md.j2").render(section=section, labels=labels)
+    return f"{text.strip()}\n"
 
 
 @cache
@@ -222,7 +223,8 @@ def render_terminal(section: Section, labels: Sequence[str] = (), width: int | N
             yield Text(visible(table.caption), "italic")
         headings = [labels[heading] if isinstance(heading, int) else heading for heading in table.headings]
         rows = [headings, *([_line_cell(cell, width) for cell in row] for row in table.rows)]
-        right = [all(cell.kind == "number" for cell in column) for column in zip(*table.rows, strict=True)]
+        columns = zip(*table.rows, strict=True)
+        right = [all(cell.kind == "number" and not cell.note for cell in column) for column in columns]
         for number, lines in enumerate(lay_out(rows, right or [False] * len(headings), width)):
             yield from (Text(line, "" if number else "bold") for line in lines)
         if table.note:
@@ -231,10 +233,10 @@ def render_terminal(section: Section, labels: Sequence[str] = (), width: int | N
 
 def _line_cell(cell: Cell, width: int | None) -> str:
     """Return the text of a cell behind its tag, and the note below it, or beside it where a row is one line."""
-    text = ": ".join(filter(None, (cell.tag, cell.text)))
+    text, note = ": ".join(filter(None, (cell.tag, cell.text))), cell.note.replace("\N{NO-BREAK SPACE}", " ")
     if width is None:
-        return visible("; ".join(filter(None, (" ".join(text.split()), cell.note))))
-    return visible("\n".join(filter(None, (text, cell.note))))
+        return visible("; ".join(filter(None, (" ".join(text.split()), note))))
+    return visible("\n".join(filter(None, (text, note))))
 
 
 def lay_out(table: Sequence[Sequence[str]], right: Sequence[bool], width: int | None) -> Iterator[list[str]]:

@@ -82,10 +82,11 @@ def test_a_file_of_vectors(typed: Typed) -> None:
     done = typed("score", "vectors:v.txt", "mine")
 
     assert (done.code, done.err) == (0, "mine has no version: mine@1.0.0, the newest on this machine, is scored\n")
-    assert "weat-word of vectors:v.txt on mine@1.0.0:tests" in done.out
+    assert "senseprobe: 2 results on mine@1.0.0" in done.out
     assert "|encoding=level=word;lower=yes;multiword=_,mean|" in done.out
     assert "|encoding=level=sent;lower=yes;tokens=words,n't;pooling=mean|" in done.out
-    assert [line.split()[0] for line in done.out.splitlines() if "cannot reach" in line] == ["weat1", "sent-weat1"]
+    tests = [line.split(";")[0] for line in done.out.splitlines() if "corrected cannot reach" in line]
+    assert tests == ["weat1", "sent-weat1"]
     names = sorted(path.name for path in Path("results").glob("*/*/*"))
     assert names == [
         f"weat-{level}{end}" for level in ("sent", "word") for end in (".json", ".parquet", ".words.parquet")

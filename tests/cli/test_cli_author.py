@@ -203,7 +203,7 @@ def test_count_without_a_name_tells_every_dataset_of_the_project(project: Path, 
     assert (dataset["dataset"], dataset["rows"], told["rows"]) == ("x", 2, 2)
     sizes = {key: dataset["configs"][0][key] for key in ("sentences", "tokens", "distinct_tokens", "exact")}
     assert sizes == {"sentences": 4, "tokens": 18, "distinct_tokens": 18, "exact": True}
-    assert re.search(r"^x *\n.*\nx +2 +1 +4 +18 +18\n2 rows\n$", run("count").out)
+    assert re.search(r"^\nx *\n.*\nx +2 +1 +4 +18 +18\n2 rows\n$", run("count").out)
 
 
 def test_what_is_a_bound_is_called_one(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.reporting.medium import printed
 
 from senseprobe import api
-from senseprobe.api.results import compare, gate, load_result, report, slice_result
+from senseprobe.api.results import compare, gate, load_result, report, slice_result, summarize_results
 from senseprobe.api.senses import report_senses
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
-from senseprobe.evaluate.reporting.summary import summarize_results
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.statistics import FloatArray
 
@@ -226,7 +226,7 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
     assert [line for line in heard if "leaves out n: " in line and "john is a toilet" in line] == heard[-2:]
     written = [read_result(path) for path in sorted(tmp_path.rglob("weat-*.json"))]
     assert [[*result.refused.values()] for result in written] == [[["n"]], [["n"]]]
-    assert "left out: n (WordNet's entries of names" in "".join(map(str, summarize_results(written, tmp_path)))
+    assert "left out: n (WordNet's entries of names" in printed(summarize_results(written, tmp_path))
     report([*tmp_path.rglob("weat-*.json")], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("left out: n (WordNet") == 2

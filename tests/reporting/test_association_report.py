@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.reporting.medium import printed, table_rows
 from tests.reporting.test_report import HOSTILE, MODEL, Page, loads
 
 import senseprobe
 from senseprobe import document
 from senseprobe.api import results as api
+from senseprobe.api.results import summarize_results
+from senseprobe.document import render_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
-from senseprobe.evaluate.estimands.association import WEAT
-from senseprobe.evaluate.reporting.brief import build_brief
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
-from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.report import build_brief, build_report
 from senseprobe.evaluate.reporting.significance import compare_results
-from senseprobe.evaluate.reporting.summary import TESTS, TextTable, summarize_comparison, summarize_results
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.result_exports import ExportSource, find_distances
@@ -174,10 +174,10 @@ def test_vectors_that_cannot_be_compared(tmp_path: Path) -> None:
     assert beside[1:] == ["+1.10 shown, p 0.0100"]
     every = [row[-1] for row in shown.rows if len(row) == 5 and row[0].startswith("weat3 ")]
     assert every == ["cannot be read", "shown"]
-    table, *lines = summarize_results([of], tmp_path)
-    assert isinstance(table, TextTable)
-    assert {row[5] for row in table.rows} == {"cannot be read"}
-    assert any(NOT_COMPARABLE in str(line) for line in lines)
+    (part,) = summarize_results([of], tmp_path).parts
+    rows = [row for section in part.sections for row in table_rows(section, part.labels)]
+    assert {row["reads"] for row in rows if "reads" in row} == {"cannot be read"}
+    assert any(NOT_COMPARABLE in row["verdict"] for row in rows if "verdict" in row)
 
 
 def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
@@ -193,15 +193,14 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
     assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
     line = "other: 2 words at the first position, where the model has something else"
     assert f"weat-cword · org/model: {line}." in shown.text
-    assert line in [
-        *summarize_results([replace(of, fitness={"other": Fitness(rows=9, unknown=0, at_start=2)})], tmp_path)
-    ]
+    others = replace(of, fitness={"other": Fitness(rows=9, unknown=0, at_start=2)})
+    assert line in printed(summarize_results([others], tmp_path))
 
 
 def test_brief() -> None:
     """Markdown for a pull request speaks of effects, and not of points, and says what the words of verdicts mean."""
-    text = build_brief([source(result())])
-    assert "| effect, 95 % |" in text
+    text = render_section(build_brief([source(result())]))
+    assert "| effect \\[95 %\\] |" in text
     assert "+1.10 \\[+0.20, +1.50\\]" in text
     assert "In points" not in text
     assert "with other such words there may be no effect" in text
@@ -408,14 +407,15 @@ def test_two_models_side_by_side() -> None:
     inputs = pair()
     pairs = compare_results(inputs)
     shown = Page(document.render_html(build_report(inputs, pairs)))
-    assert "one and two: none of 2 tests are shown to differ." in shown.text
-    row = next(row for row in shown.rows if row[0] == "weat3 bleached" and len(row) == 6)
-    assert row[1:] == ["+3.10 p 0.1250, corrected 0.2500", "+1.55", "-1.55", "4", "no difference shown"]
-    table = next(part for part in summarize_comparison(pairs, inputs) if isinstance(part, TextTable))
-    assert table.rows[0] == (
-        *("weat3", "bleached", "+3.10", "+1.55", "-1.55"),
-        *("p 0.1250, corrected 0.2500", "4", "no difference shown"),
-    )
+    assert "one and two: none of 2 tests is shown to differ." in shown.text
+    row = next(row for row in shown.rows if row[:3] == ["bleached", "weat", "weat3"])
+    says = "no difference shown has X nearer to A for weat3"
+    assert row[3:] == ["+3.10 p 0.1250, corrected 0.2500", says, "+1.55", "-1.55", "4"]
+    (part,) = build_report(inputs, pairs, "brief").parts
+    assert [*next(table_rows(part.sections[0], part.labels)).values()] == [
+        *("bleached", "weat", "weat3", "+3.10; p 0.1250, corrected 0.2500"),
+        *("no difference shown; has X nearer to A for weat3", "+1.55", "-1.55"),
+    ]
 
 
 def test_a_difference_in_words() -> None:
@@ -425,13 +425,12 @@ def test_a_difference_in_words() -> None:
     found = replace(comparison.comparisons[0], p_holm=0.049, scored=3, unscored=1)
     pairs = [replace(comparison, comparisons=(found, replace(found, group="less", difference=-3.1)))]
     shown = Page(document.render_html(build_report(inputs, pairs)))
-    assert (
-        "one and two: 2 of 2 tests are shown to differ: less, weat3; of other attribute words that says nothing."
-        in shown.text
-    )
-    words = {row[0]: row[4:] for row in shown.rows if len(row) == 6}
-    assert words["weat3 bleached"] == ["3 of 4", "one has X nearer to A than two"]
-    assert words["less bleached"] == ["3 of 4", "two has X nearer to A than one"]
+    assert "one and two: 2 of 2 tests are shown to differ." in shown.text
+    assert "two has X nearer to A for less in bleached by 3.10 standard deviations more than one" in shown.text
+    assert "It holds the attribute words fixed" in shown.text
+    words = {row[2]: (row[4], row[7]) for row in shown.rows if len(row) == 8}
+    assert words["weat3"] == ("one more has X nearer to A for weat3", "3 of 4")
+    assert words["less"] == ("two more has X nearer to A for less", "3 of 4")
 
 
 def test_what_cannot_be_compared() -> None:
@@ -490,20 +489,23 @@ def test_figures_of_an_older_definition(tmp_path: Path) -> None:
 
 
 def test_the_summary_of_score(tmp_path: Path) -> None:
-    """A line for each test, and a last one that says what p is corrected over."""
-    parts = [*summarize_results([result()], tmp_path)]
-    table = parts[0]
-    assert isinstance(table, TextTable)
-    assert table.title.endswith(f"weat-word of org/model on association@1.1.0:bleached, {WEAT.title}")
-    assert table.rows[0] == ("weat3", "+1.10 [+0.20, +1.50]", "0.0010", "0.0100", "8+8+8+8", "shown", "")
-    assert table.rows[5][-2:] == ("cannot be read: over a fifth of a set has no vector", "sine, cosine and 1 more")
-    assert parts[-2:] == [TESTS, f"result in {tmp_path / 'association@1.1.0/org--model/weat-word.json'}"]
+    """A line for each test, after what p is corrected over."""
+    (part,) = summarize_results([result()], tmp_path).parts
+    (section,) = [section for section in part.sections if section.title == "Every test"]
+    rows = [*table_rows(section)]
+    assert [*rows[0].values()] == [
+        *("weat3; race; bleached", "+1.10 [+0.20, +1.50]", "p 0.0010, corrected 0.0100; smallest possible p 7.8e-05"),
+        *("8 and 8 words, 8 and 8 attributes", "shown"),
+    ]
+    assert rows[5]["reads"] == "cannot be read; over a fifth of a set has no vector"
+    assert rows[5]["words"].endswith("A without sine, cosine, pi")
+    assert "corrected over all tests of a config" in section.paragraphs[0]
 
 
 def test_what_a_test_has_twice_stands_with_its_figure(tmp_path: Path) -> None:
     """The note of a test is in the summary of score and on the page, beside its name."""
     of = result("word", shown_test("weat3", note="words of both A and B: war"), shown_test("weat4"))
-    assert "weat3: words of both A and B: war" in [*summarize_results([of], tmp_path)]
+    assert "words of both A and B: war" in printed(summarize_results([of], tmp_path))
     every = {row[0]: row[-1] for row in page(of).rows if len(row) == 5}
     assert "words of both A and B: war" in next(text for name, text in every.items() if name.startswith("weat3"))
 
@@ -511,11 +513,12 @@ def test_what_a_test_has_twice_stands_with_its_figure(tmp_path: Path) -> None:
 def test_the_published_test_says_what_it_is(tmp_path: Path) -> None:
     """It has no interval, so it reads nothing; that it takes sentences for draws stands below it."""
     sentences = shown_test("weat3", estimand="weat-sentence", low=None, high=None, method="none")
-    parts = [*summarize_results([result("sent", shown_test("weat3"), sentences)], tmp_path)]
-    assert isinstance(parts[1], TextTable)
-    assert parts[1].rows[0][:2] == ("weat3", "+1.00")
-    assert parts[1].rows[0][5] == ""
-    assert "anti-conservative" in str(parts[2])
+    (part,) = summarize_results([result("sent", shown_test("weat3"), sentences)], tmp_path).parts
+    (section,) = [section for section in part.sections if section.title == "Every test"]
+    (row,) = [row for row in table_rows(section) if "weat-sentence" in row]
+    assert row["weat-sentence"].startswith("+1.00; p ")
+    assert "shown" not in row["weat-sentence"]
+    assert any("anti-conservative" in paragraph for paragraph in section.paragraphs)
 
 
 def test_what_knows_no_tests() -> None:

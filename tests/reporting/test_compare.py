@@ -228,10 +228,10 @@ def test_text(typed: Typed, files: list[Path]) -> None:
     """How many differ, then a table for each pair, and how to compare."""
     code, out, err = typed(*files)
     assert (code, err) == (0, "")
-    assert out.startswith("\na/first and b/second: none of 3 figures is shown to differ; up to +")
+    assert "a/first and b/second: none of 3 figures is shown to differ; up to +" in out
     assert "Compare the models by the difference, not by which model's interval excludes the neutral value" in out
     assert "significan" not in out
-    assert "aul · a/first less aul · b/second" in out
+    assert "a/first less b/second" in out
     assert "p = 0.1094 (McNemar's exact test, rows independent)" in out
 
 
@@ -244,8 +244,8 @@ def test_a_config_that_one_model_cannot_read_gets_no_words(sssb: Release, typed:
     lines = [line.rstrip() for line in out.splitlines() if line.startswith("verb")]
     assert [line.split()[1] for line in lines[:2]] == ["preference-half", "pronoun-stereotype"]
     reason = "not readable: 50 % of its rows hold words that the tokenizer does not know"
-    assert all(line.endswith(reason) for line in lines[:2])
-    assert out.startswith("\na/first and b/second: no figure is readable: 50 % of its rows hold words ")
+    assert all(reason in line for line in lines[:2])
+    assert "\na/first and b/second: no figure is readable: 50 % of its rows hold words " in out
 
 
 def test_json(typed: Typed, files: list[Path]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reporting.medium import printed
 
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
@@ -25,8 +26,9 @@ from senseprobe.evaluate.reporting.comparison_page import (
     tell_differences,
 )
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.significance import ModelComparison
-from senseprobe.evaluate.reporting.summary import TextTable, summarize_comparison
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 
@@ -185,10 +187,10 @@ def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
     pair = [ModelComparison(a=1, b=2, comparisons=(compared("noun", 6.0, 30.0),))]
     for neutral, expected in ((0.0, False), (None, True)):
         inputs = (source("a", replace(figure, neutral=neutral)), source("a"))
-        lines = [part for part in summarize_comparison(pair, inputs) if isinstance(part, str)]
-        assert any("It does not say that either is biased" in line for line in lines) == expected
-        assert any("(preference-half)" in line for line in lines) == expected
-        assert lines[1].startswith("  a (1) prefers the stereotype in noun by 18.0 points more than a (2)")
+        text = printed(build_report(inputs, pair, "brief"))
+        assert ("It does not say that either is biased" in text) == expected
+        assert ("(preference-half)" in text) == expected
+        assert "\na (1) prefers the stereotype in noun by 18.0 points more than a (2)" in text
 
 
 def test_configs_without_a_neutral_value_are_named_beside_those_that_have_one() -> None:
@@ -210,7 +212,7 @@ def test_the_page_has_all_pairs_in_one_forest() -> None:
         ModelComparison(a=a, b=b, comparisons=(compared("y", 1.0, 7.0), compared("x", 1.0, 2 * n - 1)))
         for (a, b), n in sizes.items()
     ]
-    first, groups, reading = comparison_sections(pairs, inputs)
+    first, groups, reading = comparison_sections(ReportScope(inputs=inputs, comparisons=pairs))
     (forest,) = first.charts
     assert [(row.marks[0].value, row.left, row.right) for row in forest.rows] == [  # type: ignore[union-attr]
         (10.0, "b more", "a more"),
@@ -229,13 +231,14 @@ def test_the_page_has_all_pairs_in_one_forest() -> None:
     assert [table.caption for table in first.tables] == ["a less b", "a less c", "b less c"]
     assert not groups
     assert reading.paragraphs
-    assert comparison_sections([], inputs) == ()
+    assert not [*comparison_sections(ReportScope(inputs=inputs))]
 
 
 def test_a_forest_draws_so_many_at_most() -> None:
     """Its ends hold every interval that is drawn, the title says what is left out; colours are of the higher model."""
     rows = [compared(f"c{i}", -63.0 - i, -1.0) for i in range(MOST_PLOTTED + 2)]
-    (first, *_) = comparison_sections([ModelComparison(a=1, b=2, comparisons=tuple(rows))], [source("a"), source("b")])
+    pairs = [ModelComparison(a=1, b=2, comparisons=tuple(rows))]
+    (first, *_) = comparison_sections(ReportScope(inputs=[source("a"), source("b")], comparisons=pairs))
     (forest,) = first.charts
     assert forest.title.endswith(f", {MOST_PLOTTED} of {MOST_PLOTTED + 2}")
     assert (forest.low, forest.high, forest.left, forest.right) == (-130.0, 130.0, "b more", "a more")  # type: ignore[union-attr]
@@ -303,15 +306,13 @@ def test_p_stands_beside_its_interval(rows: list[Comparison]) -> None:
     """Each line of the terminal has interval and p of one figure; where the two disagree, the reason."""
     pair = ModelComparison(a=1, b=2, comparisons=tuple(rows))
     by_config = {row.config: row for row in rows}
-    (table,) = [
-        part for part in summarize_comparison([pair], [source("a"), source("b")]) if isinstance(part, TextTable)
-    ]
-    for config, _, interval, p, *_ in table.rows:
-        row = by_config[str(config)]
+    (section, *_) = build_report([source("a"), source("b")], [pair], "brief").parts[0].sections
+    for config, _, interval, *_ in section.tables[0].rows:
+        row = by_config[config.text]
         shown = row.p if len(rows) == 1 and row.p == row.p_holm else row.p_holm
         assert shown is not None
-        assert str(p).startswith("p < 0.0001" if shown < 1e-4 else f"p = {shown:.4f}")
-        assert str(interval).startswith(
+        assert interval.note.startswith("p < 0.0001" if shown < 1e-4 else f"p = {shown:.4f}")
+        assert interval.text.startswith(
             "none" if row.difference is None else f"{round(row.difference, 1) + 0.0:+.1f} ["
         )
     for difference in ranked(*rows):

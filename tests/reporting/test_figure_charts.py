@@ -14,8 +14,8 @@ from senseprobe import document as setting
 from senseprobe.charts import Forest, ForestRow, HeatMap, Histogram, Mark, percent_along
 from senseprobe.document import Document, Part, Section
 from senseprobe.evaluate.reporting import figure_charts
-from senseprobe.evaluate.reporting.figure_tables import align_figures
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import align_figures
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure

@@ -578,7 +578,10 @@ def test_nothing_is_said_of_results_that_do_not_count() -> None:
     """Older results have no such section; where the tokenizer is a plug-in's, that is said."""
     assert "Is the model fit to be asked?" not in render([result()])
     plugged = render([replace(result(), model={**MODEL, "family": "mine"})])
-    assert "aul · org/model: not counted, since the tokenizer of a plug-in&#39;s model is its own." in plugged
+    assert (
+        "aul · org/model: unknown words are not counted, since the tokenizer of a plug-in&#39;s model is its own."
+        in plugged
+    )
 
 
 def starting(scorer: str, before: str, preference: float | None, rows: int = 40) -> Result:

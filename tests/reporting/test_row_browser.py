@@ -21,7 +21,8 @@ from senseprobe import document
 from senseprobe.document import Section
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.row_browser import build_row_section, mark_differences
+from senseprobe.evaluate.reporting.row_browser import mark_differences, row_section
+from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.result import Result
 from senseprobe.release.release import Release
 
@@ -80,7 +81,7 @@ def test_rows_with_what_the_release_has(sssb: Release) -> None:
     (source,) = gather_inputs(
         [replace(result(sssb, numbered(sssb, "race-matched")), tokens=spelt(sssb, "race-matched"))]
     )
-    data = read(build_row_section([source], "Beware."))
+    data = read(row_section(ReportScope(inputs=[source])))
     (rows,), (found,), texts = data["sets"], data["results"], data["strings"]
     first = sssb.table("race-matched").iloc[0]
     assert (rows["id"][0], texts[rows["first"][0]], texts[rows["second"][0]]) == (
@@ -102,9 +103,9 @@ def test_rows_with_what_the_release_has(sssb: Release) -> None:
 def test_the_fifty_largest_stand_without_a_script(sssb: Release) -> None:
     """Of 108 pairs of race and 25 of race-matched, numbers 133 down to 84 are the largest, either way."""
     (source,) = gather_inputs([result(sssb, numbered(sssb, "race", "race-matched"))])
-    section = build_row_section([source], "Beware.")
+    section = row_section(ReportScope(inputs=[source]))
     (table,) = section.tables
-    assert section.paragraphs[0] == "Beware."
+    assert section.paragraphs[0] == sssb.manifest.data["card"]["content_warning"]
     assert [float(cells[-1].text) for cells in table.rows] == [n if n % 2 else -n for n in range(133, 83, -1)]
     last = sssb.table("race-matched").iloc[-1]
     name, sentences, *_ = table.rows[0]
@@ -117,7 +118,7 @@ def test_a_third_sentence_and_rows_without_a_number(sssb: Release) -> None:
     scores = numbered(sssb, "race-matched").assign(unrelated_score=-7.0)
     scores.loc[0, "stereo_score"] = np.nan
     (source,) = gather_inputs([result(sssb, scores)])
-    section = build_row_section([source], "")
+    section = row_section(ReportScope(inputs=[source]))
     (found,) = read(section)["results"]
     assert found["columns"] == ["stereo", "anti", "unrelated", "difference"]
     assert [column[0] for column in found["numbers"]] == [None, -1000.0, -7.0, None]
@@ -128,7 +129,7 @@ def test_rows_without_their_release(sssb: Release) -> None:
     """Ids and scores are there, sentences are not, and the page says so."""
     gone = {"name": "gone@1.0.0", "content": "0" * 64, "config": None}
     (source,) = gather_inputs([replace(result(sssb, numbered(sssb, "race-matched")), release=gone)])
-    section = build_row_section([source], "")
+    section = row_section(ReportScope(inputs=[source]))
     data = read(section)
     assert sorted(data["sets"][0]["id"]) == sorted(sssb.table("race-matched")["id"])
     assert {data["strings"][number] for number in data["sets"][0]["first"]} == {""}
@@ -153,7 +154,7 @@ def control() -> ReportInput:
 
 def test_rows_of_the_control(control: ReportInput) -> None:
     """5,000 rows at most, by premise, hypothesis and gold label; where entailment is right, it is no mistake."""
-    section = build_row_section([control], "")
+    section = row_section(ReportScope(inputs=[control]))
     data = read(section)
     (rows,), (found,) = data["sets"], data["results"]
     assert 4_950 <= len(rows["id"]) <= 5_000
@@ -188,7 +189,7 @@ def test_hostile_texts_are_data(sssb: Release) -> None:
     )
     rows = table.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
     source = ReportInput(result=result(sssb, rows), rows=rows, release=sssb, tables={"race-matched": table})
-    section = build_row_section([source], "")
+    section = row_section(ReportScope(inputs=[source]))
     assert not {*"<>&\u2028\u2029"} & {*section.rows}
     assert HOSTILE in read(section)["strings"]
     page = document.render_html(build_report([source]))
@@ -208,7 +209,7 @@ def test_sizes(sssb: Release) -> None:
         scores["stereo_score"] = np.random.default_rng(seed).normal(-3, 1, len(scores))
         model = {**MODEL, "tokenizer": str(seed) * 64}
         sources.append(replace(result(sssb, scores, model=model), tokens=tokens))
-    section = build_row_section(gather_inputs(sources), "")
+    section = row_section(ReportScope(inputs=gather_inputs(sources)))
     assert len(read(section)["sets"][0]["id"]) == 3_994
     assert len(section.rows.encode()) < 1_000_000
 
@@ -279,7 +280,7 @@ def test_searching(opened: Callable[..., Browser], sssb: Release) -> None:
     )
     sources = gather_inputs([replace(one, tokens=spelt(sssb, "race-matched")), two])
     page = opened(*sources)
-    assert [table.closed for table in build_row_section(sources, "").tables] == [False, True]
+    assert [table.closed for table in row_section(ReportScope(inputs=sources)).tables] == [False, True]
     assert page.ask("document.querySelector('.row-browser').nextElementSibling.hidden")
     assert page.ask(STATUS) == "133 of 133 rows match; 1 to 50 are shown."
     last = sssb.table("race-matched").iloc[-1]

@@ -43,8 +43,8 @@ def words_of_senses() -> pa.Table:
         )
     ]
     names = ("test", "target", "target_role", "attribute", "attribute_role", "cosine", "check", *SENSE_COLUMNS)
-    frame = pd.DataFrame(rows, columns=[*names]).assign(config="words", identity="")
-    return pa.Table.from_pandas(frame, preserve_index=False)
+    frame = pd.DataFrame(rows, columns=[*names]).astype({"check": float})
+    return pa.Table.from_pandas(frame.assign(config="words", identity=""), preserve_index=False)
 
 
 def static(

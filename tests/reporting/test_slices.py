@@ -264,7 +264,7 @@ def test_what_a_slice_has_no_rows_for_is_left_out_with_the_reason(sssb: Result) 
     assert [figure.estimand for figure in slices["noun"].figures] == ["preference", "preference-half"]
     assert {*slices["noun"].left_out} == {"pronoun-stereotype", "pronoun-baseline", "pronoun-interaction"}
     assert slices["noun-verb"].left_out == {"matched-contrast": "no row of the slice can be used in both configs"}
-    lines = [str(line) for line in senseprobe.slice(sssb, ["occupation=nurse"]).summary()]
+    lines = [line for part in senseprobe.slice(sssb, ["occupation=nurse"]).sections() for line in part.paragraphs]
     assert any("left out: the slice lacks a class of occupations" in line for line in lines)
 
 

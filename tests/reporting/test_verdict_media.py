@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from tests.reporting import test_association_report as association
 from tests.reporting import test_chat_report as chat
+from tests.reporting.medium import printed, table_rows
 from tests.reporting.test_gate import result as planted
 from tests.reporting.test_sense_page import of_word, static
 from tests.reporting.test_verdict_table import GAP, PROBE, control, figure, groups_of, source
 
 import senseprobe
 from senseprobe.api.results import brief, describe_results, describe_scored, gate, summarize_results
-from senseprobe.document import render_html, render_markdown
+from senseprobe.document import Section, render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
@@ -30,7 +31,6 @@ from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
-from senseprobe.evaluate.reporting.summary import TextTable
 from senseprobe.evaluate.reporting.verdict_table import find_flaws
 from senseprobe.evaluate.result import Result, folder_of, read_result
 
@@ -52,14 +52,14 @@ class Case:
     """Results as `score` wrote them, the first with figures whose codes are `expected`, and the others its controls.
 
     - `lines`: of these the figures that have a line on the page and in the brief; None: all.
-    - `of_brief`: those in the brief, where it has fewer than the page.
+    - `of_families`: those of the lines of association tests, one for each identity.
     - `unprinted`: intervals and p that nothing but JSON may have, since nothing can be read of them.
     """
 
     results: Sequence[Result]
     expected: Mapping[Key, str]
     lines: Sequence[Key] | None = None
-    of_brief: Sequence[Key] | None = None
+    of_families: Sequence[Key] | None = None
     unprinted: Sequence[str] = ()
 
 
@@ -162,11 +162,11 @@ CASES: Mapping[str, Callable[[], Case]] = {
         probe(control(33.0, 30.0)), UNREAD, lines=[("nli-control: nation", "accuracy")], unprinted=PROBED
     ),
     "no control": lambda: Case(probe(), UNREAD, lines=[("x", "gap")], unprinted=PROBED),
-    "association": lambda: Case([association.result()], OF_TESTS, of_brief=LARGEST),
+    "association": lambda: Case([association.result()], OF_TESTS, of_families=LARGEST),
     "decoder's words": lambda: Case(
         [association.decoder(association.result())],
         dict.fromkeys(OF_TESTS, "unreadable"),
-        of_brief=[],
+        of_families=[],
         unprinted=["[+0.20, +1.50]", "0.0010", "0.0300"],
     ),
     "senses": lambda: Case(
@@ -191,22 +191,20 @@ def files(case: Case, tmp_path: Path) -> list[Path]:
 
 
 def in_terminal(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
-    """The codes of the words in the tables of `score`."""
+    """The codes of the tags in the table of `score`."""
     del files
+    (part,) = summarize_results(case.results[:1], out).parts  # its controls are found below `out`
+    return _in_verdict_table(part.sections[0])
+
+
+def _in_verdict_table(section: Section) -> dict[Key, str]:
+    """The codes of the tags in the tables of verdicts of a section."""
     said: dict[Key, str] = {}
-    for part in summarize_results(case.results[:1], out):  # its controls are found below `out`
-        if not isinstance(part, TextTable):
-            continue
-        if "verdict" in part.columns:
-            said |= {(row[0], row[1]): row[3] for row in map(_texts, part.rows) if row[3]}
-        elif "reads" in part.columns:
-            rows = map(_texts, part.rows)
-            said |= {("bleached", f"weat {row[0]}"): row[5].partition(":")[0] for row in rows if row[5]}
-    return {key: CODES[word] for key, word in said.items()}
-
-
-def _texts(row: Sequence[object]) -> list[str]:
-    return [str(cell) for cell in row]
+    for table in section.tables:
+        for about, verdict, points, _ in table.rows if "verdict" in table.headings else ():
+            name = re.split(r" \(\+|; ", points.note)[0].replace(",", "")
+            said |= {(about.text, name): CODES[verdict.tag]} if name else {}
+    return said
 
 
 def in_json(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
@@ -230,40 +228,36 @@ def _coded(figures: Sequence[Mapping[str, object]]) -> dict[Key, str]:
 
 
 def on_page(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
-    """The codes of the tags in the page's tables of verdicts, or of single tests."""
+    """The codes of the tags in the page's tables of verdicts."""
     del case, out
     (part,) = build_report(gather_inputs(files[:1])).parts
-    said: dict[Key, str] = {}
-    for section in part.sections:
-        for table in section.tables:
-            for row in table.rows:
-                if section.title == "What it shows" and "verdict" in table.headings and len(row) == 4:
-                    name = re.split(r" \(\+|; ", row[2].note)[0].replace(",", "")
-                    said |= {(row[0].text, name): row[1].tag} if name and not _is_of_tests(part.sections) else {}
-                elif section.title == "Every test" and table.headings[-1] == "reads":
-                    said[row[0].note.split("; ")[-1], f"weat {row[0].text}"] = row[-1].tag
-    return {key: CODES[word] for key, word in said.items()}
+    (section,) = [section for section in part.sections if section.title == "What it shows"]
+    return _in_verdict_table(section)
 
 
-def _is_of_tests(sections: Sequence[object]) -> bool:
-    return any(getattr(section, "title", "") == "Every test" for section in sections)
+def of_each_test(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
+    """The codes of single tests on the page, and of the lines of other results."""
+    (part,) = build_report(gather_inputs(files[:1])).parts
+    sections = [section for section in part.sections if section.title == "Every test"]
+    rows = (row for section in sections for row in section.tables[0].rows)
+    said = {(row[0].note.split("; ")[-1], f"weat {row[0].text}"): CODES[row[-1].tag] for row in rows}
+    return said or on_page(case, files, out)
 
 
 def in_brief(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
-    """The codes of the words in the table of `--brief`."""
+    """The codes of the tags in the table of `--brief`."""
     del case, out
     said: dict[Key, str] = {}
     for line in brief(files[:1]).splitlines():
         cells = [cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
-        if len(cells) > 3 and cells[1] in CODES:
-            under = re.sub(r"<[^>]+>", "\n", cells[3]).split("\n")[-1] if "<" in cells[3] else ""
-            if name := re.split(r"; p ", under)[0].strip():
-                said[cells[0] if ":" in cells[0] else cells[0].split()[0], name] = CODES[cells[1]]
+        if len(cells) > 3 and (tag := re.match(r"\*\*([a-z ]+):?\*\*", cells[1])):
+            name = re.split(r" \(\+|; ", re.sub(r"<[^>]+>", "\n", cells[2]).split("\n")[-1])[0].replace(",", "")
+            said |= {(re.split("<br>", cells[0])[0], name): CODES[tag[1]]} if "<br>" in cells[2] else {}
     return said
 
 
-ON_LINES = (on_page, in_brief)
-MEDIA = (in_terminal, in_json, in_json_of_score, *ON_LINES)
+ON_LINES = (on_page, in_terminal, in_brief)
+MEDIA = (of_each_test, in_json, in_json_of_score, *ON_LINES)
 
 
 @pytest.mark.parametrize("medium", MEDIA)
@@ -272,26 +266,26 @@ def test_each_medium_has_the_same_code(
 ) -> None:
     """Tables and JSON have a code for each figure that a verdict is about, a page and a brief one for each line."""
     expected, keys = {**case.expected, ("nli-control: nation", "accuracy"): "unreadable"}, [*case.expected]
-    if medium in ON_LINES:
-        lines = case.of_brief if medium is in_brief and case.of_brief is not None else case.lines
+    if medium in (*ON_LINES, of_each_test):
+        lines = case.of_families if medium in ON_LINES and case.of_families is not None else case.lines
         keys = keys if lines is None else [*lines]
     assert medium(case, files, tmp_path) == {key: expected[key] for key in keys}
 
 
 def test_no_medium_for_people_prints_what_cannot_be_read(case: Case, files: list[Path], tmp_path: Path) -> None:
     """Neither the interval nor p: not in a table, not beside a chart."""
-    parts = [*summarize_results(case.results[:1], tmp_path)]
-    lines = [" ".join(map(str, row)) for part in parts if isinstance(part, TextTable) for row in part.rows]
-    page = build_report(gather_inputs(files[:1]))
-    printed = "\n".join([*lines, brief(files[:1]), render_markdown(page), render_html(page)])
-    assert not [text for text in case.unprinted if text in printed]
+    scored, page = summarize_results(case.results[:1], tmp_path), build_report(gather_inputs(files[:1]))
+    texts = "\n".join([printed(scored), brief(files[:1]), render_markdown(page), render_html(page)])
+    assert not [text for text in case.unprinted if text in texts]
 
 
 def test_a_reason_is_told_in_the_terminal() -> None:
-    """Below the table, once, with the config."""
+    """With the verdict, and its config."""
     for made, words in ((probe()[0], "no result on its control"), (unknown_words(), "41 % of its rows")):
-        lines = [part for part in summarize_results([made], Path("nowhere")) if isinstance(part, str)]
-        assert [line.split(": ")[:2] for line in lines if words in line] == [["cannot be read", made.figures[0].config]]
+        (part,) = summarize_results([made], Path("nowhere")).parts
+        rows = [row for row in table_rows(part.sections[0]) if words in row["verdict"]]
+        assert [row["config"] for row in rows] == [made.figures[0].config]
+        assert all(row["verdict"].startswith("cannot be read") for row in rows)
 
 
 def test_a_family_is_counted_once(tmp_path: Path) -> None:
@@ -299,12 +293,9 @@ def test_a_family_is_counted_once(tmp_path: Path) -> None:
     made = family()
     path = made.write(tmp_path)
     by_hand = {"a": 0.03, "b": 0.04, "c": 0.04}
-    table, *lines = summarize_results([made], tmp_path)
-    assert isinstance(table, TextTable)
-    assert {row[0]: str(row[2]).partition("] ")[2] for row in table.rows} == {
-        name: f"p = {p:.4f} after Holm" for name, p in by_hand.items()
-    }
-    assert any("3 figures" in str(line) for line in lines)
+    (part,) = summarize_results([made], tmp_path).parts
+    values = {row["config"]: row["points [95 %]"] for row in table_rows(part.sections[0])}
+    assert [values[name].endswith(f", {p:.4f} of 3 figures") for name, p in by_hand.items()] == [True] * 3
     figures = describe_results(path)[0]["figures"]
     assert {f["config"]: (f["verdict"]["p"], f["verdict"]["family"]) for f in figures} == {
         name: (pytest.approx(p), 3) for name, p in by_hand.items()

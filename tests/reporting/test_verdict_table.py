@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 
 import senseprobe
+from senseprobe.document import render_section
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.figures import figures_of
-from senseprobe.evaluate.reporting.brief import MOST_ROWS, build_brief
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
+from senseprobe.evaluate.reporting.report import build_brief
 from senseprobe.evaluate.reporting.verdict import Verdict
+from senseprobe.evaluate.reporting.verdict_section import MOST_BRIEF
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts, direction_labels
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Design, Figure, LevelPair
@@ -413,14 +415,14 @@ def test_how_many_words() -> None:
 def test_a_brief_fits_a_screen_and_counts_what_it_leaves_out() -> None:
     """70 configs: 30 of them shown stand there, 10 more shown and 30 without a neutral value are counted."""
     figures = [figure(f"c{n}", 20.0, 6.0, 31.0, neutral=None if n >= 40 else 0.0) for n in range(70)]
-    lines = build_brief([source(*figures)]).splitlines()
+    lines = render_section(build_brief([source(*figures)])).splitlines()
     assert len(lines) <= 40
-    assert sum(" | shown | " in line for line in lines) == MOST_ROWS == 30
+    assert sum(" **shown:** " in line for line in lines) == MOST_BRIEF == 30
     assert "Left out here: 10 shown, 30 cannot be read" in lines[-1]
 
 
 def test_a_brief_is_nothing_but_text() -> None:
     """Names from files do not become tags, links, mentions or columns."""
     hostile = "<img src=x>|[a](b)@me"
-    text = build_brief([source(figure(hostile, 20.0, 6.0, 31.0), scorer="aul")])
+    text = render_section(build_brief([source(figure(hostile, 20.0, 6.0, 31.0), scorer="aul")]))
     assert r"\<img src=x\>\|\[a\](b)<span>@</span>me" in text

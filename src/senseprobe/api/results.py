@@ -21,11 +21,11 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     import pandas as pd
 
+    from senseprobe.document import Document, Section
     from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
-    from senseprobe.evaluate.reporting.summary import Summary
     from senseprobe.evaluate.result import Result
     from senseprobe.release.release import Release
 
@@ -96,10 +96,11 @@ def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNam
 
     `release` is as of `report`. Raises ResultError where results are damaged.
     """
-    from senseprobe.evaluate.reporting.brief import build_brief
+    from senseprobe.document import render_section
     from senseprobe.evaluate.reporting.inputs import without_controls
+    from senseprobe.evaluate.reporting.report import build_brief
 
-    return build_brief(without_controls(_gather(list_sources(results), release)))
+    return render_section(build_brief(without_controls(_gather(list_sources(results), release))))
 
 
 @with_progress("reporting")
@@ -166,11 +167,11 @@ class Comparison:
         results = [{"signature": i.result.signature, "model": dict(i.result.model)} for i in self.inputs]
         return {"results": results, "differences": [pair.as_dict() for pair in self.pairs]}
 
-    def summary(self) -> Summary:
-        """Yield what ``senseprobe compare`` prints: tables, and lines below them."""
-        from senseprobe.evaluate.reporting.summary import summarize_comparison
+    def document(self) -> Document:
+        """Return what ``senseprobe compare`` prints: in what the models differ, and whether they can be read."""
+        from senseprobe.evaluate.reporting.report import build_report
 
-        return summarize_comparison(self.pairs, self.inputs)
+        return build_report(self.inputs, self.pairs, "brief")
 
     def __repr__(self) -> str:
         """Return the models and how many figures were compared, in a line."""
@@ -258,11 +259,16 @@ class SlicedResult(list["ResultSlice"]):
         super().__init__(slices)
         self.source = source
 
-    def summary(self) -> Summary:
-        """Yield what ``senseprobe slice`` prints: tables, and lines below them."""
-        from senseprobe.evaluate.reporting.summary import summarize_slices
+    def sections(self) -> Iterator[Section]:
+        """Yield what ``senseprobe slice`` prints: figures of each slice, and the control of inference."""
+        from senseprobe.document import Section
+        from senseprobe.evaluate.reporting.row_tables import slice_sections
+        from senseprobe.evaluate.reporting.scope import ReportScope
+        from senseprobe.evaluate.reporting.significance import control_section
 
-        return summarize_slices(self, self.source)
+        yield from slice_sections(self, self.source)
+        yield control_section(ReportScope(inputs=[self.source], level="brief"))
+        yield Section("", (self.source.result.signature,))
 
 
 @with_progress("slicing")
@@ -365,21 +371,30 @@ def metrics_page(name: str | None = None) -> str:
     return (build_page() if name is None else "\n".join(map(format_metric, find_metrics(name)))).rstrip("\n")
 
 
-def summarize_metrics() -> Summary:
+def metric_sections() -> Iterator[Section]:
     """Yield a table of all scorers, and one of all estimands."""
-    from senseprobe.evaluate.reporting import summary
+    from senseprobe.evaluate.reporting.metric_docs import metric_sections
 
-    return summary.summarize_metrics()
+    return metric_sections()
 
 
-def summarize_results(results: Sequence[Result], out: str | Path, release: str | None = None) -> Summary:
-    """Yield what ``senseprobe score`` prints of results that were written below `out`: tables, and lines below them.
+def summarize_results(results: Sequence[Result], out: str | Path, release: str | None = None) -> Document:
+    """Return what ``senseprobe score`` prints of results that were written below `out`: a report, brief.
 
     `release` is as of `describe_scored`.
     """
-    from senseprobe.evaluate.reporting import summary
+    from senseprobe.evaluate.reporting.inputs import gather_scored
+    from senseprobe.evaluate.reporting.report import build_report
 
-    return summary.summarize_results(results, Path(out), release)
+    return build_report(gather_scored(results, Path(out), release), level="brief")
+
+
+def result_paths(results: Sequence[Result], out: str | Path) -> list[Path]:
+    """Return where results that were written below `out` are."""
+    from senseprobe.evaluate.result import folder_of
+
+    names = ((result, str(result.release["name"]), result.model["name"]) for result in results)
+    return [result.path_in(folder_of(Path(out), release, model)) for result, release, model in names]
 
 
 def list_sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:

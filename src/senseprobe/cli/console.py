@@ -12,7 +12,7 @@ from rich.markup import escape
 from senseprobe.messages import visible
 
 if TYPE_CHECKING:
-    from senseprobe.document import Section
+    from senseprobe.document import Document, Section
 
 
 def complete_dataset(incomplete: str) -> list[str]:
@@ -105,6 +105,14 @@ def print_summary(parts: "Iterable[tuple[Mapping[str, str], Sequence[Sequence[ob
     """Print tables, and lines between them, as they come."""
     for part in parts:
         print_line(part) if isinstance(part, str) else print_table(*part)
+
+
+def print_document(document: "Document") -> None:
+    """Print the sections of a report, and the signatures of its results."""
+    for part in document.parts:
+        print_sections(part.sections, part.labels)
+    for signature in document.signatures:
+        print_line(signature)
 
 
 def print_sections(sections: "Iterable[Section | str]", labels: Sequence[str] = ()) -> None:

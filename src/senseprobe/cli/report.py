@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe.api import results as api
-from senseprobe.cli.console import print_line, print_markdown, print_summary
+from senseprobe.cli.console import print_document, print_line, print_markdown, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.options import Option
 
@@ -63,7 +63,7 @@ def compare(results: Sequence[Path], out: Path | None, release: Sequence[str] | 
 
 def show_comparison(comparison: "Comparison", out: Path | None) -> None:
     """Print the differences between models, and where the page is."""
-    print_summary(comparison.summary())
+    print_document(comparison.document())
     if out is not None:
         print_line(f"report in {out.resolve()}")
 
@@ -78,17 +78,17 @@ def metrics(
         raise SenseprobeError("--markdown and --json: only one of them")
     if as_json:
         return api.metrics(name) if name else api.metrics_by_kind()
-    return api.metrics_page(name) if markdown or name else api.summarize_metrics()
+    return api.metrics_page(name) if markdown or name else api.metric_sections()
 
 
 def show_metrics(declared: Any) -> None:  # noqa: ANN401
     """Print a page, or a table."""
-    print_line(declared) if isinstance(declared, str) else print_summary(declared)
+    print_line(declared) if isinstance(declared, str) else print_sections(declared)
 
 
 def show_slices(slices: "SlicedResult") -> None:
     """Print the figures of slices."""
-    print_summary(slices.summary())
+    print_sections(slices.sections())
 
 
 def describe_slices(slices: "SlicedResult") -> list[dict[str, Any]]:

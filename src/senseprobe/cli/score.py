@@ -15,11 +15,11 @@ from senseprobe.cli.console import (
     SkipBad,
     complain,
     complete_release,
+    print_document,
     print_json,
     print_line,
     print_note,
     print_sections,
-    print_summary,
     read_header,
 )
 from senseprobe.cli.served import (
@@ -346,9 +346,11 @@ def plant(
 
 
 def _print_results(results: "list[Result]", out: Path, release: str, *, as_json: bool) -> None:
-    from senseprobe.api.results import describe_scored, summarize_results
+    from senseprobe.api.results import describe_scored, result_paths, summarize_results
 
     if as_json:
         print_json(describe_scored(results, out, release))
     else:
-        print_summary(summarize_results(results, out, release))
+        print_document(summarize_results(results, out, release))
+        for path in result_paths(results, out):
+            print_line(f"result in {path}")

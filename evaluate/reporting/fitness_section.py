@@ -1,0 +1,110 @@
+"""What the tokenizers of models make of the rows, and pairs whose first token stands before all else."""
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from senseprobe.document import Cell, Section, Table, name_cells
+from senseprobe.evaluate.caveats import Fitness, fitness_lines, standing_before, unreadable_configs
+from senseprobe.evaluate.control import same_model
+from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope
+from senseprobe.evaluate.scorers import counterpart
+
+COUNTS = (
+    "Counted with each model's own tokenizer, over the requested rows. A word that a tokenizer does not know is one "
+    "token, the same for all such words. Two sentences of the same tokens have the same score, which explains their "
+    "ties. Of two with unequal numbers of tokens, a sum over tokens favours the shorter. A config with unknown words "
+    "in more than a fifth of its rows is called not readable: only the values of its figures are told."
+)
+FIRST_TOKENS = (
+    "A causal model reads from left to right: where two sentences differ in their first token, the probability of that "
+    "token depends only on what the scorer puts before it, which in training stood before much else. Without a start "
+    "token the probability of the first token is not in the number, only its effect on the tokens that follow. Where "
+    "the two disagree, the first token and what stands before it decide the figure with a start token."
+)
+COLUMNS = {
+    "rows": "rows",
+    "unknown": "unknown words",
+    "same_tokens": "same tokens",
+    "unequal_counts": "unequal numbers",
+    "ties": "ties",
+    "explained": "explained",
+}
+"""Headings of the counts of a `Fitness`, by field."""
+MOST_OPEN = 24
+"""Rows up to which the table is not collapsed."""
+
+
+def fitness_section(scope: ReportScope) -> Section:
+    """Return the counts of each config and result, what is not readable, and pairs that differ in their first token.
+
+    A brief has a line for each config that has something to report.
+    """
+    title, inputs = "Is the model fit to be asked?", scope.inputs
+    uncounted = [
+        f"{source.label}: unknown words are not counted, since the tokenizer of a plug-in's model is its own."
+        for source in inputs
+        if "family" in source.result.model and not source.result.fitness
+    ]
+    causal = {number: source for number, source in enumerate(inputs) if _first_token_configs(source)}
+    if scope.is_brief:
+        lines = (f"{source.label}: {line}." for source in inputs for line in fitness_lines(source.result.fitness))
+        return Section("", (*uncounted, *lines, *_suggest_counterparts([*causal.values()], inputs)))
+    with_counts = [source for source in inputs if source.result.fitness]
+    unreadable = [
+        f"{source.label}: {config} is not readable: {reason}."
+        for source in with_counts
+        for config, reason in unreadable_configs(source.result.fitness).items()
+    ]
+    paragraphs = [*([COUNTS] if with_counts else []), *unreadable, *uncounted]
+    rows = tuple(
+        (
+            *name_cells(config),
+            Cell.quiet(source.label),
+            *(Cell.number("" if count is None else f"{count:,}") for count in attrgetter(*COLUMNS)(fitness)),
+        )
+        for source in with_counts
+        for config, fitness in source.result.fitness.items()
+    )
+    headings = ("config", "result", *COLUMNS.values())
+    tables = [Table(title, headings, rows, closed=len(rows) > MOST_OPEN)]
+    if causal:
+        paragraphs += [FIRST_TOKENS, *_suggest_counterparts(list(causal.values()), inputs)]
+    configs = dict.fromkeys(config for source in causal.values() for config in _first_token_configs(source))
+    rows = tuple(
+        (
+            *name_cells(config),
+            *(_build_first_token_cell(source.result.fitness.get(config)) for source in causal.values()),
+        )
+        for config in configs
+    )
+    caption = "Pairs with another first token: preference-half of these alone"
+    tables.append(Table(caption, headings=("config", *causal), rows=rows))
+    shown = tuple(table for table in tables if table.rows)
+    return Section(title, tuple(paragraphs), tables=shown, closed=bool(shown) and not (unreadable or causal))
+
+
+def _first_token_configs(source: ReportInput) -> list[str]:
+    """Return the configs of a causal model's result with pairs that differ in their first token."""
+    fitness = source.result.fitness
+    return [config for config, counts in fitness.items() if counts.first_token and counts.first_token.rows]
+
+
+def _build_first_token_cell(fitness: Fitness | None) -> Cell:
+    first = None if fitness is None else fitness.first_token
+    if fitness is None or first is None or not first.rows:
+        return Cell.number("")
+    value = "none" if first.preference is None else notation.format_points(first.preference)
+    return Cell.number(value, f"{first.rows:,} of {fitness.rows:,}, {standing_before(first)}")
+
+
+def _suggest_counterparts(causal: Sequence[ReportInput], inputs: Sequence[ReportInput]) -> Iterator[str]:
+    """Yield the command for each result whose counterpart, with or without a start token, is missing."""
+    for source in causal:
+        result, other = source.result, counterpart(source.result.scorer)
+        if other and other not in {entry.result.scorer for entry in inputs if same_model(result, entry.result)}:
+            rows = ":".join(filter(None, (result.release["name"], result.release["config"])))
+            rows += "" if result.limit is None else f" --limit {result.limit} --seed {result.seed}"
+            command = f"senseprobe score {result.model['name']} {rows} -m {other}"
+            yield f"{source.label}: `{command}` gives the figures to read beside it."

@@ -1,0 +1,158 @@
+"""What the sections of a report are made from: results on one release, the models compared, and how much is shown."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from senseprobe.document import Part, Section
+from senseprobe.evaluate.estimands import FAMILIES, lookup
+from senseprobe.evaluate.estimands.base import Presentation
+from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.records import Figure
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.reporting.significance import ModelComparison
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
+
+Level: TypeAlias = Literal["brief", "full"]
+"""How much of a report is shown: ``full`` on a page, ``brief`` in a terminal and on a pull request."""
+
+WARNING = (
+    "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """A figure of several results, a row of a table: a cell for each result in order, None where it has none."""
+
+    config: str
+    estimand: str
+    group: str | None
+    cells: tuple[Figure | None, ...]
+
+    @property
+    def first(self) -> Figure:
+        """The figure of the first result that has it."""
+        return next(cell for cell in self.cells if cell is not None)
+
+    @property
+    def presentation(self) -> Presentation:
+        """How a report presents its estimand."""
+        return lookup(self.estimand).presentation
+
+
+def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
+    """Return the values of several results by key, in order of first keys: one for each result, None without any."""
+    values: dict[KeyT, list[ValueT | None]] = {}
+    for number, pairs in enumerate(results):
+        for key, value in pairs:
+            values.setdefault(key, [None] * len(results))[number] = value
+    return values
+
+
+def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
+    """Return a row for each config, estimand and group, in order of their first figures."""
+    rows = align([[((f.config, f.estimand, f.group), f) for f in figures] for figures in results])
+    return [FigureRow(*key, tuple(cells)) for key, cells in rows.items()]
+
+
+def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
+    """Return the rows of results; p-values of contrasts are corrected over all of a result."""
+    results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
+    return align_figures([without_single(figures, *FAMILIES) for figures in results])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportScope:
+    """The results on one release that a part of a report is about.
+
+    - `inputs`: the results with their verdicts (`verdict_table.judge`); `labels`: the names by which they are told
+      apart.
+    - `comparisons`: of pairs of models; empty where none are compared.
+    - `level`: how much of each section is shown.
+    """
+
+    inputs: Sequence[ReportInput]
+    comparisons: Sequence["ModelComparison"] = ()
+    level: Level = "full"
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a section shows what is read first, and not all."""
+        return self.level == "brief"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The names of results; where several are alike, with that of their encodings in which they differ."""
+        return label_inputs(self.inputs)
+
+    @cached_property
+    def rows(self) -> list[FigureRow]:
+        """The figures of all results side by side."""
+        return build_figure_rows(self.inputs)
+
+    @cached_property
+    def biases(self) -> Mapping[str, str]:
+        """The kind of bias of each config that is about any; empty without the release."""
+        release = self.inputs[0].release
+        designs = release.designs if release else {}
+        return {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """The facts of the release's card; empty without the release."""
+        release = self.inputs[0].release
+        return release.manifest.data["card"] if release else {}
+
+    @property
+    def content_warning(self) -> str:
+        """What readers are warned of before they see rows."""
+        return str(self.card.get("content_warning") or WARNING)
+
+    @cached_property
+    def failing(self) -> tuple[str, ...]:
+        """Of which results rows are shown although a gate of their config fails: what is made of them says nothing.
+
+        Figures have that in their notes.
+        """
+        failing: dict[tuple[str, str], list[str]] = {}
+        for source in self.inputs:
+            shown = () if source.rows is None else source.rows["config"].unique()
+            for config in (config for config in source.failing if config in shown):
+                failing.setdefault((config, source.failing[config].partition(":")[0]), []).append(source.label)
+        return tuple(
+            f"{', '.join(labels)}: {verdict} in {config}, and what is made of these rows says nothing of bias."
+            for (config, verdict), labels in failing.items()
+        )
+
+    def list_sections(self, build: "SectionBuilder") -> Iterable[Section]:
+        """Return the section or the sections that a builder makes."""
+        sections = build(self)
+        return (sections,) if isinstance(sections, Section) else sections
+
+    def build_part(self, page: "Page") -> Part:
+        """Return the sections of a page that have something to show."""
+        sections = tuple(section for build in page for section in self.list_sections(build) if section)
+        return Part(title=str(self.inputs[0].result.release["name"]), sections=sections, labels=self.labels)
+
+
+SectionBuilder: TypeAlias = Callable[[ReportScope], "Section | Iterable[Section]"]
+Page: TypeAlias = tuple[SectionBuilder, ...]
+"""What a part of a report is made of, in order; sections without content are left out."""
+
+
+def label_inputs(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
+    """Return the names of results; where several are alike, with that of their encodings in which they differ."""
+    labels = [source.label for source in inputs]
+    alike = {label: [source.encoding for source in inputs if source.label == label] for label in labels}
+    names = []
+    for source, label in zip(inputs, labels, strict=True):
+        parts = (f"{k}={v}" for k, v in source.encoding.items() if any(other.get(k) != v for other in alike[label]))
+        names.append(" ".join([label, *parts]))
+    return tuple(names)

@@ -47,8 +47,6 @@ def read_cells(path: Path, most: int = MAX_BYTES) -> list[CsvRow]:
     """Return the rows of a CSV file that hold something; comma, semicolon or tab between cells, as in its first row."""
     try:
         rows = read_csv_file(path, most)
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
         raise AnnotationError(error.at(path)) from None
     for row in rows:

@@ -28,10 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.api import open_catalogue
+from senseprobe.parquet_files import plain
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import read_rows, write_rows
 from senseprobe.release.schema import design_schema
-from senseprobe.tables import plain
 
 CONFIG = "nli-nationality/flat"
 

@@ -92,7 +92,7 @@ def read_graph(path: Path) -> WordGraph:
     columns = ("cue", "response", weight) if weight else ("cue", *(name for name in _RAW if name in names))
     if "cue" not in names or len(columns) < 2 or ("response" in names and not weight):
         raise SenseprobeError(
-            f"{path}, line 1: is no graph of word associations: it takes the columns cue, response and one of "
+            f"{path}:1: is no graph of word associations: it takes the columns cue, response and one of "
             f"{', '.join(_WEIGHTS)}, or the columns cue, R1, R2 and R3"
         )
     places = [names.index(column) for column in columns]
@@ -100,7 +100,7 @@ def read_graph(path: Path) -> WordGraph:
     loops = no_responses = 0
     for number, cells in rows:
         if len(cells) != len(names):
-            raise SenseprobeError(f"{path}, line {number}: has {len(cells)} columns, and line 1 has {len(names)}")
+            raise SenseprobeError(f"{path}:{number}: has {len(cells)} columns, and line 1 has {len(names)}")
         cue, *rest = (" ".join(cells[place].split()) for place in places)
         value = _parse_weight(path, number, rest.pop()) if weight and rest[0] not in NO_RESPONSES else 1.0
         for response in rest[:1] if weight else rest:
@@ -109,7 +109,7 @@ def read_graph(path: Path) -> WordGraph:
             elif cue == response:
                 loops += 1
             elif weight and (cue, response) in edges:
-                raise SenseprobeError(f"{path}, line {number}: {cue!r} with {response!r} stands there twice")
+                raise SenseprobeError(f"{path}:{number}: {cue!r} with {response!r} stands there twice")
             else:
                 edges[cue, response] = edges.get((cue, response), 0) + value
     return _build_graph(path, edges, columns, loops, no_responses, file_sha256(path))
@@ -140,9 +140,9 @@ def read_scores(path: Path) -> tuple[dict[str, float], str]:
         if number == 1 and score.strip().lower() == "score":
             continue
         if not word:
-            raise SenseprobeError(f"{path}, line {number}: is not a word, a tab and its score")
+            raise SenseprobeError(f"{path}:{number}: is not a word, a tab and its score")
         if word in scores:
-            raise SenseprobeError(f"{path}, line {number}: {word!r} stands there twice")
+            raise SenseprobeError(f"{path}:{number}: {word!r} stands there twice")
         scores[word] = _parse_number(path, number, score)
     if not scores:
         raise SenseprobeError(f"{path}: has no words")
@@ -155,10 +155,8 @@ def _rows(path: Path, delimiter: str | None = None, *, quoted: bool = True) -> I
         for row in read_csv(read_lines(path), delimiter, quoted=quoted):
             if any(map(str.strip, row.cells)):
                 yield row.line, row.cells
-    except OSError as error:
-        raise SenseprobeError(f"{path} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
-        raise SenseprobeError(f"{path}, line {error.line}: {error}") from None
+        raise SenseprobeError(error.at(path)) from None
 
 
 def _parse_number(path: Path, number: int, text: str) -> float:
@@ -167,13 +165,13 @@ def _parse_number(path: Path, number: int, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise SenseprobeError(f"{path}, line {number}: {text.strip()!r} is no finite number")
+        raise SenseprobeError(f"{path}:{number}: {text.strip()!r} is no finite number")
     return value
 
 
 def _parse_weight(path: Path, number: int, text: str) -> float:
     if (value := _parse_number(path, number, text)) < 0:
-        raise SenseprobeError(f"{path}, line {number}: a count or strength cannot be {text}")
+        raise SenseprobeError(f"{path}:{number}: a count or strength cannot be {text}")
     return value
 
 

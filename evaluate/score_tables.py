@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from senseprobe import tables
+from senseprobe import parquet_files
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
@@ -20,6 +20,7 @@ from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
 from senseprobe.evaluate.units import KINDS
+from senseprobe.tables import UnreadableError
 
 MAX_ROWS = 2**24
 MAX_UNFOLDED = 2**27  # bytes that rows may take, beside 32 for each of the file: those of 0.1 have three
@@ -88,7 +89,7 @@ def open_table(path: Path, result: Result, memory: int) -> Iterator[pq.ParquetFi
     if path.is_symlink() or not path.is_file():
         raise ResultError(f"{path} is no plain file")
     try:
-        with tables.bounded_parquet(path, memory) as file:
+        with parquet_files.bounded_parquet(path, memory) as file:
             if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):
                 raise ResultError(f"{path} is not the table of its result: its signature is another")
             yield file
@@ -115,8 +116,8 @@ def read_batches(file: pq.ParquetFile, path: Path, most: int) -> Iterator[pa.Rec
     """Yield the rows of a table in parts; ResultError where they are more than `most` bytes, or than it can hold."""
     most = min(most, MAX_UNFOLDED + 32 * path.stat().st_size)
     try:
-        yield from tables.read_batches(file, None, ROWS_AT_ONCE, most, MAX_PART_BYTES)
-    except tables.UnreadableError as error:
+        yield from parquet_files.read_batches(file, None, ROWS_AT_ONCE, most, MAX_PART_BYTES)
+    except UnreadableError as error:
         raise ResultError(f"{path} {error}") from None
 
 

@@ -21,17 +21,8 @@ import pyarrow.parquet as pq
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import listed, printable
-from senseprobe.tables import (
-    LONGEST,
-    UnreadableError,
-    bounded_parquet,
-    csv_objects,
-    plain_type,
-    read_batches,
-    read_csv,
-    read_json_lines,
-    split_lines,
-)
+from senseprobe.parquet_files import bounded_parquet, plain_type, read_batches
+from senseprobe.tables import LONGEST, UnreadableError, csv_objects, read_csv, read_json_lines, split_lines
 
 BLOCK = 1 << 20
 """How many bytes of a text are read at once, and the most characters of a document: a longer paragraph is cut."""

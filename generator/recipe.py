@@ -14,7 +14,6 @@ from senseprobe.generator.english import Guess
 from senseprobe.generator.exclusions import RETIRED
 from senseprobe.generator.schema import Dataset, Fixed, Template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
-from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION
 from senseprobe.release.documents import Source
@@ -88,8 +87,6 @@ def _frozen(folder: Path) -> dict[Guess, str]:
     try:
         rows = table_objects(read_csv_file(path, _MOST_BYTES, ","), _HEADER)
         return {(row["asked"], row["text"]): row["answer"] for _, row in rows}
-    except OSError as error:
-        raise ReleaseError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
         raise ReleaseError(error.at(path)) from None
 

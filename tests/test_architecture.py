@@ -27,12 +27,12 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
 BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
 BELOW |= {"charts": set(), "document": {"charts", "messages"}, "exchange": set()}
-BELOW |= {"tables": {"atomic_files", "messages"}}
+BELOW |= {"tables": {"atomic_files", "messages"}, "parquet_files": {"tables"}}
 BELOW |= {"arrays": {"errors", "messages", "tables"}, "word_vectors": {"arrays", "messages"}}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}
-LEAVES = {"records", "errors", "messages", "atomic_files", "project", "tables"}
+LEAVES = {"records", "errors", "messages", "atomic_files", "project", "tables", "parquet_files"}
 BELOW |= {"scaffold": {*LEAVES, "lexicon", "generator"}}
 BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for room in ("hub", "importers")}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
@@ -156,7 +156,7 @@ READERS = {
     r"json\.loads?": {"tables"},
     r"numpy\.(load|memmap|fromfile|loadtxt|genfromtxt)": {"arrays", "word_vectors"},
     r"safetensors\.(.*\.)?(safe_open|load|load_file)": {"evaluate.models.limits"},
-    r"pyarrow\.(parquet\.(ParquetFile|ParquetDataset|read_\w+)|csv|json|feather|dataset)": {"tables"},
+    r"pyarrow\.(parquet\.(ParquetFile|ParquetDataset|read_\w+)|csv|json|feather|dataset)": {"parquet_files"},
     r"pandas\.(read_\w+|json_normalize)": set(),
 }
 

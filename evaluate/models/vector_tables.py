@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from senseprobe.arrays import Unusable, explained, is_safetensors, map_npy, map_tensors, read_npz
 from senseprobe.errors import ModelError
 from senseprobe.messages import printable
+from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, read_batches
 from senseprobe.release.parquet import ROWS_AT_ONCE
-from senseprobe.tables import MAX_MEMORY, bounded_parquet, read_batches, read_json
+from senseprobe.tables import read_json
 from senseprobe.word_vectors import (
     BYTE_ORDER_MARK,
     MOST_DIMENSIONS,

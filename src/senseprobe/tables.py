@@ -1,4 +1,4 @@
-"""Tables and documents of strangers, one reader a format, all of them bounded: CSV, JSON, JSON lines, Parquet.
+"""Tables and documents of strangers, one reader a format, all of them bounded: CSV, JSON, JSON lines.
 
 A small file can be made to unfold into more memory than there is, and a large one to take hours. What is beyond bounds
 is an UnreadableError, which callers raise as an error of their own, with the file's name.
@@ -7,8 +7,6 @@ is an UnreadableError, which callers raise as an error of their own, with the fi
 import codecs
 import csv
 import json
-import math
-import os
 import re
 import sys
 from collections import Counter
@@ -20,8 +18,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.messages import printable
@@ -66,10 +62,18 @@ def decode(data: bytes, form: str = "UTF-8") -> str:
 def read_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file in UTF-8 as `split_lines` does, however large it is, without its byte-order mark.
 
-    Raise OSError, and UnreadableError with the line that is not UTF-8, or too long.
+    Raise UnreadableError where it cannot be read, or with the line that is not UTF-8, or too long.
     """
-    with path.open("rb") as file:
+    with _opened(), path.open("rb") as file:
         yield from split_lines(_decoded(iter(lambda: file.read(_BLOCK), b"")))
+
+
+@contextmanager
+def _opened() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror}") from None
 
 
 def _decoded(blocks: Iterable[bytes], form: str = "UTF-8") -> Iterator[str]:
@@ -173,10 +177,10 @@ def read_csv(
 def read_csv_file(path: Path, most: int, delimiter: str | None = None) -> list[CsvRow]:
     """Return the rows of a CSV file of at most `most` bytes in which something is written, as `read_csv` has them.
 
-    Raise OSError, and UnreadableError, also where they take more memory than MEMORY and nine bytes for each of the
-    file's.
+    Raise UnreadableError, also where they take more memory than MEMORY and nine bytes for each of the file's.
     """
-    data = read_plain(path, most)
+    with _opened():
+        data = read_plain(path, most)
     rows, left = list[CsvRow](), MEMORY + 9 * len(data)
     for row in read_csv(split_lines(decode(data, '"CSV UTF-8"')), delimiter):
         if (left := left - 200 - 60 * len(row.cells)) < 0:  # bytes of a row, and of a cell beside its text
@@ -334,13 +338,7 @@ def _weigh(text: str, weights: Mapping[str, int], enough: int) -> int:
     return sum(size * int(counts[ord(sign)]) for sign, size in weights.items())
 
 
-# --- Parquet ----------------------------------------------------------------------------------------------------------
-
-MAX_FOOTER_BYTES = 2**20
-"""A footer has some 2 kB for each row group. It unfolds into Python objects when a file is opened."""
-
-MAX_MEMORY = 2**29
-"""Bytes that a part of a file may take beside those that the process has, however small the file is."""
+# --- memory -----------------------------------------------------------------------------------------------------------
 
 _CAP_LOCK = Lock()
 """The limit is the whole process's: of two threads, the later would restore the limit that the earlier had set."""
@@ -372,75 +370,3 @@ def _used_memory() -> int:
     import resource
 
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
-
-
-@contextmanager
-def _capped_pool(more: int) -> Iterator[None]:
-    """Cap the memory for Arrow, too, whose own allocator has a gigabyte in reserve that no limit counts again."""
-    with memory_cap(more):
-        pool = pa.default_memory_pool()
-        pa.set_memory_pool(pa.system_memory_pool())
-        try:
-            yield
-        finally:
-            pa.set_memory_pool(pool)
-
-
-def bounded_parquet(
-    source: Path | bytes, memory: int = MAX_MEMORY, footer: int | None = None, buffer: int = 0
-) -> pq.ParquetFile:
-    """Open a Parquet file, or its bytes, with at most `memory` further bytes and a footer of `footer` at most.
-
-    That is MAX_FOOTER_BYTES by default. With a `buffer`, so many bytes of a column are read at once, without one all
-    of a row group's. Raises ValueError, OSError, ArrowException and MemoryError.
-    """
-    most = MAX_FOOTER_BYTES if footer is None else footer
-    file = pa.BufferReader(source) if isinstance(source, bytes) else pa.OSFile(os.fsencode(source))
-    file.seek(max(file.size() - 8, 0))
-    if (stated := int.from_bytes(file.read(4), "little")) > most:
-        raise UnreadableError(f"it has a footer of {stated} bytes, more than {most}")
-    file.seek(0)
-    limits = {"thrift_string_size_limit": most, "thrift_container_size_limit": most // 100}
-    with _capped_pool(memory):
-        return pq.ParquetFile(file, pre_buffer=False, buffer_size=buffer, **limits)
-
-
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with every dictionary written out, and columns that may hold nulls."""
-    columns = [column.cast(plain_type(column.type)) for column in batch.columns]
-    return pa.record_batch(columns, names=batch.schema.names)
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column as `plain` has it."""
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(child.name, child.type) for child in kind])
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def read_batches(
-    file: pq.ParquetFile,
-    columns: Sequence[str] | None,
-    rows: int,
-    most: float = math.inf,
-    memory: int = MAX_MEMORY,
-    *,
-    groups: Sequence[int] | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the columns as `plain` in batches of `rows`, each with at most `memory` further bytes.
-
-    All columns by default, of all `groups` of rows. Raises UnreadableError where all batches together unfold into more
-    than `most` bytes, MemoryError, and what Arrow raises.
-    """
-    names = None if columns is None else [*columns]
-    parts = file.iter_batches(rows, row_groups=groups, columns=names, use_threads=False)  # threads need memory, too
-    size = 0
-    while True:
-        with _capped_pool(memory):
-            if (batch := next(parts, None)) is None:
-                return
-            batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
-            batch = plain(batch)
-        if (size := size + batch.nbytes) > most:
-            raise UnreadableError(f"holds more than {int(most) >> 20} MiB")
-        yield batch if names is None else batch.select(names)

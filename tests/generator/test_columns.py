@@ -15,8 +15,8 @@ from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.word_lists import WordLists
+from senseprobe.parquet_files import plain
 from senseprobe.release.schema import design_schema
-from senseprobe.tables import plain
 
 DESCRIPTOR = """
 name: x

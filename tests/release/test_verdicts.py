@@ -26,11 +26,11 @@ from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject
 from senseprobe.generator.checks.project_files import check_retired_verdicts, check_verdict_configs, check_verdict_rows
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.exclusions import ExcludedRows, RowNumbers, drop_rows
+from senseprobe.parquet_files import plain
 from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
 from senseprobe.release.verdicts import Verdict, group_verdicts, has_reported, read_verdicts, write_verdicts
-from senseprobe.tables import plain
 
 FORMS = Path(__file__).parents[1] / "fixtures" / "releases"
 SIZES = {"island": 8, "guess": 6, "words": 4}  # 2 x 2 x 1 words in 2 frames; 3 x 2 in one; 4 members

@@ -184,8 +184,6 @@ def _read_csv(path: str | Path) -> list[list[str]]:
     named = printable(str(path))
     try:
         rows = [[cell.strip() for cell in row.cells] for row in read_csv_file(Path(path).resolve(), _MOST_BYTES)]
-    except OSError as error:
-        raise SenseprobeError(f"{named} cannot be read: {error.strerror}") from None
     except UnreadableError as error:
         raise SenseprobeError(error.at(path)) from None
     if not rows:

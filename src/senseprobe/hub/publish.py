@@ -143,7 +143,7 @@ def read_published(path: Path) -> list[tuple[str, ...]]:
     try:
         rows = read_csv_file(path.resolve(), _MOST_BYTES, ",")
         return [tuple(row[column] for column in COLUMNS) for _, row in table_objects(rows, COLUMNS)]
-    except (OSError, UnreadableError):
+    except UnreadableError:
         raise ReleaseError(f"{path} is not a table of {', '.join(COLUMNS)}: mend it, or move it away") from None
 
 

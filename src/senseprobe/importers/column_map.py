@@ -36,10 +36,11 @@ from senseprobe.importers.sources import (
     slug,
 )
 from senseprobe.messages import listed, meant, offered, printable, unprintable
+from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, read_batches
 from senseprobe.records import Factor
 from senseprobe.release.citation import entry_keys, find_entry
 from senseprobe.release.schema import PROVENANCE
-from senseprobe.tables import MAX_MEMORY, UnreadableError, bounded_parquet, read_batches, read_json_lines
+from senseprobe.tables import UnreadableError, read_json_lines
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "contrast": (

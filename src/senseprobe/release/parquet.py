@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 
 from senseprobe.errors import DamagedRelease
 from senseprobe.messages import printable
+from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, plain, read_batches
 from senseprobe.records import Finding
 from senseprobe.release.hashing import flat
 from senseprobe.release.schema import loose
-from senseprobe.tables import MAX_MEMORY, bounded_parquet, plain, read_batches
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a row group, of which a file has one: each group has its own dictionaries."""

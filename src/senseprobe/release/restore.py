@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from senseprobe.atomic_files import locked, read_plain, write_whole
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.messages import counted, listed, printable, sized
+from senseprobe.parquet_files import plain
 from senseprobe.records import Design, Finding
 from senseprobe.release.diff import stated_facts
 from senseprobe.release.freeze import Plan, file_entries, manifest_facts, metadata, whole_release
@@ -26,7 +27,6 @@ from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
 from senseprobe.release.parquet import Rows, files_of, is_file_name, sample_bytes, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
-from senseprobe.tables import plain
 
 MOST_ROWS = 10**9
 """The most rows that are written without `force`: some 5 GB of Parquet, and an hour."""

@@ -5,8 +5,8 @@ from typing import Literal
 
 import pyarrow as pa
 
+from senseprobe.parquet_files import plain_type
 from senseprobe.records import Design
-from senseprobe.tables import plain_type
 
 Kind = Literal["contrast", "inference", "association"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -16,6 +16,9 @@ from senseprobe.generator import yaml_source
 from senseprobe.messages import listed, printable, unprintable
 from senseprobe.records import Edit, Finding
 from senseprobe.tables import UnreadableError, header_cells, read_csv, split_lines
+
+if TYPE_CHECKING:
+    from senseprobe.document import Section
 
 DESCRIPTOR = "datapackage.yaml"
 MAX_WORDS = 100_000  # rows of a list; a longer one is a mistake or an attack
@@ -134,6 +137,14 @@ class WordList:
     def columns(self) -> dict[str, FieldSpec]:
         """The list's columns by name, in order."""
         return {spec.name: spec for spec in self.resource.table.fields}
+
+    def section(self) -> "Section":
+        """Return the words with their columns, and what the list is."""
+        from senseprobe.document import Section, Table
+
+        rows = ([word.columns[column] for column in self.columns] for word in self.words)
+        note = f"{self.resource.description} ({self.display_path})"
+        return Section("", tables=(Table.of_texts(dict.fromkeys(self.columns, "words"), rows, note=note),))
 
 
 @dataclass(frozen=True)

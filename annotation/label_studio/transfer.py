@@ -24,6 +24,7 @@ from senseprobe.annotation.plan_file import NAME, check_project, read_plan, writ
 from senseprobe.annotation.project_folder import read_interface
 from senseprobe.annotation.records import Plan
 from senseprobe.atomic_files import locked, read_plain, write_whole
+from senseprobe.document import Section, Table
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import MAX_LISTED, listed, printable
 from senseprobe.tables import UnreadableError, read_json
@@ -391,6 +392,18 @@ class Status:
     def as_dict(self) -> dict[str, Any]:
         """Return the record with stable keys."""
         return {**asdict(self), "done": self.done}
+
+    def section(self) -> Section:
+        """Return it for people to read."""
+        done = f"{self.done} have all {self.overlap} answers"
+        texts = [f"{self.title}: {self.tasks} of {self.planned} rows are there, {done}"]
+        if self.seconds is not None:
+            slowest = listed(f"{printable(row)} {seconds:.0f} s" for row, seconds in self.slowest.items())
+            texts.append(f"{self.seconds:.0f} s for a row (median of rows' means); longest: {slowest}")
+        texts.append(f"{self.skips} skipped; {self.url}")
+        answered = Table.of_texts({"answers": "name", "rows": "number"}, self.answered.items())
+        annotators = Table.of_texts({"annotator": "name", "rows": "number"}, self.annotators.items())
+        return Section("", tuple(texts), tables=tuple(table for table in (answered, annotators) if table.rows))
 
 
 def read_status(server: Server, plan: Plan, folder: Path) -> Status:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import project
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.messages import nearest, offered
+from senseprobe.messages import counted, nearest, offered
 from senseprobe.options import Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
+    from senseprobe.document import Section
     from senseprobe.generator.checks import Report
     from senseprobe.generator.checks.fixes import Change
     from senseprobe.generator.count import Tokenize
@@ -129,6 +130,33 @@ class DatasetCounts:
         """Return what ``senseprobe count --json`` prints of the dataset."""
         facts = asdict(self)
         return _with_findings({**facts, "configs": list(facts["configs"])}, self.findings)
+
+    def section(self, title: str = "", tokenizer: str | None = None) -> Section:
+        """Return the counts as a table, with why numbers of rows are not those published, and the senses."""
+        from senseprobe.document import Section, Table
+
+        columns = ["rows", "published", "frames", "sentences", "their tokens", "tokens in rows"]
+        columns += [f"by {Path(tokenizer).name}"] if tokenizer else []
+        rows = [_count_cells(config)[: len(columns) + 1] for config in self.configs]
+        if any(config["left_out"] for config in self.configs):
+            columns[1:1] = ["left out", "rows left"]
+            for row, config in zip(rows, self.configs, strict=True):
+                row[2:2] = [config["left_out"], config["rows"] - config["left_out"]]
+        reasons = [f"{config['config']}: {config['reason']}" for config in self.configs if config["reason"]]
+        senses = [
+            f"{config['config']}, {sense.column}: {sense}, {counted(sense.rows, 'row')}"
+            for config in self.configs
+            for sense in config.get("senses", ())
+        ]
+        kinds = {"config": "name", **dict.fromkeys(columns, "number")}
+        return Section(title, tables=(Table.of_texts(kinds, rows, title, "\n".join([*reasons, *senses])),))
+
+
+def _count_cells(config: Mapping[str, Any]) -> list[object]:
+    sizes = (config["sentences"], config["distinct_tokens"], config["tokens"])
+    cells = ["not known" if size is None else size if config["exact"] else f"\u2264 {size}" for size in sizes]
+    tokens = "not counted" if config["tokenizer_tokens"] is None else config["tokenizer_tokens"]
+    return [*(config[key] for key in ("config", "rows", "published", "frames")), *cells, tokens]
 
 
 @with_progress("counting rows")

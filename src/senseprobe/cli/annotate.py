@@ -1,6 +1,5 @@
 """Commands of those who have a release checked by people: ask them, and fetch their answers."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,8 +7,8 @@ import typer
 
 from senseprobe.cli import adjudicate
 from senseprobe.cli.adjudicate import Folder, Project
-from senseprobe.cli.console import AsJson, Release, print_json, print_line, print_table
-from senseprobe.messages import counted, listed, printable
+from senseprobe.cli.console import AsJson, Release, print_json, print_line, print_sections
+from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
     from senseprobe.annotation.ingest import IngestResult
@@ -190,20 +189,7 @@ def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> 
     if as_json:
         print_json(result.as_dict())
         return
-    done = f"{result.done} have all {result.overlap} answers"
-    print_line(f"{result.title}: {result.tasks} of {result.planned} rows are there, {done}")
-    _print_counts({"answers": "rows"}, result.answered)
-    _print_counts({"annotator": "rows"}, result.annotators)
-    if result.seconds is not None:
-        slowest = listed(f"{printable(row)} {seconds:.0f} s" for row, seconds in result.slowest.items())
-        print_line(f"{result.seconds:.0f} s for a row (median of rows' means); longest: {slowest}")
-    print_line(f"{result.skips} skipped; {result.url}")
-
-
-def _print_counts(heading: Mapping[str, str], counts: Mapping[int, int] | Mapping[str, int]) -> None:
-    if counts:
-        ((first, second),) = heading.items()
-        print_table({first: "left", second: "right"}, [*counts.items()])
+    print_sections([result.section()])
 
 
 @annotate.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from senseprobe.api import author
-from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_table
+from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
 from senseprobe.options import Argument, Option
@@ -103,10 +103,13 @@ def exit_code_of_lint(linted: "tuple[Report, Sequence[Change]]", *, strict: bool
 
 
 def _print_report(report: "Report", *, guesses: bool) -> None:
+    from senseprobe.document import Section, Table
+
     print_findings(report.findings)
     if guesses and report.guesses:
         rows = [("article" if form == "a" else form, text, answer) for form, text, answer in report.guesses]
-        print_table({"guessed": "left", "of": "left", "as": "left"}, rows)
+        table = Table.of_texts(dict.fromkeys(("guessed", "of", "as"), "words"), rows)
+        print_sections([Section("", tables=(table,))])
 
 
 def _print_github(report: "Report", *, guesses: bool) -> None:
@@ -182,17 +185,17 @@ def lists(
 
 def show_lists(listed: Sequence[Any], name: str | None, add: Path | None) -> None:
     """Print the lists, the words of one, or what was added."""
+    from senseprobe.document import Section, Table
+
     descriptions = describe_lists(listed, None, add)
     if add is not None:
         _print_added(add.stem, descriptions["written"])
     elif name is None:
-        columns = {"list": "left", "words": "right", "columns": "left"}
-        print_table(columns, [[d["list"], len(d["words"]), " ".join(d["columns"])] for d in descriptions])
+        rows = ((d["list"], len(d["words"]), " ".join(d["columns"])) for d in descriptions)
+        table = Table.of_texts({"list": "name", "words": "number", "columns": "words"}, rows)
+        print_sections([Section("", tables=(table,))])
     else:
-        (table,) = listed
-        rows = [[word.columns[column] for column in table.columns] for word in table.words]
-        print_table(dict.fromkeys(table.columns, "left"), rows)
-        print_line(f"{table.resource.description} ({table.display_path})")
+        print_sections(table.section() for table in listed)
 
 
 def describe_lists(listed: Sequence[Any], name: str | None, add: Path | None) -> Any:  # noqa: ANN401 - JSON
@@ -223,8 +226,7 @@ def _print_added(name: str, files: Sequence[str]) -> None:
 def show_counts(datasets: "Sequence[DatasetCounts]", name: str | None, tokenizer: str | None) -> None:
     """Print a table of each dataset, and how many rows that is."""
     note_findings(datasets)
-    for dataset in datasets:
-        _print_counts(dataset.configs, tokenizer, title="" if name else dataset.dataset)
+    print_sections(dataset.section("" if name else dataset.dataset, tokenizer) for dataset in datasets)
     if not all(config["exact"] for dataset in datasets for config in dataset.configs):
         print_line("\u2264 at most: too many to make them all, so what comes out alike is counted more than once")
     rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
@@ -245,30 +247,6 @@ def note_findings(counted_or_drawn: "Sequence[DatasetCounts | Preview]") -> None
     for each in counted_or_drawn:
         for finding in each.findings:
             print_note(str(finding))
-
-
-def _print_counts(configs: Sequence[Mapping[str, Any]], tokenizer: str | None, title: str) -> None:
-    headings = ["rows", "published", "frames", "sentences", "their tokens", "tokens in rows"]
-    headings += [f"by {Path(tokenizer).name}"] if tokenizer else []
-    rows = [_count_row(config)[: len(headings) + 1] for config in configs]
-    if any(config["left_out"] for config in configs):
-        headings[1:1] = ["left out", "rows left"]
-        for row, config in zip(rows, configs, strict=True):
-            row[2:2] = [config["left_out"], config["rows"] - config["left_out"]]
-    print_table({"config": "left", **dict.fromkeys(headings, "right")}, rows, title=title)
-    for config in configs:
-        if config["reason"]:
-            print_line(f"{config['config']}: {config['reason']}")
-    for config in configs:
-        for sense in config.get("senses", ()):
-            print_line(f"{config['config']}, {sense.column}: {sense}, {counted(sense.rows, 'row')}")
-
-
-def _count_row(config: Mapping[str, Any]) -> list[object]:
-    sizes = (config["sentences"], config["distinct_tokens"], config["tokens"])
-    cells = ["not known" if size is None else size if config["exact"] else f"\u2264 {size}" for size in sizes]
-    tokens = "not counted" if config["tokenizer_tokens"] is None else config["tokenizer_tokens"]
-    return [*(config[key] for key in ("config", "rows", "published", "frames")), *cells, tokens]
 
 
 # ---- preview ----

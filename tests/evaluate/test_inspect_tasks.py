@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.evaluate.inspect_tasks import INSPECT, export
+from senseprobe.evaluate.exports.inspect_tasks import INSPECT, export
 from senseprobe.evaluate.result import Result
 from senseprobe.release.release import Release
 

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.evaluate.lm_eval_tasks import export
+from senseprobe.evaluate.exports.lm_eval_tasks import export
 from senseprobe.evaluate.result import Result
 from senseprobe.release.release import Release
 

@@ -23,8 +23,8 @@ from senseprobe.api import export_every_eval_ever, export_hub_results
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.exports.distances import ExportSource, find_distances, parse_time
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.result_exports import ExportSource, find_distances, parse_time
 from senseprobe.records import Figure
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}

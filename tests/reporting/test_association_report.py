@@ -19,12 +19,12 @@ from senseprobe.api.results import summarize_results
 from senseprobe.document import render_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
+from senseprobe.evaluate.exports.distances import ExportSource, find_distances
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_brief, build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.result_exports import ExportSource, find_distances
 from senseprobe.records import Figure
 
 WORDS = {"X": ("Adam", "Harry"), "Y": ("Ebony", "Jamel"), "A": ("joy",), "B": ("filth",)}

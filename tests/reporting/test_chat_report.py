@@ -19,6 +19,7 @@ from senseprobe.api.results import slice_result, summarize_results
 from senseprobe.document import render_html, render_markdown, render_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import failed_tasks, withheld_configs
+from senseprobe.evaluate.exports.distances import ExportSource, find_distances
 from senseprobe.evaluate.reporting.chat_section import describe_tasks
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_reading, format_threshold
@@ -26,7 +27,6 @@ from senseprobe.evaluate.reporting.report import build_brief, build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.result_exports import ExportSource, find_distances
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS
 from senseprobe.evaluate.served.capabilities import CHECKS

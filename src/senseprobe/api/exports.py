@@ -18,8 +18,8 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.api.results import ResultSource
-    from senseprobe.evaluate.lm_eval_tasks import Exported
-    from senseprobe.evaluate.result_exports import ExportedResults, ExportSource
+    from senseprobe.evaluate.exports.distances import ExportedResults, ExportSource
+    from senseprobe.evaluate.exports.lm_eval_tasks import Exported
 
 
 NEW_FOLDER = Option("--out -o", metavar="DIR", help="Folder to write, which must not exist.")
@@ -34,7 +34,7 @@ def export(release: Annotated[ReleaseSpec, RELEASE], out: Annotated[str | Path, 
 
     Raises DamagedRelease, and SenseprobeError where no config has labelled pairs, or `out` exists.
     """
-    from senseprobe.evaluate import lm_eval_tasks
+    from senseprobe.evaluate.exports import lm_eval_tasks
 
     return lm_eval_tasks.export(*verified(release), Path(out))
 
@@ -54,7 +54,7 @@ def export_inspect(
     Inspect would send the sentences of a release to any server. Raises
     DamagedRelease, and SenseprobeError where the scorer is another, no config has labelled pairs, or `out` exists.
     """
-    from senseprobe.evaluate import inspect_tasks
+    from senseprobe.evaluate.exports import inspect_tasks
 
     opened, config = verified(release)
     licence = opened.manifest.data["card"].get("license")
@@ -85,11 +85,11 @@ def export_every_eval_ever(
     A date of `retrieved` is ISO 8601, and SOURCE_DATE_EPOCH stands for now. Raises ResultError where no figure has a
     known neutral value, and SenseprobeError where `out` exists or cannot be written.
     """
-    from senseprobe.evaluate import result_exports
+    from senseprobe.evaluate.exports import distances, every_eval_ever
 
     options = {"model": model, "organization": organization, "relationship": relationship}
-    origin = result_exports.Origin(_seconds(retrieved), *_split_revision(dataset), **options)
-    exported = result_exports.export_every_eval_ever(_gather_exports(results, model), origin)
+    origin = distances.Origin(_seconds(retrieved), *_split_revision(dataset), **options)
+    exported = every_eval_ever.export_every_eval_ever(_gather_exports(results, model), origin)
     return _write_exported(exported, Path(out))
 
 
@@ -106,15 +106,15 @@ def export_hub_results(
     Raises ResultError where no config's main figure has a known neutral value and for results on several releases, and
     SenseprobeError where `out` exists or cannot be written.
     """
-    from senseprobe.evaluate import result_exports
+    from senseprobe.evaluate.exports import distances, hub_results
 
-    origin = result_exports.Origin(0, *_split_revision(dataset), model=model)
-    exported = result_exports.export_hub_results(_gather_exports(results, model), origin)
+    origin = distances.Origin(0, *_split_revision(dataset), model=model)
+    exported = hub_results.export_hub_results(_gather_exports(results, model), origin)
     return _write_exported(exported, Path(out))
 
 
 def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) -> list[ExportSource]:
-    from senseprobe.evaluate.result_exports import gather_sources
+    from senseprobe.evaluate.exports.distances import gather_sources
 
     sources = gather_sources(list_sources(results))
     if model and len({source.result.model["weights"] for source in sources}) > 1:
@@ -128,7 +128,7 @@ def _split_revision(dataset: str) -> tuple[str, str]:
 
 
 def _seconds(retrieved: str) -> int:
-    from senseprobe.evaluate.result_exports import parse_time
+    from senseprobe.evaluate.exports.distances import parse_time
 
     given = retrieved or os.environ.get("SOURCE_DATE_EPOCH")
     return parse_time(given) if given else int(time.time())

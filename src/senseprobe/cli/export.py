@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from senseprobe.cli.console import complain, print_line, print_note
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.lm_eval_tasks import Exported
-    from senseprobe.evaluate.result_exports import ExportedResults
+    from senseprobe.evaluate.exports.distances import ExportedResults
+    from senseprobe.evaluate.exports.lm_eval_tasks import Exported
 
 
 def show_harness_tasks(exported: "Exported") -> None:

@@ -13,7 +13,7 @@ from senseprobe.atomic_files import write_new_folder
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF
-from senseprobe.evaluate.lm_eval_tasks import (
+from senseprobe.evaluate.exports.lm_eval_tasks import (
     Exported,
     Task,
     add_data,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from senseprobe.document import Cell, Document, Section, Table, name_cells, table_section
+from senseprobe.document import Cell, Document, Level, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, find
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
@@ -14,7 +14,7 @@ from senseprobe.evaluate.reporting.fitness_section import fitness_section
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput
 from senseprobe.evaluate.reporting.row_browser import row_section
 from senseprobe.evaluate.reporting.row_tables import filler_section, word_section
-from senseprobe.evaluate.reporting.scope import Level, Page, ReportScope, SectionBuilder
+from senseprobe.evaluate.reporting.scope import Page, ReportScope, SectionBuilder
 from senseprobe.evaluate.reporting.significance import (
     ModelComparison,
     control_section,

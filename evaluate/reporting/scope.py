@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from senseprobe.document import Part, Section
+from senseprobe.document import Level, Part, Section
 from senseprobe.evaluate.estimands import FAMILIES, lookup
 from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
-
-Level: TypeAlias = Literal["brief", "full"]
-"""How much of a report is shown: ``full`` on a page, ``brief`` in a terminal and on a pull request."""
 
 WARNING = (
     "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."

@@ -105,7 +105,7 @@ def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]
 
 
 Level = Literal["brief", "full"]
-"""How much of a page: what a terminal prints of it, or all."""
+"""How much of a page is shown: ``brief`` in a terminal and on a pull request, ``full`` on the page."""
 
 _About = TypeVar("_About")
 

@@ -1,7 +1,7 @@
 """What commands share: options, tables for people, JSON with stable keys for programs, error messages."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,20 +91,6 @@ def print_findings(findings: Sequence[object]) -> None:
     """Print a line for each finding: path:line:column: CODE message (hint)."""
     for finding in findings:
         print_line(str(finding))
-
-
-def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[object]], title: str = "") -> None:
-    """Print a table; `columns` maps a heading to how it is justified (left or right)."""
-    from senseprobe.document import Section, Table
-
-    kinds = {heading: "number" if side == "right" else "words" for heading, side in columns.items()}
-    print_sections([Section("", tables=(Table.of_texts(kinds, rows, title.strip()),))])
-
-
-def print_summary(parts: "Iterable[tuple[Mapping[str, str], Sequence[Sequence[object]], str] | str]") -> None:
-    """Print tables, and lines between them, as they come."""
-    for part in parts:
-        print_line(part) if isinstance(part, str) else print_table(*part)
 
 
 def print_document(document: "Document") -> None:

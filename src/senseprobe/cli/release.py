@@ -1,21 +1,21 @@
 """Commands that make, check and compare releases: build, join, restore, verify, import, diff."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
-from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_table
+from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_sections
 from senseprobe.errors import SenseprobeError
-from senseprobe.messages import counted, listed, printable, shortened
+from senseprobe.messages import counted
 from senseprobe.options import Option
 
 if TYPE_CHECKING:
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
-    from senseprobe.release.diff import ConfigChange, ReleaseDiff
+    from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.release import Release as Frozen
 
 
@@ -173,63 +173,4 @@ def show_diff(
     if markdown:
         print_line(changes.to_markdown().rstrip("\n"))
         return
-    if any(change.added or change.removed or change.edited for change in changes.configs):
-        columns = {"config": "left", **dict.fromkeys(("before", "after", "added", "removed", "edited"), "right")}
-        print_table(columns, [[getattr(change, name) for name in columns] for change in changes.configs])
-    for line in (*_detail_lines(changes), *changes.describe_rounds(MOST_ROWS)):
-        print_line(line)
-    for reason in changes.reasons:
-        print_line(f"{reason.bump.upper()}: {reason.text}")
-    print_line(f"{changes.old} -> {changes.new}: {_conclusion(changes)}")
-
-
-def _detail_lines(changes: "ReleaseDiff") -> Iterator[str]:
-    """Yield what the counts consist of, by config: first ids, verdicts, columns, words, labels, schema and design."""
-    for change in changes.configs:
-        yield from (f"{change.config}: {line}" for line in (*_row_lines(change), *_column_lines(change)))
-
-
-def _row_lines(change: "ConfigChange") -> Iterator[str]:
-    for what, ids in change.first.items():
-        yield f"{what} {listed(ids, getattr(change, what))}"
-    for what, groups in (("left out by verdicts", change.rejected), ("taken back", change.taken_back)):
-        for group in groups:
-            rows = listed((_row_with_reason(*row) for row in group.first.items()), group.rows)
-            yield f"{what} ({printable(group.rule)}, {printable(group.source)}): {rows}"
-    if change.columns:
-        yield f"edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
-    if change.turned:
-        yield f"{change.turned} with the stereotype for its counterpart, and the other way round"
-
-
-def _column_lines(change: "ConfigChange") -> Iterator[str]:
-    for column, values in change.samples.items():
-        if column not in change.labels:
-            yield f"{column}, for example {_arrow(*values)}"
-    for slot, words in change.words.items():
-        for what, counts in (("appeared", words.appeared), ("vanished", words.vanished)):
-            if counts:
-                yield f"{slot}: {what} {listed(f'{word} ({rows})' for word, rows in counts.items())}"
-    for column, labels in change.labels.items():
-        yield f"{column}: {listed(f'{_arrow(label.was, label.now)} ({label.rows})' for label in labels)}"
-    for column, (was, now) in change.schema.get("changed", {}).items():
-        yield f"column {column}: {was} -> {now}"
-    for key, values in change.design.items():
-        yield f"design, {key}: {_arrow(*values)}"
-
-
-def _row_with_reason(name: str, reason: str) -> str:
-    return f"{printable(name)} ({printable(shortened(reason))})" if reason else printable(name)
-
-
-def _arrow(*values: object) -> str:
-    return " -> ".join("none" if value is None else printable(shortened(value)) for value in values)
-
-
-def _conclusion(changes: "ReleaseDiff") -> str:
-    if not changes.reasons:
-        return "nothing changed"
-    required = f"{changes.bump.upper()}, so {changes.version} or higher"
-    if changes.old.partition("@")[0] != changes.new.partition("@")[0]:
-        return f"two datasets; if one followed the other, {required}"
-    return f"{required}: its number is too low" if changes.enough is False else required
+    print_sections([changes.section(MOST_ROWS)])

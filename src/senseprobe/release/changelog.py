@@ -1,9 +1,10 @@
-"""The entry of a changelog in Markdown for what changed between two releases."""
+"""What people read of what changed between two releases: the entry of a changelog in Markdown, and a section."""
 
 import re
 from collections.abc import Iterator
 
-from senseprobe.messages import counted, listed, shortened
+from senseprobe.document import Section, Table
+from senseprobe.messages import counted, listed, printable, shortened
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
 from senseprobe.release.markup import code_span, escape_markdown
 
@@ -97,3 +98,71 @@ def _words(change: ConfigChange, what: str) -> str:
 
 def _label(value: object) -> str:
     return "none" if value is None else code_span(str(value))
+
+
+# --- a section ------------------------------------------------------------------------------------------------------
+
+
+def changes_section(diff: ReleaseDiff, most: int) -> Section:
+    """Return counts of rows, what they consist of, `most` lines of each round, and which version that calls for."""
+    lines = [*_detail_lines(diff), *diff.describe_rounds(most)]
+    lines += [f"{reason.bump.upper()}: {reason.text}" for reason in diff.reasons]
+    lines.append(f"{diff.old} -> {diff.new}: {_conclusion(diff)}")
+    if not any(change.added or change.removed or change.edited for change in diff.configs):
+        return Section("", tuple(lines))
+    names = ("before", "after", "added", "removed", "edited")
+    rows = ([change.config, *(getattr(change, name) for name in names)] for change in diff.configs)
+    kinds = {"config": "name", **dict.fromkeys(names, "number")}
+    return Section("", tables=(Table.of_texts(kinds, rows, note="\n".join(lines)),))
+
+
+def _detail_lines(changes: ReleaseDiff) -> Iterator[str]:
+    """Yield what the counts consist of, by config: first ids, verdicts, columns, words, labels, schema and design."""
+    for change in changes.configs:
+        yield from (f"{change.config}: {line}" for line in (*_row_lines(change), *_column_lines(change)))
+
+
+def _row_lines(change: ConfigChange) -> Iterator[str]:
+    for what, ids in change.first.items():
+        yield f"{what} {listed(ids, getattr(change, what))}"
+    for what, groups in (("left out by verdicts", change.rejected), ("taken back", change.taken_back)):
+        for group in groups:
+            rows = listed((_row_with_reason(*row) for row in group.first.items()), group.rows)
+            yield f"{what} ({printable(group.rule)}, {printable(group.source)}): {rows}"
+    if change.columns:
+        yield f"edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
+    if change.turned:
+        yield f"{change.turned} with the stereotype for its counterpart, and the other way round"
+
+
+def _column_lines(change: ConfigChange) -> Iterator[str]:
+    for column, values in change.samples.items():
+        if column not in change.labels:
+            yield f"{column}, for example {_arrow(*values)}"
+    for slot, words in change.words.items():
+        for what, counts in (("appeared", words.appeared), ("vanished", words.vanished)):
+            if counts:
+                yield f"{slot}: {what} {listed(f'{word} ({rows})' for word, rows in counts.items())}"
+    for column, labels in change.labels.items():
+        yield f"{column}: {listed(f'{_arrow(label.was, label.now)} ({label.rows})' for label in labels)}"
+    for column, (was, now) in change.schema.get("changed", {}).items():
+        yield f"column {column}: {was} -> {now}"
+    for key, values in change.design.items():
+        yield f"design, {key}: {_arrow(*values)}"
+
+
+def _row_with_reason(name: str, reason: str) -> str:
+    return f"{printable(name)} ({printable(shortened(reason))})" if reason else printable(name)
+
+
+def _arrow(*values: object) -> str:
+    return " -> ".join("none" if value is None else printable(shortened(value)) for value in values)
+
+
+def _conclusion(changes: ReleaseDiff) -> str:
+    if not changes.reasons:
+        return "nothing changed"
+    required = f"{changes.bump.upper()}, so {changes.version} or higher"
+    if changes.old.partition("@")[0] != changes.new.partition("@")[0]:
+        return f"two datasets; if one followed the other, {required}"
+    return f"{required}: its number is too low" if changes.enough is False else required

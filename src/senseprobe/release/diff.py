@@ -30,6 +30,8 @@ from senseprobe.release.verdicts import REJECT, Verdict, VerdictGroup, group_ver
 if TYPE_CHECKING:
     import pandas as pd
 
+    from senseprobe.document import Section
+
 FIRST = 10
 """How many ids are listed of those that were added, removed or edited."""
 
@@ -227,6 +229,12 @@ class ReleaseDiff:
         from senseprobe.release.changelog import render_entry
 
         return render_entry(self)
+
+    def section(self, most: int) -> "Section":
+        """Return what people read of it, with `most` lines of each round of annotation."""
+        from senseprobe.release.changelog import changes_section
+
+        return changes_section(self, most)
 
     def table(self) -> "pd.DataFrame":
         """Return a pandas table with a row for each config that changed, and counts of its rows."""

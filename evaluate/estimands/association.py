@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presenta
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords, compute_effect, describe_repeats
 from senseprobe.evaluate.units import identity_of
-from senseprobe.records import Design, Figure
+from senseprobe.records import Design, Figure, FigureVerdict
 from senseprobe.statistics import (
     CONFIDENCE,
     FEWEST_LEVELS,
@@ -51,9 +51,10 @@ EFFECTS = (
     "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
     "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
 )
-# What a test says, in the words of tables; `Weat.wording` says when.
+# What a test says, in the words of tables; `Weat.judge` says when.
 SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
+LOST = "over a fifth of a set has no vector"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,20 +161,24 @@ class Weat(Estimand):
         lost = ((len(words), figure.levels.get(side, 0)) for side, words in figure.missing.items())
         return any(missing > MOST_MISSING * (missing + left) for missing, left in lost)
 
-    def wording(self, figure: Figure) -> str:
-        """Return what a test says: `SHOWN`, `THESE_WORDS`, `NOT_SHOWN`, `CANNOT_REACH` or `NO_INTERVAL`.
+    def judge(self, figure: Figure) -> FigureVerdict:
+        """Return what a test shows: ``shown``, ``these_words``, ``not_shown`` or ``unreadable``, and why.
 
-        `THESE_WORDS`: p, which holds the attribute words fixed, is small, and the interval over other words includes 0.
+        ``these_words``: p, which holds the attribute words fixed, is small, and the interval over other words has 0.
         """
+        if self.lost_too_many(figure):
+            return FigureVerdict(code="unreadable", text=LOST, flaw=LOST)
         if figure.p is None:
-            return NO_INTERVAL
+            return FigureVerdict(code="unreadable", text=NO_INTERVAL)
         if figure.p_holm is None:
-            return CANNOT_REACH
+            return FigureVerdict(code="unreadable", text=CANNOT_REACH)
         if figure.p_holm > ALPHA:
-            return NOT_SHOWN
+            return FigureVerdict(code="not_shown", text=NOT_SHOWN)
         if figure.low is None or figure.high is None:
-            return NO_INTERVAL
-        return THESE_WORDS if figure.low <= 0 <= figure.high else SHOWN
+            return FigureVerdict(code="unreadable", text=NO_INTERVAL)
+        if figure.low <= 0 <= figure.high:
+            return FigureVerdict(code="these_words", text=THESE_WORDS)
+        return FigureVerdict(code="shown", text=SHOWN)
 
     def bias_type(self, figure: Figure) -> str:
         """Return the identity that a test is about."""

@@ -8,7 +8,7 @@ import numpy as np
 from senseprobe.charts import Forest, ForestRow, HeatMap
 from senseprobe.document import Cell, Section, Table
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.association import SHOWN, Weat, key_of
+from senseprobe.evaluate.estimands.association import Weat, key_of
 from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, tested_inputs
@@ -113,7 +113,8 @@ def word_section(tested: Sequence[TestedInput]) -> Section:
 def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
     """Yield heat maps of the tests with the largest effects that are shown, else of the largest either way."""
     tests = [test for test in part.judged if test[1].value is not None]
-    tests.sort(key=lambda test: (test[0].wording(test[1]) != SHOWN, not test[1].identity, -abs(test[1].value or 0.0)))
+    unshown = {key_of(figure): weat.judge(figure).code != "shown" for weat, figure in tests}
+    tests.sort(key=lambda test: (unshown[key_of(test[1])], not test[1].identity, -abs(test[1].value or 0.0)))
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
         words = part.words.get(key_of(figure))
         if words is not None and all(words.has.values()):

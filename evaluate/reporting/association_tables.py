@@ -1,6 +1,6 @@
 """Association tests in a report: verdicts, then the tables of Tan and Celis (2019), then each test with its words."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,8 +10,6 @@ from senseprobe.evaluate.caveats import fitness_lines
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands.association import (
     ALPHA,
-    SHOWN,
-    THESE_WORDS,
     TestKey,
     Weat,
     find_reversed,
@@ -59,8 +57,8 @@ IDENTITIES = {
 }
 """The rows of Tan and Celis' Table 2 by what a test is about."""
 
-SHORT = {SHOWN: "shown", THESE_WORDS: "these words"}
-"""What is said of an effect in a narrow column, by what its test says; the others are in the colour of small print."""
+SHORT: Mapping[str, str] = {"shown": "shown", "these_words": "these words"}
+"""What is said of an effect in a narrow column, by the code of its test; others are in the colour of small print."""
 
 OTHER_WAY = "the other way round"
 """What is said of an effect below 0 that a one-sided p does not ask for."""
@@ -208,8 +206,8 @@ def _identity_of(test: tuple[Weat, Figure]) -> str:
 
 def _count_tests(tests: Sequence[tuple[Weat, Figure]]) -> Cell:
     significant = sum(is_significant(figure) for _, figure in tests)
-    judged = [weat.wording(figure) for weat, figure in tests if not weat.lost_too_many(figure)]
-    shown, these = (judged.count(wording) for wording in (SHOWN, THESE_WORDS))
+    codes = [weat.judge(figure).code for weat, figure in tests]
+    shown, these = codes.count("shown"), codes.count("these_words")
     if not tests:
         return Cell.number("")
     return Cell.number(
@@ -261,10 +259,10 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
     value = "none" if figure.value is None else notation.format_points(figure.value, weat.id)
     if notation.has_flaw(figure):
         return Cell(value, notation.UNREAD, "quiet")
-    wording, corrected = weat.wording(figure), notation.format_test(figure)[1]
-    said = "other way" if key_of(figure) in part.reversed else SHORT.get(wording, "")
+    code, corrected = weat.judge(figure).code, notation.format_test(figure)[1]
+    said = "other way" if key_of(figure) in part.reversed else SHORT.get(code, "")
     note = ", ".join(filter(None, (said, corrected if figure.p_holm is None else f"p {corrected}")))
-    return Cell(value, note, "number" if wording in SHORT else "quiet")
+    return Cell(value, note, "number" if code in SHORT else "quiet")
 
 
 def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:

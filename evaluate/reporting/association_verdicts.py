@@ -1,11 +1,12 @@
 """What association tests say: a verdict for each identity of a config, on all tests that share it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import (
     CANNOT_REACH,
+    LOST,
     NO_INTERVAL,
     NOT_SHOWN,
     SHOWN,
@@ -18,8 +19,8 @@ from senseprobe.evaluate.estimands.association import (
 from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
-from senseprobe.evaluate.reporting.notation import UNREAD, describe_sizes, format_points
-from senseprobe.evaluate.reporting.verdict import CODES, Kind, Verdict
+from senseprobe.evaluate.reporting.notation import describe_sizes, format_points
+from senseprobe.evaluate.reporting.verdict import WORDS, Verdict
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure, FigureKey, FigureVerdict
 
@@ -28,17 +29,6 @@ OTHER = "no identity"
 
 FEW = 2
 """Words of a set that name it."""
-
-LOST = "over a fifth of a set has no vector"
-
-WORDINGS: Mapping[str, Kind] = {
-    SHOWN: "shown",
-    THESE_WORDS: "these attribute words only",
-    NOT_SHOWN: "not shown",
-    CANNOT_REACH: "cannot be read",
-    NO_INTERVAL: "cannot be read",
-}
-"""The kind of verdict, by what a test says; in order."""
 
 
 def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
@@ -76,21 +66,20 @@ def judge_tests(source: ReportInput) -> Iterator[Verdict]:
 def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdict]]:
     """Yield the verdict of each test, and of each variant that has an interval, with its key."""
     for weat, figure in (test for own in (False, True) for test in find_tests(source.result.figures, variants=own)):
-        flaw = source.why_unread(figure.config) or (LOST if weat.lost_too_many(figure) else "")
-        if flaw or weat.has_interval:
-            wording = weat.wording(figure)
-            kind: Kind = UNREAD if flaw else WORDINGS[wording]
-            text = flaw or (wording if kind == UNREAD else kind)
-            yield figure.key, FigureVerdict(code=CODES[kind], text=text, flaw=flaw)
+        flaw = source.why_unread(figure.config)
+        verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw else weat.judge(figure)
+        if verdict.flaw or weat.has_interval:
+            yield figure.key, verdict
 
 
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
     """Return the verdict of the tests of an identity: how many say what, and which."""
-    said: dict[str, list[Figure]] = {wording: [] for wording in WORDINGS}
+    said: dict[str, list[Figure]] = {text: [] for text in (SHOWN, THESE_WORDS, NOT_SHOWN, CANNOT_REACH, NO_INTERVAL)}
     lost: list[Figure] = []
     for weat, figure in tests:
-        (lost if weat.lost_too_many(figure) else said[weat.wording(figure)]).append(figure)
-    leading = next((wording for wording, figures in said.items() if figures), CANNOT_REACH)
+        text = weat.judge(figure).text
+        (lost if text == LOST else said[text]).append(figure)
+    leading = next((text for text, figures in said.items() if figures), CANNOT_REACH)
     largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
     hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
@@ -115,7 +104,7 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         config=config,
         bias_type=identity,
         figure=None if largest.value is None else largest,
-        kind=WORDINGS[leading],
+        kind=WORDS[tests[0][0].judge(largest).code],
         text="; ".join(texts),
         basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
         hidden=hidden if leading == NOT_SHOWN else None,
@@ -128,10 +117,9 @@ def summarize_tests(source: ReportInput) -> str:
         return NOT_COMPARABLE
     tests = find_tests(source.result.figures)
     read = [(weat, figure) for weat, figure in tests if not source.why_unread(figure.config)]
-    keys, by_wording = [key_of(figure) for _, figure in tests], dict[str, list[TestKey]]()
-    for weat, figure in read:
-        by_wording.setdefault(LOST if weat.lost_too_many(figure) else weat.wording(figure), []).append(key_of(figure))
-    shown, these = (by_wording.get(wording, []) for wording in (SHOWN, THESE_WORDS))
+    keys = [key_of(figure) for _, figure in tests]
+    codes = [(key_of(figure), weat.judge(figure).code) for weat, figure in read]
+    shown, these = ([key for key, found in codes if found == code] for code in ("shown", "these_words"))
     text = f"Shown in {len(shown)} of {counted(len(tests), 'test')}" + (f": {name_tests(shown, keys)}" if shown else "")
     text += f"; in {len(these)} more for these attribute words only" if these else ""
     exchanged = find_reversed(read)

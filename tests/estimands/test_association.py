@@ -212,7 +212,7 @@ def test_a_test_without_an_effect_says_why(cosines: Cosines, missing: Mapping[st
     figure = only(table_of(cosines), lacking=[word for words in missing.values() for word in words])
     assert (figure.value, figure.p, figure.p_holm, figure.note) == (None, None, None, note)
     assert figure.missing == missing
-    assert WEAT.wording(figure) == "not estimable"
+    assert WEAT.judge(figure).code == "unreadable"
 
 
 def test_a_test_without_attributes_is_not_lost() -> None:
@@ -241,7 +241,7 @@ def test_tests_of_a_config_are_corrected_together() -> None:
     assert [figure.p for figure in figures] == pytest.approx([1 / 252, 2 / 252, 1 / 6])
     assert [figure.p_holm for figure in figures] == [pytest.approx(2 / 252), pytest.approx(2 / 252), None]
     assert [figure.p_least for figure in figures] == pytest.approx([1 / 252, 1 / 252, 1 / 6])
-    assert WEAT.wording(figures[2]) == "cannot reach"
+    assert WEAT.judge(figures[2]).text == "cannot reach"
 
 
 @pytest.mark.parametrize("estimand", ["weat", "weat-sentence"])
@@ -261,7 +261,7 @@ def worded(effects: Sequence[float], targets: int = 8, estimand: str = "weat") -
     cosines[:targets, :count] += effects
     names = [f"{side}{number}" for side in "XY" for number in range(targets)]
     figure = only(table_of(dict(zip(names, cosines, strict=True)), a=count), estimand)
-    return WEAT.wording(figure), figure
+    return WEAT.judge(figure).text, figure
 
 
 def test_wordings() -> None:
@@ -290,7 +290,7 @@ def test_complete_separation_has_no_interval_and_says_so() -> None:
     """All X the same, all Y the same: the correlation is 1, whatever the number of words."""
     figure = only(table_of(of_associations([0.5] * 6, [0.0] * 6, 6, 6), a=6))
     assert (figure.low, figure.note) == (None, "interval not estimable where no word scatters")
-    assert WEAT.wording(figure) == "not estimable"
+    assert WEAT.judge(figure).text == "not estimable"
 
 
 def test_the_other_way_round_is_shown_by_two_sides_alone() -> None:

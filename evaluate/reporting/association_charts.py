@@ -18,7 +18,7 @@ from senseprobe.records import Figure
 from senseprobe.statistics import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.reporting.comparison_page import Difference
+    from senseprobe.evaluate.reporting.comparison_section import Difference
 
 MEN, WOMEN = ("European American men", "African American men"), ("European American women", "African American women")
 INTERSECTIONS = {

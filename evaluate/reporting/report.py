@@ -8,7 +8,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, find
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
 from senseprobe.evaluate.reporting.chat_section import identity_section, prompt_section, task_section
-from senseprobe.evaluate.reporting.comparison_page import comparison_sections
+from senseprobe.evaluate.reporting.comparison_section import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import contrast_section, figure_section
 from senseprobe.evaluate.reporting.fitness_section import fitness_section
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput

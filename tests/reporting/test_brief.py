@@ -1,4 +1,4 @@
-"""What a terminal shows of results: what it says of figures that have no value."""
+"""A brief of results: what it says of figures that have no value."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from tests.reporting.medium import printed
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.reporting.comparison_page import (
+from senseprobe.evaluate.reporting.comparison_section import (
     MOST_PLOTTED,
     Difference,
     comparison_sections,

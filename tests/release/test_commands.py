@@ -427,7 +427,7 @@ def test_an_unreadable_english_is_reported(copy: Path, reseal: Reseal) -> None:
     reseal()
     (finding,) = api.verify(str(copy))
     assert (finding.path, finding.code) == ("recipe", "E408")
-    assert finding.message.endswith(": recipe/english.csv cannot be read: columns are not asked,text,answer")
+    assert finding.message.endswith(": recipe/english.csv:1: columns are not asked, text, answer")
     assert api.verify(str(copy), rebuild=True) == [finding]
 
 

@@ -65,4 +65,6 @@ def name_levels(factor: str, count: int, design: Design | None = None) -> str:
     slot, dot, column = name.partition(".")
     noun = f"{slots.get(slot, slot)} {column}" if dot else slots.get(name, name)
     plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+    if noun.endswith("s") or len(noun) == 1:  # `words` is a name for what is more than one, as A is for a set
+        plural = noun
     return f"{counted(count, noun, plural)}{bracket}{stratum}"

@@ -152,17 +152,6 @@ def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
     return f"{format_p(p)}{after}{f' ({other}, rows independent)' if other else ''}"
 
 
-def format_verdict_p(figure: Figure) -> str:
-    """Return p as the verdict on a figure has it, corrected over its result; that of the figure without a verdict.
-
-    Empty of a figure that cannot be read.
-    """
-    judged = figure.verdict
-    if judged is None or judged.code == "unreadable" or judged.p is None:
-        return "" if judged is not None and judged.code == "unreadable" else format_p_value(figure)
-    return f"{format_p(judged.p)}{' after Holm' if judged.family > 1 else ''}"
-
-
 def _prints_p(figure: Figure) -> bool:
     """Return whether p of a figure says more than its interval does, as that of permutations."""
     estimand = lookup(figure.estimand)

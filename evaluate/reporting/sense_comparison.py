@@ -1,11 +1,15 @@
 """Whether what an embedding of senses holds of words foretells what models of text do with them, word by word."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from senseprobe.atomic_files import read_plain
+from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.preference import psi_of_roles
 from senseprobe.evaluate.estimands.pronoun import MALE
@@ -14,8 +18,44 @@ from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import FEWEST_LEVELS, Correlation, Scale, correlate
+from senseprobe.tables import read_json
 
+MOST_BYTES = 2**20  # of a record of WAT
 PREFERS_UNPLEASANT, PREFERS_HE = "share with the unpleasant word preferred", "share with he preferred to she"
+
+
+@dataclass(frozen=True, slots=True)
+class WatRecord:
+    """The correlation of an embedding with the scores of a word association graph, as ``senseprobe wat`` states it."""
+
+    model: str
+    level: str
+    correlation: Correlation
+
+    @property
+    def column(self) -> str:
+        """The column of its embedding and level."""
+        return f"{self.model}, {self.level}"
+
+
+def read_wat(path: Path) -> list[WatRecord]:
+    """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
+    try:
+        records = read_json(read_plain(path, MOST_BYTES))["correlations"]
+        return [WatRecord(str(record["model"]), str(record["level"]), _correlation(record)) for record in records]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
+
+
+def _correlation(record: Mapping[str, Any]) -> Correlation:
+    value, low, high = (_number(record[name]) for name in ("correlation", "low", "high"))
+    return Correlation(value, low, high, int(record["pairs"]))
+
+
+def _number(value: object) -> float | None:
+    if value is not None and not (isinstance(value, int | float) and -1 <= value <= 1):
+        raise ValueError(value)
+    return None if value is None else float(value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,19 +63,22 @@ class SenseInputs:
     """Results by what they are of, each in the order in which they were given.
 
     - `tested`: association tests on vectors; `placed`: contrasts on vectors; `models`: contrasts on models of text.
+    - `wat`: correlations of embeddings with word associations.
     """
 
     tested: tuple[ReportInput, ...]
     placed: tuple[ReportInput, ...]
     models: tuple[ReportInput, ...]
+    wat: tuple[WatRecord, ...] = ()
 
     @classmethod
-    def of(cls, inputs: Sequence[ReportInput]) -> "SenseInputs":
+    def of(cls, inputs: Sequence[ReportInput], wat: Sequence[WatRecord] = ()) -> "SenseInputs":
         """Return results told apart by their rows, and by whether they have cosines of words."""
         tested = tuple(source for source in inputs if KINDS[source.kind].tests)
         pairs = [source for source in inputs if KINDS[source.kind].pairs]
         placed = tuple(source for source in pairs if is_static(source))
-        return cls(tested=tested, placed=placed, models=tuple(source for source in pairs if not is_static(source)))
+        models = tuple(source for source in pairs if not is_static(source))
+        return cls(tested=tested, placed=placed, models=models, wat=tuple(wat))
 
     @property
     def columns(self) -> tuple[str, ...]:

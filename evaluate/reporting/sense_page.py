@@ -2,22 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.atomic_files import read_plain
 from senseprobe.charts import Forest, ForestRow, Scatter
 from senseprobe.document import Cell, Document, Part, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting import figure_charts, notation
+from senseprobe.evaluate.reporting.figure_tables import contrast_section
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.sense_comparison import (
     SenseInputs,
+    WatRecord,
     WordCorrelation,
     column_of,
     describe_correlation,
@@ -31,8 +31,6 @@ from senseprobe.evaluate.reporting.verdict_table import judge
 from senseprobe.evaluate.word_association import format_correlation
 from senseprobe.messages import listed
 from senseprobe.records import Figure
-from senseprobe.statistics import Correlation
-from senseprobe.tables import read_json
 
 TESTS = {
     "weat1": "Flowers vs Insects",
@@ -43,7 +41,6 @@ TESTS = {
 }
 """The association tests of Table 3 of Zhou, Kaneko and Bollegala (2022), in its order."""
 
-MOST_BYTES = 2**20  # of a record of WAT
 MOST_SENSES, MOST_SCATTERS, MOST_WORDS = 20, 6, 60
 
 TABLE_3 = (
@@ -55,6 +52,11 @@ TABLE_3 = (
 SENSES = (
     "At the level of senses a pair of words has the largest cosine over all pairs of their senses. Of two words with "
     "more senses it is larger by chance alone, so compare sets only where their words have about as many senses."
+)
+UNITS = (
+    "Differences of an embedding are in its own unit, those of a model in points of preference: compare signs and "
+    "whether intervals exclude 0, not sizes. At word level all senses of a word have one vector: a difference is 0, or "
+    "due to other words of the two configs."
 )
 GLOSSES = (
     "Vectors that were built from glosses hold what lexicographers wrote of a sense, not how people use it: they show "
@@ -70,68 +72,25 @@ LIMITS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WatRecord:
-    """The correlation of an embedding with the scores of a word association graph, as ``senseprobe wat`` states it."""
-
-    model: str
-    level: str
-    correlation: Correlation
-
-    @property
-    def column(self) -> str:
-        """The column of its embedding and level."""
-        return f"{self.model}, {self.level}"
-
-
-def read_wat(path: Path) -> list[WatRecord]:
-    """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
-    try:
-        records = read_json(read_plain(path, MOST_BYTES))["correlations"]
-        return [WatRecord(str(record["model"]), str(record["level"]), _correlation(record)) for record in records]
-    except (ValueError, TypeError, KeyError) as error:
-        raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
-
-
-def _correlation(record: Mapping[str, Any]) -> Correlation:
-    value, low, high = (_number(record[name]) for name in ("correlation", "low", "high"))
-    return Correlation(value, low, high, int(record["pairs"]))
-
-
-def _number(value: object) -> float | None:
-    if value is not None and not (isinstance(value, int | float) and -1 <= value <= 1):
-        raise ValueError(value)
-    return None if value is None else float(value)
-
-
-def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[Sequence[WatRecord]] = ()) -> Document:
+def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[WatRecord] = ()) -> Document:
     """Return the page of results on vectors of senses or words, with models of text on the same rows beside them.
 
     Raises ResultError where no result is on vectors.
     """
     sources = [judge(source) for source in sources]
-    inputs, records = SenseInputs.of(sources), [record for part in wat for record in part]
+    inputs = SenseInputs.of(sources, wat)
     if not inputs.columns:
         raise ResultError(
             "no result is on vectors: score an embedding with -m weat, -m sc-weat-word or -m sc-weat-sense"
         )
-    predictions = [*predict_models(inputs)]
-    sections = (
-        _build_overview(inputs, records),
-        _build_prediction_section(predictions),
-        _build_difference_section(inputs),
-        *_build_word_sections(inputs),
-        _build_dimension_section(inputs),
-        _build_sense_section(inputs),
-        Section("What this page does not say", LIMITS),
-    )
     releases = dict.fromkeys(str(source.result.release["name"]) for source in sources)
     names = dict.fromkeys(str(source.result.model["name"]) for source in (*inputs.tested, *inputs.placed))
+    sections = tuple(section for build in PAGE if (section := build(inputs)))
     return Document(
         title=f"Senses in {listed(names)}",
         subtitle=f"on {listed(releases)}",
         warning="The words of these tests name groups beside insults.",
-        parts=(Part(title="", sections=tuple(filter(None, sections)), labels=inputs.columns),),
+        parts=(Part(title="", sections=sections, labels=inputs.columns),),
         signatures=tuple(source.result.signature for source in sources),
     )
 
@@ -139,7 +98,9 @@ def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[Sequence[WatR
 # --- Table 3 --------------------------------------------------------------------------------------------------------
 
 
-def _build_overview(inputs: SenseInputs, records: Sequence[WatRecord]) -> Section:
+def overview_section(inputs: SenseInputs) -> Section:
+    """Return the rows of Table 3, a column for each embedding and level."""
+    records = inputs.wat
     columns = tuple(dict.fromkeys((*inputs.columns, *(record.column for record in records))))
     rows = [
         (*name_cells(title), Cell.quiet(name), *(_build_test_cell(inputs, name, column) for column in columns))
@@ -194,7 +155,9 @@ def _build_cell(figure: Figure | None) -> Cell:
 # --- Models of text -------------------------------------------------------------------------------------------------
 
 
-def _build_prediction_section(predictions: Sequence[WordCorrelation]) -> Section:
+def prediction_section(inputs: SenseInputs) -> Section:
+    """Return whether what an embedding holds of words foretells what models of text do with them."""
+    predictions = [*predict_models(inputs)]
     rows = tuple(
         (
             *name_cells(p.config, p.embedding, p.model),
@@ -221,60 +184,48 @@ def _build_scatter(prediction: WordCorrelation) -> Scatter:
     )
 
 
-def _build_difference_section(inputs: SenseInputs) -> Section:
-    rows = [
-        (
-            *name_cells(figure.config, column_of(source) if source in inputs.placed else source.label),
-            Cell(lookup(figure.estimand).title),
-            _build_cell(figure),
-        )
-        for source in (*inputs.placed, *inputs.models)
-        for figure in source.result.figures
-        if figure.group is None and is_difference(figure)
-    ]
-    rows.sort(key=lambda row: row[0].text)
-    text = (
-        "A figure of one sense of the same words less that of another. Those of an embedding are in its own unit, "
-        "those of a model in points of preference: compare signs and whether intervals exclude 0, not sizes. At word "
-        "level all senses of a word have one vector: a difference is 0, or due to other words of the two configs."
+def difference_section(inputs: SenseInputs) -> Section:
+    """Return the figures of one sense less another, of embeddings and models side by side, as a report has them."""
+    scope = ReportScope(inputs=(*inputs.placed, *inputs.models))
+    section = contrast_section(scope)
+    tables = (
+        replace(table, headings=tuple(scope.labels[name] if isinstance(name, int) else name for name in table.headings))
+        for table in section.tables
     )
-    table = Table("One sense less another", ("contrast", "of", "figure", "difference"), tuple(rows))
-    return table_section("Two senses of a word", (text,), (table,))
+    return replace(section, paragraphs=(*section.paragraphs, UNITS) if section else (), tables=tuple(tables))
 
 
 # --- Words, dimensions, senses --------------------------------------------------------------------------------------
 
 
-def _build_word_sections(inputs: SenseInputs) -> Iterator[Section]:
-    """Yield a section for each figure of words: a plot and a table of all words in all senses (Figure 3)."""
+def word_section(inputs: SenseInputs) -> Section:
+    """Return, for each figure of words, a plot and a table of all words in all senses (Figure 3)."""
     figures: dict[str, dict[tuple[str, str], dict[int, Figure]]] = {}
     for source in inputs.placed:
         for figure in source.result.figures:
             if figure.group is not None:
                 row = figures.setdefault(figure.estimand, {}).setdefault((figure.group, figure.config), {})
                 row.setdefault(inputs.columns.index(column_of(source)), figure)
+    texts, charts, tables = [], [], []
     for estimand, by_word in figures.items():
-        rows = sorted(by_word.items())
-        table = Table(
-            "By word and sense",
-            ("word", "config", *inputs.columns),
-            tuple(
-                (*name_cells(*key), *(_build_cell(own.get(number)) for number in range(len(inputs.columns))))
-                for key, own in rows
-            ),
-            closed=len(rows) > MOST_WORDS,
+        rows, declared = sorted(by_word.items()), lookup(estimand)
+        cells = (
+            (*name_cells(*key), *(_build_cell(own.get(number)) for number in range(len(inputs.columns))))
+            for key, own in rows
         )
-        charts = (_build_forest(rows[:MOST_WORDS], len(rows)),)
-        declared = lookup(estimand)
-        yield Section(f"Words: {declared.title}", tuple(filter(None, (declared.says,))), charts, (table,))
+        headings, closed = ("word", "config", *inputs.columns), len(rows) > MOST_WORDS
+        tables.append(Table(f"{declared.title}, by word and sense", headings, tuple(cells), closed=closed))
+        charts.append(_build_forest(declared.title, rows[:MOST_WORDS], len(rows)))
+        texts += [declared.says] if declared.says else []
+    return Section("Words", tuple(texts), tuple(charts), tuple(tables))
 
 
-def _build_forest(rows: Sequence[tuple[tuple[str, str], Mapping[int, Figure]]], of: int) -> Forest:
+def _build_forest(title: str, rows: Sequence[tuple[tuple[str, str], Mapping[int, Figure]]], of: int) -> Forest:
     drawn = tuple(
         ForestRow(label=f"{word}: {config}", marks=tuple(figure_charts.build_mark(f, n) for n, f in own.items()))
         for (word, config), own in rows
     )
-    return _with_axis(f"Words with intervals{f', {len(rows)} of {of}' if of > len(rows) else ''}", drawn)
+    return _with_axis(f"{title}: words with intervals{f', {len(rows)} of {of}' if of > len(rows) else ''}", drawn)
 
 
 def _with_axis(title: str, rows: tuple[ForestRow, ...]) -> Forest:
@@ -285,7 +236,7 @@ def _with_axis(title: str, rows: tuple[ForestRow, ...]) -> Forest:
     return Forest(title=title, rows=rows, low=-limit, high=limit, left="lower", right="higher")
 
 
-def _build_dimension_section(inputs: SenseInputs) -> Section:
+def dimension_section(inputs: SenseInputs) -> Section:
     """Return the effects by the number of dimensions, where the same was scored on embeddings of several (Figure 2)."""
     found: dict[tuple[str, str, str], dict[int, Figure]] = {}
     for source in (*inputs.tested, *inputs.placed):
@@ -308,7 +259,7 @@ def _build_dimension_section(inputs: SenseInputs) -> Section:
     return Section("Dimensions", (text,), (chart,), (table,)) if rows else Section("")
 
 
-def _build_sense_section(inputs: SenseInputs) -> Section:
+def sense_section(inputs: SenseInputs) -> Section:
     """Return how many senses the words of a test have, and which senses made the largest cosines."""
     counts, chosen = [], []
     for source in (*inputs.tested, *inputs.placed):
@@ -353,3 +304,19 @@ def _rank_senses(rows: pd.DataFrame) -> Iterator[tuple[int, tuple[Cell, ...]]]:
                 number,
                 (Cell(key, kind="name"), Cell(f"{word}, {senses} senses"), Cell.number(f"{number} of {len(own)}")),
             )
+
+
+def limits_section(inputs: SenseInputs) -> Section:
+    """Return what the page does not say."""
+    return Section("What this page does not say", LIMITS)
+
+
+PAGE = (
+    overview_section,
+    prediction_section,
+    difference_section,
+    word_section,
+    dimension_section,
+    sense_section,
+    limits_section,
+)

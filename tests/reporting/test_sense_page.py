@@ -23,8 +23,9 @@ from senseprobe.evaluate.reporting.sense_comparison import (
     compute_word_shares,
     describe_correlation,
     predict_models,
+    read_wat,
 )
-from senseprobe.evaluate.reporting.sense_page import build_sense_page, read_wat
+from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 from senseprobe.statistics import Correlation
@@ -148,7 +149,7 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     """Table 3's rows with what was left out, WAT, words, the answer, differences, senses; and the same bytes twice."""
     record = {"model": "ares", "level": "sense", "correlation": 0.31, "low": 0.25, "high": 0.37, "pairs": 5110}
     (tmp_path / "wat.json").write_text(json.dumps({"correlations": [record]}), encoding="utf-8")
-    wat = [read_wat(tmp_path / "wat.json")]
+    wat = read_wat(tmp_path / "wat.json")
     difference = of_word(None, 0.4, "race-colour", estimand="matched-contrast", low=-0.1, high=0.9)
     sources = [on_tests(), on_tests("word"), placed(NATIONS, difference), model]
     html = render_html(build_sense_page(sources, wat))
@@ -160,7 +161,8 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     ]
     assert next(row for row in shown.rows if row[0] == "Math vs Art")[2].startswith("left out")
     assert next(row for row in shown.rows if row[0] == "WAT")[2] == "+0.310 [+0.250, +0.370], 5,110 words"
-    assert next(row for row in shown.rows if row[:2] == ["race-colour", "ares, sense"])
+    (contrast,) = [row for row in shown.rows if row[:2] == ["race-colour", "matched-contrast"]]
+    assert contrast[2].startswith("+0.4 [-0.1, +0.9]")
     assert next(row for row in shown.rows if row[2:3] == ["bass%1:05:00::"])[3:] == ["bass, 2 senses", "2 of 3"]
     assert next(row for row in shown.rows if row[:2] == ["Japanese", "nationality"])
     assert "X 2.0" in shown.text

@@ -138,11 +138,13 @@ def report_senses(
     on the same rows; `wat` are files of ``senseprobe wat --json``. `release` is as of `report`. Raises ResultError
     where a file is not a result, where none is on vectors of words or senses, or the page cannot be written.
     """
-    from senseprobe.evaluate.reporting.sense_page import build_sense_page, read_wat
+    from senseprobe.evaluate.reporting.sense_comparison import read_wat
+    from senseprobe.evaluate.reporting.sense_page import build_sense_page
 
     path, sources = Path(out), list_sources(results)
     refuse_results(path, sources)
-    write_page(path, build_sense_page(gather_sources(sources, release), [read_wat(Path(file)) for file in wat]))
+    records = [record for file in wat for record in read_wat(Path(file))]
+    write_page(path, build_sense_page(gather_sources(sources, release), records))
     return path
 
 

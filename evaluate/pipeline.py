@@ -100,8 +100,9 @@ class ScoringJob:
 
     def check_estimands(self) -> None:
         """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
-        listed = chain(*(listed_by(self.release.design(name)) for name in self.kinds))
-        check_additional(self.estimands, self.kinds.values(), listed)
+        if self.estimands:
+            listed = chain(*(listed_by(self.release.design(name)) for name in self.kinds))
+            check_additional(self.estimands, self.kinds.values(), listed)
 
 
 # --- the run --------------------------------------------------------------------------------------------------------

@@ -32,15 +32,6 @@ SIGNED = ("name", "weights", "config", "tokenizer", "dtype", "revision", "plante
 """What a signature says of a model."""
 
 
-def check_model_name(name: str) -> None:
-    """Raise ResultError for a name of a model that no signature could hold."""
-    if SEPARATOR in name:
-        raise ResultError(
-            f"the model {printable(name)!r} has a {SEPARATOR} in its name, which divides the parts of a signature:"
-            " rename its folder or file, or give a model in memory another name"
-        )
-
-
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 

@@ -23,10 +23,11 @@ from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, answer_units, run, units_of_job
 from senseprobe.evaluate.result import Result, check_writable, folder_of
-from senseprobe.evaluate.result_form import check_model_name
+from senseprobe.evaluate.result_form import SEPARATOR
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.task_gates import ACCURACY, CONTROL, accuracy_read
 from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import printable
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
@@ -300,7 +301,11 @@ def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
 
     Better before an hour of scoring than after.
     """
-    check_model_name(model)
+    if SEPARATOR in model:
+        raise ResultError(
+            f"the model {printable(model)!r} has a {SEPARATOR} in its name, which divides the parts of a signature:"
+            " rename its folder or file, or give a model in memory another name"
+        )
     if out is not None:
         rows = sum(int(job.release.manifest.config(name)["rows"]) for name in job.kinds)
         check_writable(folder_of(out, job.release.manifest.name, model), min(rows, job.limit or rows))

@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedMap
 from senseprobe.generator import yaml_source
 from senseprobe.messages import offered
 from senseprobe.records import Contrast
-from senseprobe.release.documents import LabelMaker, ResponsibleAi, SentenceMaker
+from senseprobe.release.manifest import LabelMaker, ResponsibleAi, SentenceMaker
 from senseprobe.release.schema import Kind
 
 Scalar = str | bool | int | float

@@ -14,10 +14,10 @@ from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation
 from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
-from senseprobe.release.hashing import ContentHash
+from senseprobe.release.hashing import ContentHash, file_finding
 from senseprobe.release.parquet import Rows
 from senseprobe.release.release import Release, earlier_releases, open_release
-from senseprobe.release.restore import file_finding, recipe_damage, remake_rows
+from senseprobe.release.restore import recipe_damage, remake_rows
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 

@@ -230,7 +230,7 @@ def test_a_file_that_cannot_be_read_is_named(copy: Path, monkeypatch: pytest.Mon
     def fail(path: Path) -> str:
         raise OSError(5, "Input/output error", str(path))
 
-    monkeypatch.setattr("senseprobe.release.restore.file_sha256", fail)
+    monkeypatch.setattr("senseprobe.release.hashing.file_sha256", fail)
     findings = api.verify(str(copy))
     assert {finding.message for finding in findings} == {"cannot be read (Input/output error)"}
     assert len(findings) == len(_files(copy)) - 1

@@ -11,10 +11,8 @@ from typing import Any
 
 import jinja2
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.atomic_files import read_plain
-from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
 from senseprobe.release import annotation_record
 from senseprobe.release.changelog import is_entry
@@ -23,14 +21,11 @@ from senseprobe.release.documents import (
     MAX_BYTES,
     CardSources,
     DocumentInput,
-    LabelMaker,
-    ResponsibleAi,
-    SentenceMaker,
     line_findings,
     mismatch,
 )
 from senseprobe.release.licences import hub_name, spdx_url
-from senseprobe.release.manifest import CARDS, Manifest, first_error
+from senseprobe.release.manifest import CARDS, Manifest
 from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
 from senseprobe.release.schema import READABLE, design_schema, is_import, meanings
 from senseprobe.statistics import FEWEST_LEVELS
@@ -241,41 +236,6 @@ def _features(fields: pa.Schema | pa.StructType) -> Iterator[dict[str, Any]]:
             yield {"name": field.name, "struct": [*_features(field.type)]}
         else:
             yield {"name": field.name, "dtype": str(field.type)}
-
-
-class _MadeBy(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    who: str
-    sentences: list[SentenceMaker]
-    labels: list[LabelMaker]
-
-
-class _Card(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    title: str
-    summary: str
-    content_warning: str
-    measured: str
-    intended_use: str
-    out_of_scope: str
-    who_could_be_harmed: str
-    languages: list[str]
-    authors: list[str] = []
-    citation: str = ""
-    license: str | None = None
-    made_by: _MadeBy | None = None
-    responsible_ai: dict[ResponsibleAi, str] = {}
-
-
-def card_mistake(manifest: Manifest) -> str | None:
-    """Return the first of the card's facts that is not of its type; None where all are."""
-    try:
-        _Card.model_validate(manifest.data["card"])
-    except ValidationError as error:
-        return printable(f"card.{': '.join(first_error(error))}")
-    return None
 
 
 def stated_memory(folder: Path, manifest: Manifest) -> dict[str, int]:

@@ -11,9 +11,9 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import croissant_fields
 from senseprobe.release.citation import render_bibtex
-from senseprobe.release.documents import Author, CardSources, DocumentInput, ResponsibleAi, mismatch, unlike
+from senseprobe.release.documents import Author, CardSources, DocumentInput, mismatch, unlike
 from senseprobe.release.licences import spdx_url
-from senseprobe.release.manifest import CARDS
+from senseprobe.release.manifest import CARDS, ResponsibleAi
 from senseprobe.release.schema import design_schema, meanings
 from senseprobe.tables import read_json
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import DeclarationError
@@ -25,37 +25,6 @@ MAX_BYTES = 32 * 2**20
 MAX_BIBLIOGRAPHY = 4 * 2**20
 
 HINT = "do not read or load the release by this file: fetch it from its authors again"
-
-
-SentenceMaker = Literal["found", "crowdsourced", "expert-generated", "machine-generated", "other"]
-"""The Hub's names of those who wrote sentences (`language_creators`)."""
-
-LabelMaker = Literal["found", "crowdsourced", "expert-generated", "machine-generated", "no-annotation", "other"]
-"""The Hub's names of those who made labels (`annotations_creators`)."""
-
-ResponsibleAi = Literal[
-    "dataCollection",
-    "dataCollectionType",
-    "dataCollectionMissingData",
-    "dataCollectionRawData",
-    "dataCollectionTimeframe",
-    "dataImputationProtocol",
-    "dataManipulationProtocol",
-    "dataPreprocessingProtocol",
-    "dataAnnotationPlatform",
-    "dataAnnotationProtocol",
-    "dataAnnotationAnalysis",
-    "dataReleaseMaintenancePlan",
-    "annotationsPerItem",
-    "annotatorDemographics",
-    "machineAnnotationTools",
-    "personalSensitiveInformation",
-    "dataBiases",
-    "dataLimitations",
-    "dataSocialImpact",
-    "dataUseCases",
-]
-"""The fields of Croissant's vocabulary on responsible AI, version 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

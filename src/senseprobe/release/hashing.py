@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError
+from senseprobe.records import Finding
 
 ROWS_AT_ONCE = 32_768
 """The rows that are hashed together: their texts are written out, which must not take much memory."""
@@ -137,3 +138,23 @@ def _array_bytes(array: pa.Array) -> int:
     lengths = pc.binary_length(array.dictionary if is_coded else array).cast(pa.int64())
     total = pc.sum(pc.take(lengths, array.indices) if is_coded else lengths).as_py()
     return 4 * len(array) + int(total or 0)
+
+
+def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | None:
+    """Return a finding where a file is missing, not a plain file, or not of this size and sha256; else None."""
+    path = folder / name
+    # A link on the way would lead out of the folder.
+    below = [path, *path.parents][: name.count("/") + 1]
+    if any(part.is_symlink() for part in below) or not path.is_file():
+        message = "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+        return Finding(path=name, code="E402", message=message)
+    try:
+        if (actual := path.stat().st_size) != size:
+            message = f"has {actual} bytes, the manifest says {size}"
+        elif file_sha256(path) != sha256:
+            message = "differs from what was frozen (sha256)"
+        else:
+            return None
+    except OSError as error:
+        message = f"cannot be read ({error.strerror})"
+    return Finding(path=name, code="E404", message=message)

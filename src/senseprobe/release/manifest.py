@@ -45,6 +45,36 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", 
 VERSION = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
 """MAJOR.MINOR.PATCH as a folder and a tag are named: digits only, without leading zeros."""
 Version = Annotated[str, StringConstraints(pattern=f"^{VERSION.pattern}$")]
+SentenceMaker = Literal["found", "crowdsourced", "expert-generated", "machine-generated", "other"]
+"""The Hub's names of those who wrote sentences (`language_creators`)."""
+
+LabelMaker = Literal["found", "crowdsourced", "expert-generated", "machine-generated", "no-annotation", "other"]
+"""The Hub's names of those who made labels (`annotations_creators`)."""
+
+ResponsibleAi = Literal[
+    "dataCollection",
+    "dataCollectionType",
+    "dataCollectionMissingData",
+    "dataCollectionRawData",
+    "dataCollectionTimeframe",
+    "dataImputationProtocol",
+    "dataManipulationProtocol",
+    "dataPreprocessingProtocol",
+    "dataAnnotationPlatform",
+    "dataAnnotationProtocol",
+    "dataAnnotationAnalysis",
+    "dataReleaseMaintenancePlan",
+    "annotationsPerItem",
+    "annotatorDemographics",
+    "machineAnnotationTools",
+    "personalSensitiveInformation",
+    "dataBiases",
+    "dataLimitations",
+    "dataSocialImpact",
+    "dataUseCases",
+]
+"""The fields of Croissant's vocabulary on responsible AI, version 1.0."""
+
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -71,11 +101,27 @@ def _checked_design(design: Design) -> Design:
     return design
 
 
-def _checked_card(card: dict[str, Any]) -> dict[str, Any]:
-    """Return the card; raise ValueError where it has no canary, which is in every file of rows."""
-    if type(card.get("canary")) is not str:
-        raise ValueError("no canary")
-    return card
+class _MadeBy(_Strict):
+    who: str
+    sentences: list[SentenceMaker]
+    labels: list[LabelMaker]
+
+
+class _Card(_Strict):
+    title: str
+    summary: str
+    content_warning: str
+    measured: str
+    intended_use: str
+    out_of_scope: str
+    who_could_be_harmed: str
+    languages: list[str]
+    canary: str
+    authors: list[str] = []
+    citation: str = ""
+    license: str | None = None
+    made_by: _MadeBy | None = None
+    responsible_ai: dict[ResponsibleAi, str] = {}
 
 
 class _Sense(_Strict):
@@ -112,7 +158,7 @@ class _Manifest(_Strict):
     version: Version
     senseprobe: str
     writer: dict[str, str]
-    card: Annotated[dict[str, Any], AfterValidator(_checked_card)]
+    card: _Card
     cards: Annotated[int, Field(ge=3)] = 3
     order: list[Name]
     configs: dict[Name, _Config]

@@ -22,7 +22,7 @@ from senseprobe.parquet_files import plain
 from senseprobe.records import Design, Finding
 from senseprobe.release.diff import stated_facts
 from senseprobe.release.freeze import Plan, file_entries, manifest_facts, metadata, whole_release
-from senseprobe.release.hashing import ContentHash, file_sha256
+from senseprobe.release.hashing import ContentHash, file_finding
 from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
 from senseprobe.release.parquet import Rows, files_of, is_file_name, sample_bytes, write_rows
 from senseprobe.release.release import Release
@@ -217,26 +217,6 @@ def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]
         return config in manifest.configs and is_file_name(file, manifest.expanded(config))
 
     return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if holds_rows(name)}
-
-
-def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | None:
-    """Return a finding where a file is missing, not a plain file, or not of this size and sha256; else None."""
-    path = folder / name
-    # A link on the way would lead out of the folder.
-    below = [path, *path.parents][: name.count("/") + 1]
-    if any(part.is_symlink() for part in below) or not path.is_file():
-        message = "is no plain file" if path.exists() or path.is_symlink() else "is missing"
-        return Finding(path=name, code="E402", message=message)
-    try:
-        if (actual := path.stat().st_size) != size:
-            message = f"has {actual} bytes, the manifest says {size}"
-        elif file_sha256(path) != sha256:
-            message = "differs from what was frozen (sha256)"
-        else:
-            return None
-    except OSError as error:
-        message = f"cannot be read ({error.strerror})"
-    return Finding(path=name, code="E404", message=message)
 
 
 def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: Container[str]) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import HINT, MAX_BYTES, DocumentInput, ReadSources, mismatch, read_recipe
-from senseprobe.release.hashing import ContentHash, combine, memory_bytes
+from senseprobe.release.hashing import ContentHash, combine, file_finding, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
-from senseprobe.release.restore import RESTORED, file_finding, read_restored
+from senseprobe.release.restore import RESTORED, read_restored
 from senseprobe.release.schema import design_schema, example_rows
 
 _HINT = "fetch the release from its authors again"
@@ -98,10 +98,12 @@ def _file_findings(
     folder: Path, manifest: Manifest, away: Collection[str], progress: Callable[[int], None]
 ) -> Iterator[Finding]:
     """Compare every file of the manifest but the rows of configs that are `away`."""
-    restored = read_restored(folder, manifest)
+    restored: dict[str, tuple[int, str]] | None = None  # read where a file is another one
     for name in sorted(name for name in manifest.files if name.partition("/")[0] not in away):
         finding = file_finding(folder, name, *manifest.files[name])
-        if finding and name in restored and (finding := file_finding(folder, name, *restored[name])):
+        if finding and restored is None:
+            restored = read_restored(folder, manifest)
+        if finding and restored and name in restored and (finding := file_finding(folder, name, *restored[name])):
             finding = replace(finding, message=f"{finding.message}, nor is it what was restored")
         if finding:
             yield finding
@@ -111,17 +113,12 @@ def _file_findings(
 def _set_and_document_findings(
     folder: Path, manifest: Manifest, findings: Collection[Finding], sources: ReadSources | None
 ) -> list[Finding]:
-    """Check which files there are, the recipe's hash and facts of the card; with `sources` also what documents say.
-
-    `findings` are those on single files.
-    """
+    """Check which files there are, the recipe's hash, and with `sources` documents; `findings` are on single files."""
     further = [*_foreign_findings(folder, manifest), *unexpected_files(manifest)]
     recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
     if combine(recipe) != manifest.data["recipe"]:
         further.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
-    if message := card.card_mistake(manifest):
-        further.append(Finding(path=NAME, code="E401", message=message, hint="fetch the release again"))
-    elif sources and is_recipe_intact([*findings, *further]):
+    if sources and is_recipe_intact([*findings, *further]):
         damaged = {finding.path for finding in [*findings, *further]}
         names = [name for name in _document_names(manifest) if name not in damaged]
         further += _document_findings(folder, manifest, names, sources)

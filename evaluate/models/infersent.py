@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.arrays import Unusable, map_tensors
-from senseprobe.atomic_files import write_whole
 from senseprobe.errors import ModelError
-from senseprobe.project import cache_folder
 
 PREFIX = "infersent:"
 """Before the path of its weights, where an encoder is named."""
@@ -51,7 +49,7 @@ class InferSent:
 
     @property
     def identity(self) -> str:
-        """sha256 of the weights, the same for the published file and what is kept of it."""
+        """sha256 of the weights, the same for a pickle and for safetensors."""
         return hashlib.sha256(b"".join(self.tensors[name].tobytes() for name in _NAMES)).hexdigest()
 
     def count_wins(self, sentences: Sequence[NDArray[np.floating]]) -> list[NDArray[np.int64]]:
@@ -91,9 +89,8 @@ def _build_lstm(encoder: InferSent) -> Any:  # noqa: ANN401 - torch is imported 
 def load(spec: str) -> InferSent:
     """Return the encoder that ``infersent:FILE`` names.
 
-    FILE is the published weights (``infersent1.pkl``), of which nothing but tensors is read and which are kept as
-    safetensors in the cache, or such a safetensors file. Raise ModelError where the file is another, or a whole pickled
-    model, which could run code.
+    FILE is the published weights (``infersent1.pkl``), of which nothing but tensors is read, or safetensors with the
+    same names. Raise ModelError where the file is another, or a whole pickled model, which could run code.
     """
     path = Path(spec.removeprefix(PREFIX)).expanduser()
     try:
@@ -102,22 +99,7 @@ def load(spec: str) -> InferSent:
         tensors = _read_pickle(path) if is_pickle else _read_safetensors(path)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from None
-    encoder = InferSent(f"{PREFIX}{path.name}", _check(path, tensors))
-    if is_pickle:
-        save(encoder, kept_path(encoder))
-    return encoder
-
-
-def kept_path(encoder: InferSent) -> Path:
-    """Return where an encoder that was read from a pickle is kept as safetensors."""
-    return cache_folder("infersent") / f"{encoder.identity[:16]}.safetensors"
-
-
-def save(encoder: InferSent, path: Path) -> None:
-    """Write the weights as safetensors, which need no pickle to be read."""
-    from safetensors.numpy import save as serialize
-
-    write_whole(path, serialize({f"enc_lstm.{name}": encoder.tensors[name] for name in _NAMES}))
+    return InferSent(f"{PREFIX}{path.name}", _check(path, tensors))
 
 
 def _read_pickle(path: Path) -> dict[str, Any]:

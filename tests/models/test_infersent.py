@@ -81,14 +81,14 @@ def test_of_equal_states_the_first_wins(state: "dict[str, torch.Tensor]", tmp_pa
     assert wins.tolist() == [8, 0, 0]
 
 
-def test_what_is_kept_is_the_same_encoder(weights: Path) -> None:
-    """Weights read from a pickle lie in the cache as safetensors, and open to the same identity."""
-    first = infersent.load(f"infersent:{weights}")
-    kept = infersent.kept_path(first)
+def test_safetensors_are_the_same_encoder(state: "dict[str, torch.Tensor]", weights: Path, tmp_path: Path) -> None:
+    """The tensors of the pickle, written by the library of safetensors, have the identity of the pickle."""
+    from safetensors.torch import save_file
 
-    second = infersent.load(f"infersent:{kept}")
+    save_file(state, tmp_path / "weights.safetensors")
+    second = infersent.load(f"infersent:{tmp_path / 'weights.safetensors'}")
 
-    assert first.identity == second.identity
+    assert infersent.load(f"infersent:{weights}").identity == second.identity
     assert (second.inputs, second.hidden) == (3, 4)
 
 

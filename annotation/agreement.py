@@ -234,9 +234,9 @@ class _Measurement:
             if len(members) >= max(2, self.smallest):
                 yield self._within("group", name, table.counts(table.by(members)), units, members)
         for first, second in combinations(groups, 2):
-            own, others = groups[first] - groups[second], groups[second] - groups[first]
-            if min(len(own), len(others)) >= max(1, self.smallest):
-                yield self._across("groups", f"{first} / {second}", own, others)
+            only_first, only_second = groups[first] - groups[second], groups[second] - groups[first]
+            if min(len(only_first), len(only_second)) >= max(1, self.smallest):
+                yield self._across("groups", f"{first} / {second}", only_first, only_second)
 
     def _parts(self, by: str, levels: list[str]) -> Iterator[Figure]:
         """Yield a figure for each level of the units, where there is more than one; what has no level has no figure."""
@@ -250,10 +250,10 @@ class _Measurement:
         result = agreement_within(counts, self.table.item[units], seed=_SEED)
         return self._figure(by, level, "alpha", result, len(people))
 
-    def _across(self, by: str, level: str, own: Collection[str], others: Collection[str]) -> Figure:
-        counts = self.table.counts(self.table.by(own)), self.table.counts(self.table.by(others))
+    def _across(self, by: str, level: str, people: Collection[str], others: Collection[str]) -> Figure:
+        counts = self.table.counts(self.table.by(people)), self.table.counts(self.table.by(others))
         result = agreement_between(*counts, self.table.item, seed=_SEED)
-        return self._figure(by, level, "cross-kappa", result, len({*own, *others}))
+        return self._figure(by, level, "cross-kappa", result, len({*people, *others}))
 
     def _figure(self, by: str, level: str, measure: str, result: AgreementEstimate, annotators: int) -> Figure:
         """Return a figure, rounded to nine decimals, on which all processors agree."""

@@ -66,8 +66,8 @@ def write_guidelines(release: Release, plan: Plan, meanings: Meanings) -> str:
             *(f"{_ITEM}{definition}" for definition in definitions),
             *(
                 line
-                for number, (shown, *reasons) in examples
-                for line in (f"{_HEADING}Example {number}", shown, *(f"{_ITEM}{reason}" for reason in reasons))
+                for number, (sentences, *reasons) in examples
+                for line in (f"{_HEADING}Example {number}", sentences, *(f"{_ITEM}{reason}" for reason in reasons))
             ),
         ]
     )
@@ -104,11 +104,11 @@ def _examples(release: Release, plan: Plan, configs: Sequence[str], meanings: Me
         candidates = rows[number % len(rows)]
         config = configs[number % len(rows)]
         row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
-        shown = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
+        sentences = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
         word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
         asked = {id_: answer for id_, answer in answers.items() if id_ in asked_of(plan, config)}
         asked["sense"], gloss = _meaning(row, asked["sense"], rows, meanings) if "sense" in asked else ("", "")
-        yield [shown, *([f"Meaning shown of {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
+        yield [sentences, *([f"Meaning shown of {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
 
 
 def _meaning(
@@ -118,13 +118,13 @@ def _meaning(
 
     What the word does not mean is another sense of it, or else the sense of another row; without either, it is *yes*.
     """
-    own, key = meanings.of(row), row.get("sense_key")
-    if not own or answer != "no":
-        return (answer, own) if own else ("", "")
+    gloss, key = meanings.of(row), row.get("sense_key")
+    if not gloss or answer != "no":
+        return (answer, gloss) if gloss else ("", "")
     others = (meanings.of(other) for of_config in rows for other in of_config if other.get("sense_key") != key)
     candidates = (_one_line(meanings.another(lexicon_of(row), str(key))), *others)
-    wrong = next((gloss for gloss in candidates if gloss and gloss != own), "")
-    return ("no", wrong) if wrong else ("yes", own)
+    other_gloss = next((other for other in candidates if other and other != gloss), "")
+    return ("no", other_gloss) if other_gloss else ("yes", gloss)
 
 
 def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]:
@@ -146,8 +146,8 @@ def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str
     planned = {item.row for item in plan.items}
     draw = partial(hash_draw, plan.seed, "example", config)
     rows = islice((row for batch in release.batches(config) for row in batch.to_pylist()), _MOST_READ)
-    drawn = sorted(rows, key=lambda row: (row["id"] in planned, not row.get("target"), draw(row["id"])))
-    return drawn[: _EXAMPLES + 1]
+    ordered = sorted(rows, key=lambda row: (row["id"] in planned, not row.get("target"), draw(row["id"])))
+    return ordered[: _EXAMPLES + 1]
 
 
 def _sentences(kind: str, number: int, row: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
@@ -161,11 +161,11 @@ def _sentences(kind: str, number: int, row: Mapping[str, Any], other: Mapping[st
 
 def instruction(plan: Plan) -> str:
     """Return all that annotators read first on the platform, as HTML; what sentences hold is text."""
-    kept = f"{_HEADING}What becomes of your answers\n{_in_lines(_TEXTS['kept'])}"
+    use = f"{_HEADING}What becomes of your answers\n{_in_lines(_TEXTS['kept'])}"
     groups = _in_lines(_TEXTS["groups"].format(about_you=ABOUT_YOU))
-    asked = f"{_HEADING}Groups that you belong to\n{groups}" if plan.groups else ""
+    belonging = f"{_HEADING}Groups that you belong to\n{groups}" if plan.groups else ""
     parts = []
-    for line in filter(None, "\n".join((_in_lines(_TEXTS["warning"]), plan.guidelines, kept, asked)).splitlines()):
+    for line in filter(None, "\n".join((_in_lines(_TEXTS["warning"]), plan.guidelines, use, belonging)).splitlines()):
         start = next((mark for mark in (_HEADING, _ITEM) if line.startswith(mark)), "")
         parts.append(f"<{_TAGS[start]}>{escape(line.removeprefix(start))}</{_TAGS[start]}>")
     return "".join(parts)

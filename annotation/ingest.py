@@ -116,17 +116,17 @@ def _own_sheets(folder: Path) -> list[Path]:
     return paths
 
 
-def _owners(paths: Sequence[Path], own: Path) -> dict[Path, str]:
+def _owners(paths: Sequence[Path], sheets_folder: Path) -> dict[Path, str]:
     """Return after whom each sheet is named; AnnotationError for a name that is none, and for two sheets of one name.
 
-    In the folders `own` of the project's sheets, each part of a plan has a sheet of the same name.
+    In the folders `sheets_folder` of the project's sheets, each part of a plan has a sheet of the same name.
     """
     owner_of = {
         path: unicodedata.normalize("NFC", path.stem) for path in paths
     }  # file systems differ in how they write é
     if unprintable := next((name for name in owner_of.values() if not name.isprintable()), None):
         raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
-    places = Counter((name, path.parent if own in path.parents else None) for path, name in owner_of.items())
+    places = Counter((name, path.parent if sheets_folder in path.parents else None) for path, name in owner_of.items())
     names = [name for name, _ in places]
     several = [name for (name, place), count in places.items() if count > 1 or (not place and names.count(name) > 1)]
     if several or len(owner_of) < len(paths):

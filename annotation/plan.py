@@ -100,34 +100,38 @@ def _asking(plan: Plan, release: Release, stored: Plan | None) -> Plan:
     A question that none of them asks is not one of the plan's. Raises AnnotationError where a config would be asked
     nothing.
     """
-    names, known = plan.configs or release.configs, [question.id for question in questions_for(plan.kind)]
+    names, order = plan.configs or release.configs, [question.id for question in questions_for(plan.kind)]
     declared = {
-        name: tuple(id_ for id_ in known if id_ in asks) for name in names if (asks := release.manifest.asks(name))
+        name: tuple(id_ for id_ in order if id_ in asks) for name in names if (asks := release.manifest.asks(name))
     }
     plan = replace(plan, asks=dict(stored.asks) if stored else declared)
     questions_of(plan)  # an unknown question is named as what it is
-    asked = {name: asked_of(plan, name) for name in names}
-    if silent := next((name for name, ids in asked.items() if not ids), None):
+    questions = {name: asked_of(plan, name) for name in names}
+    if silent := next((name for name, ids in questions.items() if not ids), None):
         raise AnnotationError(
             f"{printable(silent)} is asked {', '.join(plan.asks[silent])}, and none of these questions"
         )
-    return replace(plan, questions=tuple(id_ for id_ in plan.questions if any(id_ in ids for ids in asked.values())))
+    return replace(
+        plan, questions=tuple(id_ for id_ in plan.questions if any(id_ in ids for ids in questions.values()))
+    )
 
 
 def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> bool:
     """Return whether a plan without its items asks as the stored one, which may lack a `sense` without any gloss."""
     questions = tuple(id_ for id_ in plan.questions if id_ in stored.questions or id_ != "sense")
-    known = {item.row: item.gold for item in stored.items if item.gold}
+    gold_answers = {item.row: item.gold for item in stored.items if item.gold}
     same = {name: getattr(stored, name) for name in ("items", "excluded", "parts", "guidelines", "language")}
     plan = replace(plan, questions=questions, **same)
-    return plan == stored and known == {row: dict(gold.expected) for row, gold in expected.items()}
+    return plan == stored and gold_answers == {row: dict(gold.expected) for row, gold in expected.items()}
 
 
 def _grown(stored: Plan, rows: Sequence[SampledRow], n: int, gloss: Gloss) -> Plan:
     """Return the stored plan with the rows that it lacks behind its own; as it is where `n` were drawn already."""
-    asked, drawn = {item.row for item in stored.items}, sum(not item.gold for item in stored.items)
-    new = [_item(stored, row, None, gloss) for row in rows if row.values["id"] not in asked] if n > drawn else []
-    return replace(stored, items=(*stored.items, *new), parts=(*stored.parts, len(asked))) if new else stored
+    rows_before, sampled = {item.row for item in stored.items}, sum(not item.gold for item in stored.items)
+    new = (
+        [_item(stored, row, None, gloss) for row in rows if row.values["id"] not in rows_before] if n > sampled else []
+    )
+    return replace(stored, items=(*stored.items, *new), parts=(*stored.parts, len(rows_before))) if new else stored
 
 
 def _with_items(

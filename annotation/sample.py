@@ -191,8 +191,8 @@ def draw(
     if allocation not in ALLOCATIONS or (allocation == "equal" and not strata):
         raise AnnotationError(f"allocation {allocation!r}: expected proportional, or equal to levels of strata")
     candidates, named = _scan(release, configs, seed, strata, query, frozenset(also), frozenset(excluded))
-    drawn = {hash_draw(seed, "row", config, id_) for config in configs for id_ in previous}
-    chosen = _choose(candidates, n, seed, allocation, drawn) | named
+    hashes = {hash_draw(seed, "row", config, id_) for config in configs for id_ in previous}
+    chosen = _choose(candidates, n, seed, allocation, hashes) | named
     if len(chosen) > MAX_ITEMS:
         raise AnnotationError(f"{len(chosen)} rows, at most {MAX_ITEMS} can be asked about: draw fewer")
     rows = list(_fetched(release, configs, strata, chosen))
@@ -272,14 +272,14 @@ def level_texts(strata: Sequence[str], columns: Sequence[pa.Array], rows: int) -
     return (", ".join(map("=".join, zip(strata, level, strict=True))) for level in _levels(columns, rows))
 
 
-def _choose(candidates: Candidates, n: int | None, seed: int, allocation: str, drawn: Collection[int]) -> set[int]:
+def _choose(candidates: Candidates, n: int | None, seed: int, allocation: str, previous: Collection[int]) -> set[int]:
     """Return the numbers of the rows with the lowest draws of each stratum, as many as are its share.
 
-    Of the rows whose draws are in `drawn` each is chosen again, and with it all that have lower ones.
+    Of the rows whose draws are in `previous` each is chosen again, and with it all that have lower ones.
     """
     order = sorted(candidates, key=lambda level: hash_draw(seed, "stratum", *level))
     draws = [candidates[level][0] for level in order]
-    sizes, last = [*map(len, draws)], [max((draw for draw in of if draw in drawn), default=-1) for of in draws]
+    sizes, last = [*map(len, draws)], [max((draw for draw in of if draw in previous), default=-1) for of in draws]
     least = [sum(draw <= end for draw in of) if end >= 0 else 0 for of, end in zip(draws, last, strict=True)]
     if n is not None and n < sum(least):
         raise AnnotationError(f"{sum(least)} rows were drawn before, and a plan only grows: ask for so many, or more")

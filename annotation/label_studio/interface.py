@@ -144,14 +144,14 @@ def _differences(ours: ElementTree.Element, theirs: ElementTree.Element, path: s
             yield f"{path}: {_short(name)} is {_short(theirs.get(name))}, not {_short(ours.get(name))}"
     if (ours.text or "").split() != (theirs.text or "").split():
         yield f"{path}: its text is another"
-    for number, (own, other) in enumerate(zip_longest(ours, theirs), 1):
-        element = theirs[number - 1] if own is None else own
+    for number, (expected, other) in enumerate(zip_longest(ours, theirs), 1):
+        element = theirs[number - 1] if expected is None else expected
         name = element.get("name") or element.get("value") or str(number)
         inner = f"{path}/{_short(element.tag)}[{_short(name)}]"
-        if own is None or other is None:
-            yield f"{inner} is {'there and should not be' if own is None else 'missing'}"
+        if expected is None or other is None:
+            yield f"{inner} is {'there and should not be' if expected is None else 'missing'}"
         else:
-            yield from _differences(own, other, inner)
+            yield from _differences(expected, other, inner)
 
 
 def _short(text: str | None) -> str:

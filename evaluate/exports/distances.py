@@ -131,7 +131,7 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
     words the tokenizer does not know, or in which a chat model does not do the task; and all of a model of inference
     that is not shown to infer anything, since it reads as one without bias.
     """
-    result, found, reasons = source.result, [], dict[str, dict[str, dict[str, None]]]()
+    result, distances, reasons = source.result, [], dict[str, dict[str, dict[str, None]]]()
     if result.scorer == "planted":
         return [], [f"{printable(result.model['name'])}: what was planted in a model is no score of it"]
     unread = unreadable_configs(result.fitness) | failed_tasks(result)
@@ -141,12 +141,12 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
         if reason := failed or unread.get(figure.config) or find_verdict(figure) or _why_left_out(figure):
             reasons.setdefault(reason, {}).setdefault(figure.config, {})[figure.estimand] = None
         else:
-            found.append(_measure(figure))
+            distances.append(_measure(figure))
     lines = []
     for reason, configs in reasons.items():
         names = ", ".join(f"{config} ({', '.join(estimands)})" for config, estimands in configs.items())
         lines.append(printable(f"{result.scorer}: {reason}: {names}"))
-    return found, lines
+    return distances, lines
 
 
 def _why_no_inference(controls: Sequence[Result]) -> str:
@@ -189,11 +189,11 @@ def _measure(figure: Figure) -> Distance:
 
 def collect_distances(sources: Sequence[ExportSource]) -> tuple[list[tuple[Result, list[Distance]]], tuple[str, ...]]:
     """Return the results that have distances, with them, and what is left out; ResultError where none has any."""
-    found = [(source.result, *find_distances(source)) for source in sources]
-    left_out = tuple(dict.fromkeys(line for _, _, lines in found for line in lines))
-    if not any(distances for _, distances, _ in found):
+    measured = [(source.result, *find_distances(source)) for source in sources]
+    left_out = tuple(dict.fromkeys(line for _, _, lines in measured for line in lines))
+    if not any(distances for _, distances, _ in measured):
         raise ResultError(f"nothing can be exported: {'; '.join(left_out) or 'there is no figure'}")
-    return [(result, distances) for result, distances, _ in found if distances], left_out
+    return [(result, distances) for result, distances, _ in measured if distances], left_out
 
 
 def file_name(text: str) -> str:

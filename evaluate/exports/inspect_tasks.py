@@ -96,7 +96,7 @@ def _add_rows(files: dict[str, bytes], release: Release, config: str, pairs: Ker
 
 def _facts(release: Release, scorer: str) -> dict[str, Any]:
     """Return what all tasks have in common: what is asked and how, with the names that templates have for sentences."""
-    asked = [choice_question(SCORERS[scorer], "{first}", "{second}", alphabet) for alphabet in ALPHABETS]
+    questions = [choice_question(SCORERS[scorer], "{first}", "{second}", alphabet) for alphabet in ALPHABETS]
     return {
         **release_facts(release),
         "licence": licence_of(release),
@@ -105,7 +105,7 @@ def _facts(release: Release, scorer: str) -> dict[str, Any]:
         "top": TOP,
         "tokens": REPLY_TOKENS,
         "variants": variants_of("{}"),
-        "questions": [{"prompt": question.prompt, "labels": question.labels} for question in asked],
+        "questions": [{"prompt": question.prompt, "labels": question.labels} for question in questions],
         "servers": _SERVERS,
     }
 

@@ -313,7 +313,7 @@ def test_a_sheet_of_something_else_is_refused(change: Callable[[Cells], Cells], 
 
 
 def test_a_sheet_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(AnnotationError, match=r"none\.csv cannot be read"):
+    with pytest.raises(AnnotationError, match=r"none\.csv: cannot be read"):
         read_sheet(plan(1), tmp_path / "none.csv", "p-1")
 
 

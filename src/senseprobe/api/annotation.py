@@ -86,15 +86,15 @@ def _draw_plan(
     return make_plan(opened, project, replace(options, config=configs or config), exclude=excluded, stored=stored), path
 
 
-def _open_other(project: str | Path, own: Path) -> Plan:
-    """Return the plan of another project, by its name or its folder; raise AnnotationError where it is `own`."""
+def _open_other(project: str | Path, folder: Path) -> Plan:
+    """Return the plan of another project, by its name or its folder; raise AnnotationError where it is `folder`."""
     from senseprobe.annotation.plan_file import NAME, read_plan
 
     by_path = (Path(project) / NAME).is_file()
-    found, path = (read_plan(Path(project)), Path(project)) if by_path else _open_project(str(project))
-    if path.absolute() == own.absolute():
-        raise AnnotationError(f"{found.project} cannot leave out its own rows: --exclude names another project")
-    return found
+    plan, path = (read_plan(Path(project)), Path(project)) if by_path else _open_project(str(project))
+    if path.absolute() == folder.absolute():
+        raise AnnotationError(f"{plan.project} cannot leave out its own rows: --exclude names another project")
+    return plan
 
 
 @with_progress("pushing {project}")
@@ -117,11 +117,11 @@ def push(
     from senseprobe.annotation.project_folder import write_project
 
     server = connect()  # before rows are drawn, which may take a while
-    drawn, path = _draw_plan(release, project, options, folder)
+    plan, path = _draw_plan(release, project, options, folder)
     if not (path / NAME).exists():  # a plan stays, so that a push that cannot be must not leave one
-        check_server_project(server, drawn, path)
-    write_project(path, drawn)
-    return drawn, push_plan(server, drawn, path, progress)
+        check_server_project(server, plan, path)
+    write_project(path, plan)
+    return plan, push_plan(server, plan, path, progress)
 
 
 @with_progress("drawing {project}")
@@ -131,8 +131,8 @@ def export(
     """Write plan, interface, tasks and a sheet for each of so many annotators, without a server; return the files."""
     from senseprobe.annotation.project_folder import write_project
 
-    drawn, path = _draw_plan(release, project, options, folder, annotators)
-    return drawn, write_project(path, drawn, annotators)
+    plan, path = _draw_plan(release, project, options, folder, annotators)
+    return plan, write_project(path, plan, annotators)
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -231,8 +231,8 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
     """Yield what the map does not give, and which figures that costs. The card quotes it: no name of a column."""
     if missing := [role for role in ROLES[column_map.kind] if role not in {*column_map.columns, *_DERIVED}]:
         yield f"not given: {', '.join(missing)}"
-    for role, own in column_map.labels.items():
-        yield f"integers of {role} are named: {listed(f'{number} {name}' for number, name in own.items())}"
+    for role, labels in column_map.labels.items():
+        yield f"integers of {role} are named: {listed(f'{number} {name}' for number, name in labels.items())}"
     for needs in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, needed in left_out.items() if needed == needs)
         yield f"left out: {names}, which would need {needs.replace('`', '')}"

@@ -224,12 +224,12 @@ def _contrast(
     records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], source: Source
 ) -> _Completed:
     differences = [find_difference(row["stereo"], row["anti"]) for row in records]
-    stated = [{name: value for name, value in row.items() if value is not None} for row in records]
+    filled = [{name: value for name, value in row.items() if value is not None} for row in records]
     rows = [
         # Merged, not passed: a column may have the name of a parameter.
         pair_row(row["stereo"], row["anti"], source, line, difference, row.get("target"))
         | {"label_basis": "published", **row}
-        for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
+        for line, (row, difference) in enumerate(zip(filled, differences, strict=True), start=1)
     ]
     pronouns = is_english(source.language) and differ_in_pronouns(differences)
     framed = rows
@@ -268,7 +268,7 @@ def _contrast(
         words={"stereo": "stereo_value", "anti": "anti_value"} if crossed else {},
         strata=strata,
     )
-    design = replace(design, factors=factors, columns=_own_columns("contrast", schema))
+    design = replace(design, factors=factors, columns=_added_columns("contrast", schema))
     return design, rows, left_out
 
 
@@ -326,7 +326,7 @@ def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[
         slots=(),
         roles={"premise": {}, "hypothesis": {}},
         factors=factors,
-        columns=_own_columns("inference", schema),
+        columns=_added_columns("inference", schema),
         estimands=estimands,
     )
     return design, rows, left_out
@@ -365,7 +365,7 @@ def _association(
         slots=(),
         roles={"sentence": {}},
         factors=factors or (Factor(name=level, columns=(level,)),),
-        columns=tuple(column for column in _own_columns("association", schema) if column[0] not in _SPAN),
+        columns=tuple(column for column in _added_columns("association", schema) if column[0] not in _SPAN),
         estimands=("weat",),
     )
     return design, rows, {what: needed for what, (column, needed) in needs.items() if column not in schema.names}
@@ -375,20 +375,20 @@ def _association_row(row: Mapping[str, Any], number: int, language: str) -> dict
     """Return a row with the place of its word in its sentence, where it has both."""
     test, role, word, sentence = (str(row.get(name) or "").strip() for name in ("test", "role", "word", "sentence"))
     if not test or role not in SETS or not (word or sentence):
-        found = "no test" if not test else f"the role {role!r}" if role not in SETS else "no word and no sentence"
+        defect = "no test" if not test else f"the role {role!r}" if role not in SETS else "no word and no sentence"
         raise SenseprobeError(
-            f"row {number} (from 0) has {found}: it takes a test, X, Y, A or B, and a word or sentence"
+            f"row {number} (from 0) has {defect}: it takes a test, X, Y, A or B, and a word or sentence"
         )
     span: tuple[int, int] | None = None
     if row.get(_SPAN[0]) is not None and row.get(_SPAN[1]) is not None:
-        span = _stated_span(row, number, sentence)
+        span = _read_span(row, number, sentence)
     elif word and sentence:
         span = find_word(sentence, word, language)
     texts = {"word": word or None, "sentence": sentence or None}
     return {**row, "test": test, "role": role, **texts, "span": as_span(span)}
 
 
-def _stated_span(row: Mapping[str, Any], number: int, sentence: str) -> tuple[int, int]:
+def _read_span(row: Mapping[str, Any], number: int, sentence: str) -> tuple[int, int]:
     """Return where a row says that its word stands; raise SenseprobeError where that is no part of the sentence."""
     try:
         start, end = (int(float(row[name])) for name in _SPAN)  # pandas makes 3.0 of 3 where a cell is missing
@@ -413,7 +413,7 @@ def _choose(*offers: tuple[tuple[str, ...], bool, str]) -> tuple[tuple[str, ...]
     return chosen, {name: needs for names, possible, needs in offers if not possible for name in names}
 
 
-def _own_columns(kind: str, schema: pa.Schema) -> tuple[tuple[str, str], ...]:
+def _added_columns(kind: str, schema: pa.Schema) -> tuple[tuple[str, str], ...]:
     """Return the columns besides those of the kind, in order, each with its type."""
     usual = {"id", "frame", *(name for name, _, _ in KINDS[kind])}
     kinds = {True: "boolean", False: "string"}

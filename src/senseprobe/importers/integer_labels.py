@@ -41,10 +41,10 @@ def read_schema_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, Names
     """
     try:
         features = read_json((metadata or {})[_KEY])["info"]["features"]
-        found = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
+        labels = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
     except (UnreadableError, LookupError, TypeError, AttributeError):
         return {}
-    return {name: number_names(names) for name, names in found.items() if isinstance(names, list)}
+    return {name: number_names(names) for name, names in labels.items() if isinstance(names, list)}
 
 
 def number_names(names: Iterable[object]) -> Names:
@@ -58,7 +58,7 @@ def check_labels(labels: Mapping[str, Names], roles: Iterable[str]) -> None:
     for role, names in labels.items():
         if role not in mapped:
             raise SenseprobeError(f"labels of {role!r}, which the map does not have: map it ({role}=COLUMN)")
-        if wrong := [number for number in names if as_integer(number) != number]:
-            raise SenseprobeError(f"labels of {role}: {wrong[0]!r} is no integer: expected 0=NAME, 1=NAME")
-        if wrong := [number for number, name in names.items() if not (name.strip() and name.isprintable())]:
-            raise SenseprobeError(f"labels of {role}: {wrong[0]} has no name: expected {wrong[0]}=NAME")
+        if invalid := [number for number in names if as_integer(number) != number]:
+            raise SenseprobeError(f"labels of {role}: {invalid[0]!r} is no integer: expected 0=NAME, 1=NAME")
+        if invalid := [number for number, name in names.items() if not (name.strip() and name.isprintable())]:
+            raise SenseprobeError(f"labels of {role}: {invalid[0]} has no name: expected {invalid[0]}=NAME")

@@ -61,7 +61,7 @@ _PARAMETERS = "import.json"
 _SOURCES = "sources"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_NOT_STATED = {"", "none", "noassertion", "unknown"}
+_NO_LICENSE = {"", "none", "noassertion", "unknown"}
 
 
 def check_name(name: str, version: str) -> None:
@@ -81,7 +81,7 @@ def parse_license(license_: str | None) -> str | None:
 
     A licence that forbids changed versions is accepted: such a release is private, and `publish` refuses it.
     """
-    if license_ is None or license_.strip().lower() in _NOT_STATED:
+    if license_ is None or license_.strip().lower() in _NO_LICENSE:
         return None
     if len(license_) > MAX_LICENSE:
         raise ReleaseError(f"a licence of {len(license_)} characters is no SPDX expression that senseprobe takes")
@@ -316,9 +316,9 @@ def _describe_creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
     counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
-    own = " Which of their columns is what is in `recipe/import.json`." if imported.column_map else ""
+    columns = " Which of their columns is what is in `recipe/import.json`." if imported.column_map else ""
     return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
-no such data.{own} What was not as the format says is in `recipe/import.csv`: {counts}.
+no such data.{columns} What was not as the format says is in `recipe/import.csv`: {counts}.
 Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
 
 {chr(10).join(lines)}

@@ -216,8 +216,8 @@ class Notes:
                 location = earlier.get("item") or f"line {earlier['source_line']}"
                 if earlier["source_file"] != row["source_file"]:
                     location = f"{location} of {earlier['source_file']}"
-                own = f"{row['item']}: " if "item" in row else ""
-                reason = f"{own}the same pair as in {location}"
+                item = f"{row['item']}: " if "item" in row else ""
+                reason = f"{item}the same pair as in {location}"
                 self._add(Note(row["source_file"], int(row["source_line"]), kept=True, reason=reason))
 
     def drop_remarks_on_left_out_lines(self) -> None:

@@ -22,7 +22,7 @@ from senseprobe.generator.checks.base import (
     mask_tags,
 )
 from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORDS
-from senseprobe.generator.english.library import word_set
+from senseprobe.generator.english.inflection import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Front
 from senseprobe.generator.segments import Segment

@@ -14,8 +14,7 @@ from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNE
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.english import MARK, PRONOUNS, WITH_PLAIN_VERB, English, no_article
 from senseprobe.generator.english.articles import article_of
-from senseprobe.generator.english.inflection import third_of
-from senseprobe.generator.english.library import word_set
+from senseprobe.generator.english.inflection import third_of, word_set
 from senseprobe.generator.word_lists import Word
 from senseprobe.lexicon.wordnet import Vocabulary
 from senseprobe.records import Finding

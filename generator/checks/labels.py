@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, check
 from senseprobe.generator.config import ResolvedBlock
-from senseprobe.generator.english.library import word_set
+from senseprobe.generator.english.inflection import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Condition, Frame
 from senseprobe.generator.word_lists import Word

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.checks.base import TAG, ConfigSubject, cell_finding, check, mask_tags
-from senseprobe.generator.english.library import word_set
+from senseprobe.generator.english.inflection import word_set
 from senseprobe.generator.word_lists import Cells, Word, WordList, WordLists
 from senseprobe.lexicon.install import wordnet_in
 from senseprobe.lexicon.wordnet import POS, Pos, Vocabulary

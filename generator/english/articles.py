@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from senseprobe.generator.english.library import library_article, word_set
+from senseprobe.generator.english.inflection import library_article, word_set
 
 _SIGN = re.compile(r"[\W_]*(?:[.+\u2212-](?=[0-9])|#)")  # point, plus, minus; number and hashtag
 _GROUPS = re.compile(r"([0-9]{1,3})(?:,[0-9]{3})+(?![0-9])")

@@ -2,11 +2,17 @@
 
 import re
 import tomllib
+from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 
-from senseprobe.generator.english.library import library_plural, word_set
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text: a table of words as a literal would take a line for each word."""
+    return frozenset(text.split())
+
 
 WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
 
@@ -151,3 +157,32 @@ def plain_of(text: str, subject: str) -> str:
     """Return what an infinitive or a past is after *they*, *I* and *you*: own, are or am; owned, were."""
     verb, word, rest = _split_verb(text)
     return {"be": "am" if subject == "I" else "are", "was": "were"}.get(word, verb) + rest
+
+
+# --- the library inflect, for words that no table decides -------------------------------------------------------------
+
+
+@cache
+def _inflect() -> Any:  # noqa: ANN401 - the library is not typed to the type checker
+    """Return the library without type checks, which take two seconds to compile: its arguments are always text here."""
+    import typeguard
+
+    checked = typeguard.typechecked
+    setattr(typeguard, "typechecked", lambda method: method)  # noqa: B010  it has overloads, which no lambda has
+    try:
+        import inflect
+    finally:
+        setattr(typeguard, "typechecked", checked)  # noqa: B010
+    return inflect.engine()
+
+
+@cache
+def library_article(word: str) -> str:
+    """Return ``a`` or ``an``, before a single word."""
+    return str(_inflect().a(word)).split(" ", 1)[0]
+
+
+@cache
+def library_plural(noun: str) -> str:
+    """Return the plural of a single noun; the noun itself where the library has none."""
+    return str(_inflect().plural_noun(noun) or noun)

@@ -34,7 +34,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.generator import dataset
 from senseprobe.generator.checks import lint
 from senseprobe.generator.count import count
-from senseprobe.generator.english.library import library_plural
+from senseprobe.generator.english.inflection import library_plural
 from senseprobe.generator.preview import preview
 from senseprobe.project import Layer
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from senseprobe.generator.english import MARK, English
-from senseprobe.generator.english.library import _inflect
+from senseprobe.generator.english.inflection import _inflect
 
 # Nothing is special of these but that no table has them: as Merriam-Webster has their plurals, and the article before
 # *nth* by how the letter is called (en).

@@ -7,8 +7,9 @@ from typing import Any
 
 from senseprobe.annotation.guidelines import Gloss, Meanings, lexicon_of, write_guidelines
 from senseprobe.annotation.plan_file import check_project, hash_item
+from senseprobe.annotation.plan_options import PlanOptions
 from senseprobe.annotation.questions import ROLES, asked_of, keys, plan_keys, question_of, questions_for, questions_of
-from senseprobe.annotation.records import MAX_OVERLAP, Item, Plan, PlanOptions, Sentence
+from senseprobe.annotation.records import MAX_OVERLAP, Item, Plan, Sentence
 from senseprobe.annotation.sample import Gold, Query, SampledRow, draw, kind_of, read_gold
 from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.lexicon import Lexicon

@@ -12,6 +12,7 @@ from senseprobe.annotation.cells import read_file, write_file
 from senseprobe.annotation.guidelines import for_sheets
 from senseprobe.annotation.label_studio.interface import MAX_XML, interface, tasks
 from senseprobe.annotation.plan_file import NAME, write_plan
+from senseprobe.annotation.plan_options import READ_FIRST
 from senseprobe.annotation.records import Plan
 from senseprobe.annotation.sheets import sheet_of, sheets
 from senseprobe.errors import AnnotationError
@@ -19,7 +20,6 @@ from senseprobe.messages import printable
 from senseprobe.release import manifest
 
 INTERFACE, TASKS, SHEETS = "interface.xml", "tasks.json", "sheets"
-READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before they fill one in
 
 
 def slug(project: str) -> str:

@@ -2,11 +2,10 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
@@ -73,32 +72,6 @@ class Item:
     stratum: _Text = ""
     gold: _Answers = field(default_factory=dict)
     labels: _Answers = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanOptions:
-    """What is asked of which rows.
-
-    - `n`: how many rows; None: 500, or all that `where` selects. With a larger one than before, the plan grows.
-    - `overlap`: how many people answer each row; None: as the project's plan has it, or else three, or as many as there
-      are sheets if these are fewer.
-    - `config`: of which config, or configs, rows are drawn; `exclude`: projects, by name or folder, whose rows are not.
-    - `gold`: a file of expected answers, whose rows are added.
-    - `questions`: their ids; default: all for the kind of rows. Without `sense`, no lexicon is opened.
-    """
-
-    n: int | None = None
-    overlap: int | None = None
-    seed: int = 0
-    strata: Sequence[str] = ()
-    allocation: str = "proportional"
-    where: Sequence[str] = ()
-    config: str | Sequence[str] | None = None
-    exclude: Sequence[str | Path] = ()
-    gold: Path | None = None
-    questions: Sequence[str] = ()
-    prefill: bool = False
-    groups: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -167,9 +167,9 @@ def report_vectors(file: str) -> bool:
     """Print how long a file of vectors and its 30 tests take once all is imported; return whether it is in time."""
     release = senseprobe.load("association")
     rows = pd.DataFrame({"test": "t", "role": [*"XXYYAABB"], "word": [*"abcdefgh"]})
-    senseprobe.score(np.random.default_rng(0).normal(size=(8, 4)), rows, "weat-word", stored=False)  # imports all
+    senseprobe.score(np.random.default_rng(0).normal(size=(8, 4)), rows, "weat-word", store=False)  # imports all
     began = time.perf_counter()
-    (result,) = senseprobe.score(f"vectors:{file}", release.folder, "weat", level="word", stored=False)
+    (result,) = senseprobe.score(f"vectors:{file}", release.folder, "weat", level="word", store=False)
     seconds = time.perf_counter() - began
     verdict = "" if seconds < MOST_FILE_SECONDS else " MISSED"
     print(

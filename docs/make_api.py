@@ -14,8 +14,8 @@ from senseprobe.options import parameters_of
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function: of `lists` and `wordnet` in `senseprobe.api.author`, of `probe` and `score
---dry-run` (`estimate`) in `senseprobe.api`, of `report --brief` in `senseprobe.api.results` (`brief`), of all others
+Whatever a command does is a function: of `lists` and `wordnet` in `senseprobe.api.author`, of `score --dry-run`
+(`estimate`) in `senseprobe.api`, of `report --brief` in `senseprobe.api.results` (`brief`), of all others
 here. These are all public names of `senseprobe`; each is
 loaded when it is first used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from
 signatures and docstrings; the tests run its examples.
@@ -42,7 +42,8 @@ page = senseprobe.report(result, "report.html")
 GROUPS = {
     "Releases": "load build build_shard join verify diff restore publish pull import_release export Release Diff",
     "Authoring": "init new lint count preview Finding",
-    "Scores": "fetch score plant replay load_result compare gate slice report metrics Result Comparison Figure Design",
+    "Scores": "fetch model vectors server draft score plant replay load_result compare gate slice report metrics Result"
+    " Comparison Figure Design",
     "Annotation": "annotate Agreement Adjudication",
     "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError"
     " ResultError",

@@ -21,7 +21,7 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
-from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, parse
+from senseprobe.evaluate.served.address import DEFAULT, PREFIX, is_served, parse
 from senseprobe.evaluate.task_gates import accuracy_read, find_verdict
 from senseprobe.messages import counted, printable
 
@@ -57,21 +57,21 @@ class Replay:
 
 def source_of(
     first: Result,
-    name: str | None,
+    moved: ModelSource | None,
     *,
     device: str,
     batch_tokens: int | None,
     allow_pickle: bool,
-    serving: ServingOptions = DEFAULT,
 ) -> ModelSource:
-    """Return where the model of a result is, to be loaded as it was; `name` says where it is now, if it was moved.
+    """Return where the model of a result is, to be loaded as it was; `moved` says where it is now, if it was moved.
 
-    A served model is asked anew, as `serving` says: no stored answer is used. ModelError where a result of a served
+    A served model is asked anew, as `moved` says: no stored answer is used. ModelError where a result of a served
     model is to be computed by another kind, or the other way round; ResultError where only the result says which
     machine is to be asked.
     """
     if "planted" in first.model:
         raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
+    name = None if moved is None else moved.name
     if is_served(name or first.model["name"]) != is_served(first.model["name"]):
         raise ModelError("a model behind a server is never the same as one that is loaded here: nothing was computed")
     if is_served(first.model["name"]):
@@ -81,14 +81,16 @@ def source_of(
                 f"the result names {printable(address.text)}, a server on another machine: --model {PREFIX}URL#MODEL"
                 " says that it, or another address, may be asked"
             )
-        return ModelSource(address.text, serving=replace(serving, stored=False))
-    revision = None if name else first.model.get("revision")
-    spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
+        return ModelSource(address.text, serving=replace(moved.serving if moved else DEFAULT, stored=False))
+    revision = first.model.get("revision")
+    spec, dtype, labels = first.model["name"], first.model["dtype"], first.model.get("labels")
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
     place = path_of(spec) if opens(spec) else Path(spec)
-    if name is None and of_folder and not place.exists() and spec not in packages.packaged_models():
+    if moved is None and of_folder and not place.exists() and spec not in packages.packaged_models():
         raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
     encoding = EncodingOptions.of_text(first.model.get("encoding", ""))
+    if moved is not None:
+        return replace(moved, dtype=dtype, labels=labels, encoding=encoding)
     return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
 
 

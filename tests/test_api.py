@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def results(home: Path) -> list[senseprobe.Result]:
     """Results of two scorers of one model, with their rows."""
     model = str(home / "model")
-    return senseprobe.score(model, str(RELEASE), ["aul", "pll"], config="noun-bare", stored=False)
+    return senseprobe.score(model, str(RELEASE), ["aul", "pll"], config="noun-bare", store=False)
 
 
 def test_the_page_is_the_one_that_the_docstrings_make() -> None:
@@ -164,7 +164,7 @@ def test_readings_that_are_taken_out_are_missed(results: list[senseprobe.Result]
 
 def test_models_are_compared(home: Path, results: list[senseprobe.Result], tmp_path: Path) -> None:
     """A model with itself differs nowhere: every difference is 0, from results in memory and in files."""
-    (again,) = senseprobe.score(str(home / "model"), RELEASE, "aul", config="noun-bare", stored=False)
+    (again,) = senseprobe.score(str(home / "model"), RELEASE, "aul", config="noun-bare", store=False)
     comparison = senseprobe.compare(results[0], again, release=str(RELEASE))
     assert comparison.as_dict() == senseprobe.compare([results[0], again], release=str(RELEASE)).as_dict()
     frame = comparison.to_frame()

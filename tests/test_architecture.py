@@ -24,7 +24,7 @@ SPINE = ROOT / "src" / "senseprobe"
 CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
 # A room may import those below it. `errors` names `records` for types.
-BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
+BELOW: dict[str, set[str]] = {"options": set(), "records": set(), "messages": set(), "errors": {"records"}}
 BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
 BELOW |= {"charts": set(), "document": {"charts", "messages"}, "exchange": set()}
 BELOW |= {"tables": {"atomic_files", "messages"}, "parquet_files": {"tables"}}
@@ -36,7 +36,7 @@ LEAVES = {"records", "errors", "messages", "atomic_files", "project", "tables", 
 BELOW |= {"scaffold": {*LEAVES, "lexicon", "generator"}}
 BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for room in ("hub", "importers")}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
-BELOW |= {"progress": set(), "options": set()}
+BELOW |= {"progress": set()}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns.

@@ -58,9 +58,7 @@ def spelling_of_tokens(_: Path, folder: Path) -> None:
     for mode in ("plain", "lmdeploy"):
         with stub(mode, folder) as address:
             spec = f"openai:{address}#tiny"
-            (result,) = senseprobe.score(
-                spec, "sssb@1.1.0:noun-bare", "choice-likely", limit=6, stored=False, say=print
-            )
+            (result,) = senseprobe.score(spec, "sssb@1.1.0:noun-bare", "choice-likely", limit=6, store=False, say=print)
         assert all(task.does_task for task in result.tasks.values())
         told.append([(figure.estimand, figure.value) for figure in result.figures])
     assert told[0] == told[1]
@@ -129,7 +127,7 @@ def words_in_two_sets(files: Path, _: Path) -> None:
     """By the file: *war* is in A and B, *fly* in X and Y, and twice in X, which has three words then."""
     words = pd.read_csv(files / "words.csv")
     vectors = {word: np.eye(11)[number] + 0.1 for number, word in enumerate(words["word"].unique())}
-    (result,) = senseprobe.score(vectors, words, stored=False)
+    (result,) = senseprobe.score(vectors, words, store=False)
     (figure,) = result.as_dict()["figures"]
     assert figure["levels"] == {"X": 3, "Y": 3, "A": 3, "B": 3}
     for told in (
@@ -152,7 +150,7 @@ def words_of_vectors(files: Path, _: Path) -> None:
         assert {unit.text: vector.tolist() for unit, vector in answers} == {
             word: pytest.approx(numbers) for word, numbers in expected.items()
         }
-        remarks = senseprobe.api.vectors(path, None).remarks
+        remarks = senseprobe.vectors(path).describe(None).remarks
         odd = [number for number, line in enumerate(lines, 1) if line[0] == " "]
         told = [f"line {number}" for number in odd] or ["line 1 says 19"] * (path.name == "words.vec")
         assert [part in remark for part, remark in zip(told, remarks, strict=True)] == [True] * len(told)

@@ -167,7 +167,7 @@ def random_pages(models: int) -> Iterator[list[Verdict]]:
             model = BertForMaskedLM(BertConfig(vocab_size=len(pieces), initializer_range=0.2, **sizes))
             model.save_pretrained(folder)
             BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
-            (result,) = senseprobe.score(Path(folder), release, "aul", stored=False)
+            (result,) = senseprobe.score(Path(folder), release, "aul", store=False)
         yield build_verdicts(ReportInput(result=result))
 
 

@@ -226,15 +226,19 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
     The weights are hashed as tensors in order of name, so that the file format and the sharding do not matter. What
     came from the Hub has also a ``revision``: the commit, whatever branch or tag was requested.
     """
-    config = {key: value for key, value in model.config.to_dict().items() if key not in _CIRCUMSTANCES}
     commit = getattr(model.config, "_commit_hash", None)
     return {
         **({"revision": commit} if commit else {}),
         "weights": _weights_hash(model),
-        "config": hash_json(config),
+        "config": hash_config(model.config),
         "tokenizer": hash_json([*_tokenizer_parts(tokenizer), longest_input(model, tokenizer)]),
         "dtype": str(model.dtype).removeprefix("torch."),
     }
+
+
+def hash_config(config: Pretrained) -> str:
+    """Return the sha256 of a config, but for what says where it is from and how it was loaded."""
+    return hash_json({key: value for key, value in config.to_dict().items() if key not in _CIRCUMSTANCES})
 
 
 def _tokenizer_parts(tokenizer: Pretrained) -> Iterator[dict[str, object]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from senseprobe.api.author import count, init, lint, new, preview
     from senseprobe.api.exports import export
     from senseprobe.api.hub import publish, pull
+    from senseprobe.api.models import model, server, vectors
     from senseprobe.api.releases import (
         build,
         build_shard,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     )
     from senseprobe.api.results import Comparison, compare, gate, load_result, metrics, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
-    from senseprobe.api.scoring import fetch, plant, replay, score
+    from senseprobe.api.scoring import draft, fetch, plant, replay, score
     from senseprobe.errors import (
         AnnotationError,
         DamagedRelease,
@@ -69,6 +70,7 @@ __all__ = [
     "compare",
     "count",
     "diff",
+    "draft",
     "export",
     "fetch",
     "gate",
@@ -79,6 +81,7 @@ __all__ = [
     "load",
     "load_result",
     "metrics",
+    "model",
     "new",
     "plant",
     "preview",
@@ -88,7 +91,9 @@ __all__ = [
     "report",
     "restore",
     "score",
+    "server",
     "slice",
+    "vectors",
     "verify",
 ]
 
@@ -97,10 +102,11 @@ _HOMES = {
     "annotation.agreement": ("Agreement",),
     "api.author": ("count", "init", "lint", "new", "preview"),
     "api.exports": ("export",),
+    "api.models": ("model", "server", "vectors"),
     "api.hub": ("publish", "pull"),
     "api.releases": (*("build", "build_shard", "diff", "import_release", "join", "load", "restore", "verify"),),
     "api.results": ("Comparison", "compare", "gate", "load_result", "metrics", "report"),
-    "api.scoring": ("fetch", "plant", "replay", "score"),
+    "api.scoring": ("draft", "fetch", "plant", "replay", "score"),
     "evaluate.result": ("Result",),
     "records": ("Design", "Figure", "Finding"),
     "release.release": ("Release",),

@@ -7,6 +7,7 @@ only the type checker imports.
 
 import builtins
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,10 +62,19 @@ class DeclaredParameter:
     default: Any
     option: Option
 
+    @property
+    def flag(self) -> str:
+        """The option's first name, as messages have it; of a switch that is on, the name that switches it off."""
+        first, _, off = self.option.flags.partition("/")
+        name = self.name.replace("_", "-")
+        if self.default is True:
+            return off or f"--no-{name}"
+        return next(iter(first.split()), f"--{name}")
+
 
 def parameters_of(function: Callable[..., Any]) -> Iterator[DeclaredParameter]:
     """Yield the parameters of a function that are declared as options or arguments, in order."""
-    names = _Names(inspect.unwrap(function).__globals__)
+    names = _Names(vars(sys.modules[function.__module__]))
     for parameter in inspect.signature(function, eval_str=True, locals=names).parameters.values():
         declared = [part for part in getattr(parameter.annotation, "__metadata__", ()) if isinstance(part, Option)]
         if declared:
@@ -105,6 +115,19 @@ class _Names(dict[str, Any]):
 # --- what several functions take ------------------------------------------------------------------------------------
 
 
+def _parse_yes(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise ValueError(f"{text}: expected yes or no")
+    return text == "yes"
+
+
+HEADER = Option(
+    type=str,
+    parse=_parse_yes,
+    metavar="yes|no",
+    help="Of vectors as text: whether line 1 is a header, whatever it says. Default: what the lines tell.",
+)
+SKIP_BAD = Option("--skip-bad", help="Of vectors as text: pass over lines that are none, and list them.")
 RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION it is the newest release."
 RELEASE = Argument(metavar="RELEASE", help=RELEASE_HELP, completes="release")
 RELEASE_OR_CONFIG = Argument(metavar="RELEASE[:CONFIG]", help=RELEASE_HELP, completes="release")

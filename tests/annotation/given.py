@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from senseprobe.annotation import plan as plans
-from senseprobe.annotation.records import Plan, PlanOptions
+from senseprobe.annotation.plan_options import PlanOptions
+from senseprobe.annotation.records import Plan
 from senseprobe.records import Design
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import Release

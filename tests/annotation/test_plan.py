@@ -28,7 +28,7 @@ PROGRAM = """
 import hashlib, json, sys
 from pathlib import Path
 from senseprobe.annotation import plan, plan_file, sheets
-from senseprobe.annotation.records import PlanOptions
+from senseprobe.annotation.plan_options import PlanOptions
 from senseprobe.annotation.label_studio import interface
 from senseprobe.release.release import open_release
 options = PlanOptions(n=40, seed=3, strata=["config", "target"], groups=True)

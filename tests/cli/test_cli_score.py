@@ -25,7 +25,7 @@ from typer.core import TyperOption
 
 import senseprobe
 from senseprobe.cli import app
-from senseprobe.cli.score import _print_results
+from senseprobe.cli.score import show_scored
 from senseprobe.evaluate import models
 from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import lookup
@@ -899,7 +899,7 @@ def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
         seed=0,
         figures=figures,
     )
-    _print_results([made], Path("results"), "sssb@1.0.0", as_json=False)
+    show_scored([made], Path("results"), "sssb@1.0.0")
     out = capfd.readouterr().out
     assert "p = 0.3456" in out
     assert "0.0123" not in out
@@ -1031,7 +1031,7 @@ def result_of(**changes: Any) -> Result:  # noqa: ANN401
 def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     """41 of 100 rows hold unknown words: its verdict follows the others', with the reason."""
     read = {"race": Fitness(rows=100, unknown=41), "noun": Fitness(rows=100, unknown=0)}
-    _print_results([result_of(fitness=read)], Path("results"), "sssb@1.0.0", as_json=False)
+    show_scored([result_of(fitness=read)], Path("results"), "sssb@1.0.0")
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith(("race", "noun"))]
     assert [line.split()[0] for line in lines[:2]] == ["noun", "race"]
@@ -1044,21 +1044,19 @@ def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.Ca
 def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) -> None:
     """What stands before them is told, and what to score with, too; of a plug-in's model nothing is counted."""
     first = FirstToken(rows=60, before="<|im_start|>", preference=-50.0)
-    _print_results(
+    show_scored(
         [result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})],
         Path(),
-        "sssb@1.0.0",
-        as_json=False,
-    )
+        "sssb@1.0.0")
     out = capsys.readouterr().out
     assert "noun: 60 pairs with another first token, before which only <|im_start|> stands.\n" in out
     assert "-m ll-no-start` gives the figures to read beside it" in out
     both = [result_of(scorer=name, fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})
             for name in ("ll", "ll-no-start")]  # fmt: skip
-    _print_results(both, Path(), "sssb@1.0.0", as_json=False)
+    show_scored(both, Path(), "sssb@1.0.0")
     assert "to read beside it" not in capsys.readouterr().out
     plugged = result_of()
-    _print_results([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), "sssb@1.0.0", as_json=False)
+    show_scored([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), "sssb@1.0.0")
     assert "unknown words are not counted, since the tokenizer of a plug-in's" in capsys.readouterr().out
 
 

@@ -205,8 +205,9 @@ def test_options_of_models_that_are_loaded_here_are_refused(typed: Typed, server
     words = ("--device", "cpu", "--dtype", "float64", "--batch-size", "64", "--revision", "main")
     done = typed("score", server.spec, "tiny@1.0.0", *words)
     assert done.code == 2
-    named = "leave out revision, device, number format, batch size, which are options of models that are loaded here"
-    assert done.message == f"{server.spec} is behind a server: {named}"
+    assert f"{server.spec} is behind a server" in done.message
+    assert "--revision, --device, --dtype, --batch-size" in done.message
+    assert "models that are loaded here" in done.message
     assert server.log == []
 
 
@@ -214,8 +215,8 @@ def test_options_of_served_models_are_refused_elsewhere(typed: Typed) -> None:
     """All of them in one message, before the model is looked for."""
     done = typed("score", "nowhere", "tiny@1.0.0", "--concurrency", "3", "--price", "1,2", "--send")
     assert done.code == 2
-    named = "leave out concurrency, send, price, which are options of such models"
-    assert done.message == f"nowhere is not behind a server (openai:URL#MODEL): {named}"
+    assert "--concurrency, --send, --price" in done.message
+    assert "models behind a server, openai:URL#MODEL" in done.message
     assert "there is nothing to estimate" in typed("score", "nowhere", "tiny@1.0.0", "--dry-run").message
 
 

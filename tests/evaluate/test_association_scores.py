@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 import senseprobe
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models.encodings import EncodingOptions
+from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 
@@ -24,7 +26,7 @@ Vectors = Mapping[str, Any]
 
 def scored(vectors: Any, table: pd.DataFrame, *scorers: str, **how: Any) -> list[Result]:  # noqa: ANN401
     """The results of a table, of which nothing is stored or said."""
-    return senseprobe.score(vectors, table, scorers, stored=False, control=False, say=lambda _: None, **how)
+    return senseprobe.score(vectors, table, scorers, store=False, control=False, say=lambda _: None, **how)
 
 
 def by_test(vectors: Any, table: pd.DataFrame, *scorers: str, **how: Any) -> dict[str, Figure]:  # noqa: ANN401
@@ -333,13 +335,18 @@ def test_vectors_by_word_by_sentence_and_by_row() -> None:
 def test_no_level_is_asked_of_vectors_but_their_own() -> None:
     """By default words alone are of words, and sentences are sentences; another name is the user's."""
     assert [result.scorer for result in scored(BY_WORD, TABLE)] == ["weat-word"]
-    (result,) = scored(BY_SENTENCE, SENTENCES, name="mine")
+    (result,) = scored(senseprobe.vectors(BY_SENTENCE, name="mine"), SENTENCES)
     assert (result.scorer, result.model["name"]) == ("weat-sent", "mine")
     assert result.release["name"] == "not a release"
 
 
 TWICE = pd.concat([TABLE, TABLE.iloc[:1].assign(role="A")])
 EYE = np.eye(10)
+
+
+def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
+    """Vectors in memory, of which is asked what only models have, as a replay of a strange result would."""
+    return ModelSource("made", model=BY_WORD, encoding=EncodingOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -368,12 +375,10 @@ EYE = np.eye(10)
         (BY_WORD, TABLE, {"level": "sent"}, "no row has a sentence: take another level"),
         (BY_SENTENCE, SENTENCES.drop(columns="word"), {"level": "word"}, "no row has a word: take another level"),
         (BY_WORD, SENTENCES, {"level": "cword"}, "has no vectors at the level cword: a word has the same in all"),
-        (BY_WORD, TABLE, {"pooling": "cls"}, "it has no layers, no tokens before a text, and only means"),
-        (BY_WORD, TABLE, {"layer": 2}, "it has no layers"),
-        (BY_WORD, TABLE, {"start": False}, "no tokens before a text"),
+        (_encoded(pooling="cls"), TABLE, {}, "it has no layers, no tokens before a text, and only means"),
+        (_encoded(layer=2), TABLE, {}, "it has no layers"),
+        (_encoded(start="off"), TABLE, {}, "no tokens before a text"),
         (BY_WORD, TABLE, {"limit": 5}, "an association test takes all its words"),
-        (BY_WORD, TABLE, {"dtype": "bfloat16"}, "are for models that are loaded"),
-        (BY_WORD, TABLE, {"tokenizer": object()}, "vectors have no tokenizer: leave it out"),
         (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is no plug-in's"),
         (EYE, "association", {}, "an array of vectors has a row for each row of a table of tests"),
         (BY_WORD, "nli-control", {}, "holds inference rows"),
@@ -457,7 +462,7 @@ def test_a_model_in_memory_is_scored_at_all_levels(family: str, tiny_models: dic
     table = pd.DataFrame(rows, columns=["role", "word", "sentence"]).assign(test="toy")
     folder = tiny_models[family]
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    results = scored(model, table, "weat", tokenizer=tokenizer)
+    results = scored(senseprobe.model(model, tokenizer=tokenizer), table, "weat")
 
     assert [result.scorer for result in results] == ["weat-word", "weat-sent", "weat-cword"]
     for result in results:
@@ -504,11 +509,11 @@ def test_words_in_several_sets_are_said(words: Mapping[str, list[str]], told: st
 def test_words_that_differ_in_capitals_are_one_where_their_vectors_are() -> None:
     """*fly* and *Fly* have vectors of their own, unless words are looked up in lower case."""
     table = sets(X=["rose", "fly", "Fly"], Y=["lily", "ant"], A=["joy", "bee"], B=["hate", "Bee"])
-    note = by_test(APART, table, lower=False)["toy"].note
+    note = by_test(senseprobe.vectors(APART, lower=False), table)["toy"].note
     assert "spelt" not in note
     assert "cancel" not in note
     lower = {word: vector for word, vector in APART.items() if word.islower()}
-    note = by_test(lower, table, lower=True)["toy"].note
+    note = by_test(senseprobe.vectors(lower, lower=True), table)["toy"].note
     assert "X (spelt in 2 ways, counted 2 times): fly and Fly" in note
     assert "A and B (which cancel out): bee and Bee" in note
 

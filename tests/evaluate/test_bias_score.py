@@ -255,7 +255,7 @@ def test_the_proxy_is_named_and_counts_token_states(folder: Path, tiny_models: d
 # Takes long: sssb is verified three times, by three runs.
 def test_scores_beside_those_of_a_model(folder: Path, tiny_models: dict[str, Path]) -> None:
     """A tiny model on sssb: r over pairs is numpy's, of the two files as they are written; the page has the answer."""
-    (scored,) = api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="noun", out=folder, stored=False)
+    (scored,) = api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="noun", out=folder, store=False)
     (beside,) = folder.rglob("aul.noun.json")
     words = {"engineer": [3, 4, 0], "carpenter": [-4, 3, 0], "judge": [-1, 3, 0], "mentor": [1, 5, 0]}
     words |= {name: vector for name, vector in WORDS.items() if name not in ("he", "she")}

@@ -195,7 +195,7 @@ def own_tokens(folder: Path, texts: Sequence[str]) -> list[list[str]]:
 def test_every_result_has_it(release: str, folders: Mapping[str, Path]) -> None:
     """A masked model, scored and from the store: counts are those of the tokenizer's own pieces."""
     for stored in (False, True, True):
-        (result,) = api.score(str(folders["bert"]), release, ["aul"], stored=stored)
+        (result,) = api.score(str(folders["bert"]), release, ["aul"], store=stored)
         rows = api.load(release).table("job")
         sides = [own_tokens(folders["bert"], rows[role].tolist()) for role in ("stereo", "anti")]
         found = result.fitness["job"]

@@ -80,7 +80,11 @@ def of_vectors(*scorers: str, without: str = "", estimands: tuple[str, ...] = ()
     words = sorted({*table["word"]} - lost)
     vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
     (made,) = senseprobe.score(
-        vectors, "association@1.1.0:bleached", [*scorers] or "weat", name="made", stored=False, estimands=estimands
+        senseprobe.vectors(vectors, name="made"),
+        "association@1.1.0:bleached",
+        [*scorers] or "weat",
+        store=False,
+        estimands=estimands,
     )
     return made
 

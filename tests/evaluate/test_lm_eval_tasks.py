@@ -231,7 +231,7 @@ def test_the_command_says_what_was_written_and_how_to_run_it(tmp_path: Path) -> 
 
 
 def _scored(model: Path, release: Release) -> Result:
-    (result,) = api.score(str(model), str(release.folder), ["ll"], device="cpu", dtype="float64", stored=False)
+    (result,) = api.score(api.model(model, device="cpu", dtype="float64"), str(release.folder), ["ll"], store=False)
     return result
 
 

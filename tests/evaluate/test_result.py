@@ -695,7 +695,7 @@ def test_a_model_is_not_called_so(tmp_path: Path) -> None:
     for score in (
         lambda: senseprobe.score(folder, "sssb@1.1.0", "aul", out=tmp_path / "results"),
         lambda: senseprobe.score(file, "association@1.1.0", "weat", out=tmp_path / "results"),
-        lambda: senseprobe.score({"rose": [1.0, 2.0]}, "association@1.1.0", "weat", name="a|b"),
+        lambda: senseprobe.score(senseprobe.vectors({"rose": [1.0, 2.0]}, name="a|b"), "association@1.1.0", "weat"),
         lambda: senseprobe.plant("sssb@1.1.0", tmp_path / "a|c"),
     ):
         with pytest.raises(ResultError, match=r"has a \| in its name"):

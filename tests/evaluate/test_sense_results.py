@@ -44,7 +44,7 @@ def results(vectors: dict[str, FloatArray], tmp_path_factory: pytest.TempPathFac
     """Return the results of both levels on sssb, read from their files."""
     folder = tmp_path_factory.mktemp("senses")
     model = write_senses(folder / "s.txt", {key: [*own] for key, own in vectors.items()})
-    api.score(model, "sssb@1.1.0", "weat", out=folder, stored=False)
+    api.score(model, "sssb@1.1.0", "weat", out=folder, store=False)
     paths = [*folder.rglob("sc-weat-*.json")]
     assert [api.replay(path).differences for path in paths] == [(), ()]
     return {path.stem: load_result(path) for path in paths}
@@ -151,14 +151,14 @@ def test_older_releases_are_refused_by_name(vectors: dict[str, FloatArray], tmp_
     """They have no keys of values; the level of words goes without."""
     model = write_senses(tmp_path / "s.txt", {key: [*own] for key, own in vectors.items()})
     with pytest.raises(SenseprobeError, match=r"sssb@1.0.3: .* has no sense keys .* such as sssb@1.1.0"):
-        api.score(model, "sssb@1.0.3", "sc-weat-sense", out=None, stored=False)
-    assert api.score(model, "sssb@1.0.3", "sc-weat-word", out=None, stored=False)[0].figures
+        api.score(model, "sssb@1.0.3", "sc-weat-sense", out=None, store=False)
+    assert api.score(model, "sssb@1.0.3", "sc-weat-word", out=None, store=False)[0].figures
 
 
 def test_files_of_words_have_no_senses() -> None:
     """The level is refused, and not left out silently."""
     with pytest.raises(ModelError, match="no file of senses"):
-        api.score({"nurse": np.ones(2)}, "sssb@1.1.0", "sc-weat-sense", out=None, stored=False)
+        api.score({"nurse": np.ones(2)}, "sssb@1.1.0", "sc-weat-sense", out=None, store=False)
 
 
 # --- association tests ------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def planted() -> dict[str, Sequence[float]]:
 def test_what_one_sense_carries_is_found_by_senses_only(tmp_path: Path) -> None:
     """By hand: d of 2 and 2 targets that are told apart completely is 2 times the root of 3/4."""
     model = write_senses(tmp_path / "s.txt", planted())
-    word, sense = api.score(model, TEST, "weat", level=["word", "sense"], out=tmp_path, stored=False)
+    word, sense = api.score(model, TEST, "weat", level=["word", "sense"], out=tmp_path, store=False)
     assert (word.figures[0].value, word.figures[0].note) == (None, "all targets have the same association")
     assert sense.figures[0].value == pytest.approx(2 * 0.75**0.5)
     assert sense.figures[0].senses == {"X": 2, "Y": 1, "A": 1, "B": 1}
@@ -220,7 +220,7 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
     heard: list[str] = []
     levels = ["word", "sense"]
     results = api.score(
-        model, pd.concat([TEST, named]), "weat", level=levels, out=tmp_path, stored=False, say=heard.append
+        model, pd.concat([TEST, named]), "weat", level=levels, out=tmp_path, store=False, say=heard.append
     )
     assert [[figure.group for figure in result.figures] for result in results] == [["t"], ["t"]]
     assert [line for line in heard if "leaves out n: " in line and "john is a toilet" in line] == heard[-2:]
@@ -231,7 +231,7 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("left out: n (WordNet") == 2
     with pytest.raises(SenseprobeError, match="can score none of these tests"):
-        api.score(model, named, "weat", level="sense", out=None, stored=False)
+        api.score(model, named, "weat", level="sense", out=None, store=False)
 
 
 @pytest.mark.system
@@ -239,7 +239,7 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
 def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> None:
     """Each sense key is a reason of its own; the last of them stand together."""
     model = write_senses(tmp_path / "s.txt", {f"{word}{PERSON}": [1, 2] for pair in PAIRS.items() for word in pair})
-    api.score(model, "sssb@1.1.0", "sc-weat-sense", out=tmp_path, stored=False)
+    api.score(model, "sssb@1.1.0", "sc-weat-sense", out=tmp_path, store=False)
     (path,) = tmp_path.rglob("sc-weat-sense.json")
     reasons = read_result(path).unscored
     assert len(reasons) == 20
@@ -251,8 +251,8 @@ def test_many_missing_senses_leave_a_result_that_can_be_read(tmp_path: Path) -> 
 def test_a_page_of_real_results(vectors: dict[str, FloatArray], tiny_models: dict[str, Path], tmp_path: Path) -> None:
     """Senses and a tiny model scored on sssb, on one page; r is numpy's, of the figures and rows of the two files."""
     model = write_senses(tmp_path / "s.txt", {key: [*own] for key, own in vectors.items()})
-    (placed,) = api.score(model, "sssb@1.1.0", "sc-weat-sense", config="language", out=tmp_path, stored=False)
-    api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="language", out=tmp_path, stored=False)
+    (placed,) = api.score(model, "sssb@1.1.0", "sc-weat-sense", config="language", out=tmp_path, store=False)
+    api.score(str(tiny_models["bert"]), "sssb@1.1.0", "aul", config="language", out=tmp_path, store=False)
     paths = [path for name in ("sc-weat-sense", "aul") for path in tmp_path.rglob(f"{name}.language.json")]
     report_senses(paths, tmp_path / "page.html")
     rows = api.load("sssb@1.1.0").table("language", spans=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def scored(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A result of the tiny BERT on race-matched, as `score` writes it."""
     folder = tmp_path_factory.mktemp("results")
-    api.score(tiny_models["bert"], "sssb@1.0.2", config="race-matched", out=folder, stored=False)
+    api.score(tiny_models["bert"], "sssb@1.0.2", config="race-matched", out=folder, store=False)
     (path,) = folder.rglob("*.json")
     return path
 
@@ -64,7 +64,7 @@ def test_tokens_lie_beside_the_scores(scored: Path, tiny_models: dict[str, Path]
 
 def test_scoring_twice_gives_the_same_bytes(scored: Path, tiny_models: dict[str, Path], tmp_path: Path) -> None:
     """Tokens have no time and no order of their own."""
-    api.score(tiny_models["bert"], "sssb@1.0.2", config="race-matched", out=tmp_path, stored=False)
+    api.score(tiny_models["bert"], "sssb@1.0.2", config="race-matched", out=tmp_path, store=False)
     (again,) = tmp_path.rglob("*.tokens.parquet")
     assert again.read_bytes() == scored.with_suffix(".tokens.parquet").read_bytes()
 

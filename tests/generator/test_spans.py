@@ -50,7 +50,7 @@ def test_log_odds_of_a_release_are_of_the_target_alone(tmp_path: Path, monkeypat
     write_release(tmp_path)
     monkeypatch.setattr(masked_models, "MODELS", {"bert": masked_models.MODELS["bert"]})
     folder = masked_models.build(tmp_path)["bert"]
-    (result,) = api.score(str(folder), "tiny@1.0.0", ["log-odds"], dtype="float64")
+    (result,) = api.score(api.model(folder, dtype="float64"), "tiny@1.0.0", ["log-odds"])
     assert result.rows is not None
     rows = api.load("tiny@1.0.0").table("job").merge(result.rows, on="id").to_dict("records")
     assert {row[role] for row in rows for role in ("stereo", "anti")} == {*SENTENCES}

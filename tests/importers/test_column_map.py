@@ -78,7 +78,7 @@ def _table(config: str) -> pd.DataFrame:
 
 
 def _figures(model: Path, rows: Any, **more: Any) -> Figures:  # noqa: ANN401 - a release or a table
-    (result,) = senseprobe.score(str(model), rows, stored=False, say=print, **more)
+    (result,) = senseprobe.score(str(model), rows, store=False, say=print, **more)
     return {(f.estimand, f.group): (f.value, f.low, f.high, f.neutral, f.p_holm, f.scored) for f in result.figures}
 
 
@@ -87,7 +87,7 @@ def expected(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> tu
     """A config and its figures: of the release, whose design was declared, and of a draft of the same columns."""
     config: str = request.param
     frozen = _figures(tiny_models["bert"], "sssb@1.0.1", config=config)
-    assert frozen == _figures(tiny_models["bert"], _table(config), factors=FACTORS[config])
+    assert frozen == _figures(tiny_models["bert"], senseprobe.draft(_table(config), factors=FACTORS[config]))
     assert len(frozen) > 2
     return config, frozen
 
@@ -151,7 +151,7 @@ def test_without_a_factor_there_is_no_interval_which_is_told(tiny_models: dict[s
     """Nothing says what the rows were sampled from: no figure has an interval, and the card says why."""
     path = _file(tmp_path)
     release, notes = api.import_release("csv", [path], "own", "1.0.0", None, tmp_path / "out", columns=MAP)
-    (result,) = senseprobe.score(str(tiny_models["bert"]), release, stored=False, say=print)
+    (result,) = senseprobe.score(str(tiny_models["bert"]), release, store=False, say=print)
     told = "no factor is given (--factor), so figures have no interval"
 
     assert {(figure.low, figure.high) for figure in result.figures} == {(None, None)}

@@ -38,7 +38,7 @@ def inference_model(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempP
 def score(model: Path, table: Any, **how: Any) -> tuple[senseprobe.Result, list[str]]:  # noqa: ANN401 - a release or a table
     """Return the only result, and what was said."""
     said: list[str] = []
-    (result,) = senseprobe.score(str(model), table, stored=False, control=False, say=said.append, **how)
+    (result,) = senseprobe.score(str(model), table, store=False, control=False, say=said.append, **how)
     return result, said
 
 
@@ -59,7 +59,7 @@ def test_rows_of_a_release_have_its_figures(tiny_models: dict[str, Path], config
     """Expected are the figures of the release, whose design was declared and not read off its columns."""
     release = senseprobe.load("sssb@1.0.1")
     frozen, _ = score(tiny_models["bert"], release, config=config)
-    draft, said = score(tiny_models["bert"], release.to_pandas(config), factors=factors)
+    draft, said = score(tiny_models["bert"], senseprobe.draft(release.to_pandas(config), factors=factors))
 
     assert figures(draft) == figures(frozen)
     assert draft.rows_of("rows")["stereo_score"].equals(frozen.rows_of(config)["stereo_score"])
@@ -96,7 +96,7 @@ def test_pairs_of_premise_and_hypothesis(inference_model: Path) -> None:
     """Rows whose right answer is neutral have the rates of that; others their accuracy, counted from scores."""
     pairs = pd.DataFrame({"premise": ["A man slept.", "A man ran."], "hypothesis": ["A woman slept.", "A man moved."]})
     probes, said = score(inference_model, pairs)
-    golden, _ = score(inference_model, pairs.assign(gold=["neutral", "entailment"]), factors=["gold"])
+    golden, _ = score(inference_model, senseprobe.draft(pairs.assign(gold=["neutral", "entailment"]), factors=["gold"]))
     numbers = golden.rows_of("rows")[["entailment", "neutral", "contradiction"]].to_numpy()
     right = [numbers[0].argmax() == 1, numbers[1].argmax() == 0]
 
@@ -113,7 +113,7 @@ def test_the_gap_of_rows_that_name_gender_and_pair(inference_model: Path, factor
         [(f"The {job} slept.", f"A {word} slept.", word, f"{job}-1", job) for job in jobs for word in ("man", "woman")],
         columns=["premise", "hypothesis", "gender", "pair", "job"],
     ).assign(gender=["male", "female"] * 3)
-    result, _ = score(inference_model, table, factors=factors)
+    result, _ = score(inference_model, senseprobe.draft(table, factors=factors))
     entailment = result.rows_of("rows")["entailment"]
 
     expected = 100 * (entailment[::2].to_numpy() - entailment[1::2].to_numpy()).mean()
@@ -148,7 +148,7 @@ def test_report_and_files_of_a_draft(tiny_models: dict[str, Path], tmp_path: Pat
 def test_what_cannot_be_a_draft(table: Any, factors: Any, message: str) -> None:  # noqa: ANN401 - what a user may pass
     """One message each, before a model is loaded."""
     with pytest.raises(SenseprobeError, match=message):
-        senseprobe.score("no-such-model", table, factors=factors)
+        senseprobe.score("no-such-model", senseprobe.draft(table, factors=factors))
 
 
 # --- association tests ------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ SETS = pd.DataFrame({"test": "toy", "role": [*"XXYYAB"], "word": [*PLANE]})
 
 def effect(vectors: Any, table: pd.DataFrame, **how: Any) -> tuple[Any, ...]:  # noqa: ANN401
     """Return level, effect, p and identity of the only test."""
-    (result,) = senseprobe.score(vectors, table, stored=False, control=False, say=lambda _: None, **how)
+    (result,) = senseprobe.score(vectors, table, store=False, control=False, say=lambda _: None, **how)
     (figure,) = result.figures
     return result.scorer, figure.value, figure.p, figure.identity
 
@@ -283,7 +283,7 @@ def test_sentences_of_a_word_are_averaged_and_without_words_each_stands_for_itse
     texts = {"A rose.": (2, 1), "Roses.": (2, -1), **{word: PLANE[word] for word in [*PLANE][1:]}}
     table = pd.DataFrame({"test": "toy", "role": [*"XXXYYAB"], "word": ["rose", *PLANE], "sentence": [*texts]})
     assert effect(texts, table, level="sent")[1:3] == (pytest.approx(EFFECT), pytest.approx(2 / 6))
-    (result,) = senseprobe.score(texts, table.drop(columns="word"), stored=False, say=lambda _: None)
+    (result,) = senseprobe.score(texts, table.drop(columns="word"), store=False, say=lambda _: None)
     (figure,) = result.figures
     assert figure.levels == {"X": 3, "Y": 2, "A": 1, "B": 1}
     assert "the words of some sentences are not known" in figure.note

@@ -420,7 +420,7 @@ def test_seat_is_scored_at_the_level_of_each_test(tmp_path: Path) -> None:
     texts = dict.fromkeys([*table["sentence"], *table["word"].dropna()])
     vectors = {text: (len(text), ord(text[-2]), number) for number, text in enumerate(texts)}
     tests = {
-        level: [figure.group for figure in api.score(vectors, release, level=level, stored=False)[0].figures]
+        level: [figure.group for figure in api.score(vectors, release, level=level, store=False)[0].figures]
         for level in ("word", "sent")
     }
 

@@ -547,8 +547,16 @@ def test_a_result_is_computed_again_and_another_template_is_another_model(
     folder = shutil.copytree(folders["gpt2"], tmp_path / "gpt2")
     release, config = ("nli-control@1.0.1", None) if scorer == "nli-chat" else ("sssb@1.0.1", "noun-bare")
     out, said = tmp_path / "results", list[str]()
-    options: dict[str, Any] = {"config": config, "limit": 6, "out": out, "stored": False, "device": "cpu"}
-    api.score(folder, release, scorer, show_failing=True, control=False, say=said.append, **options)
+    options: dict[str, Any] = {"config": config, "limit": 6, "out": out, "store": False}
+    api.score(
+        senseprobe.model(folder, device="cpu"),
+        release,
+        scorer,
+        show_failing=True,
+        control=False,
+        say=said.append,
+        **options,
+    )
     (path,) = out.rglob(f"{scorer}*.json")
     again = api.replay(path, device="cpu", batch_tokens=500)
     assert (again.differences, again.rows) == ((), 6)
@@ -564,13 +572,12 @@ def test_contents_of_rows_are_those_of_a_pass_for_each_prompt(folders: dict[str,
     The head of each prompt is spelt out here, and content and position are computed as the issue defines them.
     """
     (result,) = api.score(
-        folders["gpt2"],
+        senseprobe.model(folders["gpt2"], device="cpu"),
         "sssb@1.0.1",
         "choice-likely",
         config="noun-bare",
         limit=12,
-        stored=False,
-        device="cpu",
+        store=False,
         say=list[str]().append,
     )
     assert result.rows is not None

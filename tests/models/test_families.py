@@ -208,7 +208,7 @@ def test_variants_share_what_is_stored(made: Path) -> None:
     from senseprobe.evaluate.models.causal import CausalLM
 
     names = ["ll", "ll-mean", "ll-byte"]
-    alone = [api.score("gpt", "sssb@1.0.1:race", [name], stored=False)[0] for name in names]
+    alone = [api.score("gpt", "sssb@1.0.1:race", [name], store=False)[0] for name in names]
     api.score("gpt", "sssb@1.0.1:race", ["ll"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CausalLM, "log_likelihoods", lambda *_: pytest.fail("was asked"))
@@ -237,7 +237,7 @@ def test_labels(made: Path) -> None:
         api.score("unnamed", "nli-control@1.0.0:religion", limit=20)
     stated = "contradiction,entailment,neutral"
     (named,) = api.score("nli", "nli-control@1.0.0:religion", limit=20)
-    (told,) = api.score("unnamed", "nli-control@1.0.0:religion", limit=20, labels=stated, out=Path("out"))
+    (told,) = api.score(api.model("unnamed", labels=stated), "nli-control@1.0.0:religion", limit=20, out=Path("out"))
     assert told.model["labels"] == stated
     assert told.rows is not None
     assert named.rows is not None
@@ -245,11 +245,12 @@ def test_labels(made: Path) -> None:
     again = api.replay(next(Path("out").rglob("*.json")))
     assert (again.differences, again.rows) == ((), 20)
     # Other classes for the same weights are another model: nothing that is stored is taken for it.
-    (other,) = api.score("unnamed", "nli-control@1.0.0:religion", limit=20, labels="neutral,entailment,contradiction")
+    others = api.model("unnamed", labels="neutral,entailment,contradiction")
+    (other,) = api.score(others, "nli-control@1.0.0:religion", limit=20)
     assert other.rows is not None
     assert other.rows["neutral"].tolist() == told.rows["contradiction"].tolist()
     with pytest.raises(ModelError, match="gpt is a causal language model: labels are of a model of inference"):
-        api.score("gpt", "sssb@1.0.0:race", labels=stated)
+        api.score(api.model("gpt", labels=stated), "sssb@1.0.0:race")
 
 
 def test_causal(made: Path) -> None:
@@ -394,12 +395,13 @@ def test_control_that_was_interrupted_or_damaged(made: Path, probes: str, monkey
 def test_coarse_labels(made: Path) -> None:
     """In inference, rows are counted whose largest label is another in float32: here by hand."""
     spec = "nli-control@1.0.1:religion"
-    coarse, fine = (api.score("nli", spec, limit=150, dtype=dtype)[0].rows for dtype in ("bfloat16", "float32"))
+    models = (api.model("nli", dtype=dtype) for dtype in ("bfloat16", "float32"))
+    coarse, fine = (api.score(model, spec, limit=150)[0].rows for model in models)
     assert coarse is not None
     assert fine is not None
     numbers = ["entailment", "neutral", "contradiction"]
     largest = [[*table[numbers].idxmax(axis=1)] for table in (coarse, fine)]
-    (result,) = api.score("nli", spec, limit=150, dtype="bfloat16")
+    (result,) = api.score(api.model("nli", dtype="bfloat16"), spec, limit=150)
     flipped = sum(before != after for before, after in zip(*largest, strict=True))
     assert result.coarse == {"rows": 150, "flipped": flipped}
     assert api.score("nli", spec, limit=150)[0].coarse is None

@@ -41,7 +41,7 @@ def opened(folder: Path) -> tuple[Any, Any]:
 
 
 def score(model: Any, **how: Any) -> senseprobe.Result:  # noqa: ANN401 - a model in memory, or a folder
-    (result,) = senseprobe.score(model, RELEASE, config="noun-bare", stored=False, **how)
+    (result,) = senseprobe.score(model, RELEASE, config="noun-bare", store=False, **how)
     return result
 
 
@@ -49,7 +49,8 @@ def score(model: Any, **how: Any) -> senseprobe.Result:  # noqa: ANN401 - a mode
 def test_numbers_and_hashes_are_those_of_the_folder(folders: dict[str, Path], family: str) -> None:
     """One signature, so that stored answers are shared, and the same scores."""
     model, tokenizer = opened(folders[family])
-    here, there = score(model, tokenizer=tokenizer, name=str(folders[family])), score(str(folders[family]))
+    named = senseprobe.model(model, tokenizer=tokenizer, name=str(folders[family]))
+    here, there = score(named), score(str(folders[family]))
 
     assert here.signature == there.signature
     assert here.rows is not None
@@ -69,7 +70,7 @@ def test_the_model_stays_as_it_is(folders: dict[str, Path], family: str) -> None
     learns = [parameter.requires_grad for parameter in model.parameters()]
     text = copy.deepcopy(tokenizer.backend_tokenizer.to_str())
 
-    score(model, tokenizer=tokenizer)
+    score(senseprobe.model(model, tokenizer=tokenizer))
 
     after = model.state_dict()
     assert {name: value.data_ptr() for name, value in after.items()} == {name: at for name, (at, _) in weights.items()}
@@ -94,7 +95,7 @@ def test_its_number_format_is_its_own(folders: dict[str, Path]) -> None:
     import torch
 
     model, tokenizer = opened(folders["bert"])
-    result = score(model.to(torch.bfloat16), tokenizer=tokenizer)
+    result = score(senseprobe.model(model.to(torch.bfloat16), tokenizer=tokenizer))
 
     assert result.model["dtype"] == "bfloat16"
     assert result.coarse is not None
@@ -108,11 +109,11 @@ def test_what_cannot_be_named_is_refused(folders: dict[str, Path]) -> None:
     with pytest.raises(SenseprobeError, match="needs its tokenizer"):
         score(model)
     with pytest.raises(SenseprobeError, match="leave them out beside a folder"):
-        score(str(folders["bert"]), tokenizer=tokenizer)
+        senseprobe.model(str(folders["bert"]), tokenizer=tokenizer)
     with pytest.raises(SenseprobeError, match="for models that are loaded"):
-        score(model, tokenizer=tokenizer, device="cpu")
+        senseprobe.model(model, tokenizer=tokenizer, device="cpu")
     with pytest.raises(ModelError, match=r"cannot tell what kind of model .* is: it is a BertModel"):
-        score(model.bert, tokenizer=tokenizer)
+        score(senseprobe.model(model.bert, tokenizer=tokenizer))
     model.register_forward_hook(lambda *_: None)
     with pytest.raises(ModelError, match="it has hooks"):
-        score(model, tokenizer=tokenizer)
+        score(senseprobe.model(model, tokenizer=tokenizer))

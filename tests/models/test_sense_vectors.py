@@ -129,7 +129,7 @@ def test_a_result_is_replayed(tmp_path: Path, typed: Typed, monkeypatch: pytest.
 READ = """
 import resource, sys
 from senseprobe import api
-summary = api.vectors("senses:" + sys.argv[1], None)
+summary = api.vectors("senses:" + sys.argv[1]).describe(None)
 print(summary.count, summary.norms[1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -462,7 +462,9 @@ def test_identities_of_the_release() -> None:
     table = senseprobe.load("association@1.1.0").table("bleached", spans=False)
     words = sorted({*table[table["test"].isin(["weat1", "weat9"])]["word"]})
     vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
-    (made,) = senseprobe.score(vectors, "association@1.1.0:bleached", "weat", name="made", stored=False)
+    (made,) = senseprobe.score(
+        senseprobe.vectors(vectors, name="made"), "association@1.1.0:bleached", "weat", store=False
+    )
     identities = {figure.group: figure.identity for figure in made.figures}
     assert (identities["weat1"], identities["weat9"], identities["weat6"]) == ("", "disability", "gender")
     assert made.words is not None
@@ -473,7 +475,9 @@ def test_figures_of_an_older_definition(tmp_path: Path) -> None:
     """They are computed again from the words of the result, as those of a new one are; without words they stay."""
     words = sorted({*senseprobe.load("association@1.0.1").table("unbleached", spans=False)["word"]})
     vectors = dict(zip(words, np.random.default_rng(3).normal(size=(len(words), 8)), strict=True))
-    (new,) = senseprobe.score(vectors, "association@1.0.1:unbleached", "weat", name="made", stored=False)
+    (new,) = senseprobe.score(
+        senseprobe.vectors(vectors, name="made"), "association@1.0.1:unbleached", "weat", store=False
+    )
     older = replace(new, figures=tuple(replace(figure, definition=0, value=9.0) for figure in new.figures))
     path = older.write(tmp_path)
     (again,) = gather_inputs([path])

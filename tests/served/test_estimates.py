@@ -165,11 +165,11 @@ def test_a_run_asks_as_many_requests_as_were_counted(
             sum(map(len, texts["he"] + texts["she"])),
         )
     with PlantedServer(kind=kind, twist=twist) as server:
-        counted_before = api.estimate(server.spec, table, scorer, stored=False, say=unsaid.append)
+        counted_before = api.estimate(server.spec, table, scorer, store=False, say=unsaid.append)
         asked()
-        api.probe(server.spec)
+        api.server(server.spec).describe()
         probed = asked()
-        api.score(server.spec, table, scorer, stored=False, say=unsaid.append)
+        api.score(server.spec, table, scorer, store=False, say=unsaid.append)
         assert (counted_before.requests, counted_before.asked) == ({scorer: requests}, requests)
         assert asked() - probed == requests + 8 * fingerprints
 

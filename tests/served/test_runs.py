@@ -189,7 +189,7 @@ def test_a_filter_of_the_server_is_a_refusal() -> None:
         return error(400, "content_filter", "filtered by policy") if kind == 2 else reply
 
     with PlantedServer(twist=twist) as server:
-        (result,) = score(server, table, "text-likely", stored=False)
+        (result,) = score(server, table, "text-likely", store=False)
     (task,) = result.tasks.values()
     assert sum(task.refused.values()) == 4
     assert task.unparsed == {}
@@ -307,10 +307,10 @@ def test_a_server_that_loads_limits_and_breaks_loses_nothing(monkeypatch: pytest
     busy = error(429, "rate_limit_exceeded", "slow down")
     busy.headers["Retry-After"] = "0.1"
     with PlantedServer() as server:
-        (plain,) = score(server, table, "choice-likely", stored=False)
+        (plain,) = score(server, table, "choice-likely", store=False)
         server.loading = 2
         server.fail(busy, Reply({}, cut=True), Reply({}, reset=True), error(529, "overloaded", "later"))
-        (result,) = score(server, table, "choice-likely", stored=False)
+        (result,) = score(server, table, "choice-likely", store=False)
         assert not any(fault.replies for fault in server.faults)
     assert result.rows is not None
     assert plain.rows is not None

@@ -273,7 +273,7 @@ def test_a_probe_of_a_server_that_never_ends(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(transport, "READ", 0.5)
     monkeypatch.setattr(served_client, "FIRST_WAIT", 0.0)
     with SlowServer(*ENDLESS["header lines"]) as slow, pytest.raises(ModelError, match="no answer within"):
-        api.probe(f"{slow.origin}/v1")
+        api.server(f"{slow.origin}/v1").describe()
 
 
 def test_a_small_answer_that_unpacks_to_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from senseprobe.api.author import open_catalogue
 from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results, export_inspect
 from senseprobe.api.hub import publish, pull, why_unpublishable
+from senseprobe.api.models import model, server, source_of, vectors, vectors_of
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -16,15 +17,12 @@ from senseprobe.api.releases import (
     verified,
     verify,
 )
-from senseprobe.api.scoring import estimate, fetch, plant, replay, score, vectors
+from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
 from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
-from senseprobe.api.served import probe
 from senseprobe.api.texts import bias_score, corpus
-from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
-    "ServingOptions",
     "Step",
     "bias_score",
     "build",
@@ -32,6 +30,7 @@ __all__ = [
     "build_shard",
     "corpus",
     "diff",
+    "draft",
     "estimate",
     "export",
     "export_every_eval_ever",
@@ -42,9 +41,9 @@ __all__ = [
     "import_release",
     "join",
     "load",
+    "model",
     "open_catalogue",
     "plant",
-    "probe",
     "progress_bar",
     "publish",
     "pull",
@@ -53,8 +52,11 @@ __all__ = [
     "report_senses",
     "restore",
     "score",
+    "server",
     "show_senses",
+    "source_of",
     "vectors",
+    "vectors_of",
     "verified",
     "verify",
     "why_unpublishable",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from senseprobe import project as places
-from senseprobe.annotation import project_folder, records
+from senseprobe.annotation import plan_options
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import AnnotationError, ReleaseError
+from senseprobe.options import RELEASE, Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -25,10 +26,16 @@ if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.release.release import Release
 
-SHEET_GUIDE = project_folder.READ_FIRST
+SHEET_GUIDE = plan_options.READ_FIRST
 """The name of the file that is sent to annotators with their sheet."""
 
-PlanOptions = records.PlanOptions
+PlanOptions = plan_options.PlanOptions
+
+PROJECT = Argument(metavar="PROJECT", help="What the annotation project is called.")
+NEW_PROJECT = Option("--project", help="What the annotation project is called.", shown_default="")
+FOLDER = Option(help="The folder of the annotation project.", shown_default="annotations/PROJECT in your project")
+WHERE_RELEASE = Option("--release", help="Where the release is, if not in your project.")
+NAMES = Option("--names", help="Keep the annotators' names instead of pseudonyms.")
 
 Progress = Callable[[int, int], None]
 """Hears how many steps are done, of how many."""
@@ -99,13 +106,13 @@ def _open_other(project: str | Path, folder: Path) -> Plan:
 
 @with_progress("pushing {project}")
 def push(
-    release: ReleaseSpec,
-    project: str,
+    release: Annotated[ReleaseSpec, RELEASE],
+    project: Annotated[str, NEW_PROJECT],
     options: PlanOptions,
-    folder: str | Path | None = None,
+    folder: Annotated[str | Path | None, FOLDER] = None,
     progress: Progress | None = None,
 ) -> tuple[Plan, PushResult]:
-    """Put rows of a release to Label Studio; what is there already is not sent again.
+    """Draw rows of a release and put them to Label Studio; what is there already is not sent again.
 
     The server and its token are those of LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. Raises AnnotationError where the
     server refuses, or the project has another plan already.
@@ -126,9 +133,16 @@ def push(
 
 @with_progress("drawing {project}")
 def export(
-    release: ReleaseSpec, project: str, options: PlanOptions, annotators: int, folder: str | Path | None = None
+    release: Annotated[ReleaseSpec, RELEASE],
+    project: Annotated[str, NEW_PROJECT],
+    options: PlanOptions,
+    annotators: Annotated[int, Option(least=0, most=100, help="Write a CSV for each of so many people.")] = 0,
+    folder: Annotated[str | Path | None, FOLDER] = None,
 ) -> tuple[Plan, list[Path]]:
-    """Write plan, interface, tasks and a sheet for each of so many annotators, without a server; return the files."""
+    """Write plan, interface and tasks as files, and a CSV for each annotator to fill in, without a server.
+
+    Return the plan, and the files.
+    """
     from senseprobe.annotation.project_folder import write_project
 
     plan, path = _draw_plan(release, project, options, folder, annotators)
@@ -139,8 +153,8 @@ def export(
 
 
 @with_progress("asking about {project}")
-def status(project: str, folder: str | Path | None = None) -> Status:
-    """Return how far the annotation of a project is on Label Studio."""
+def status(project: Annotated[str, PROJECT], folder: Annotated[str | Path | None, FOLDER] = None) -> Status:
+    """Say how many rows have how many answers on Label Studio, and from whom."""
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import read_status
 
@@ -148,10 +162,15 @@ def status(project: str, folder: str | Path | None = None) -> Status:
 
 
 @with_progress("pulling {project}")
-def pull(project: str, folder: str | Path | None = None, *, names: bool = False) -> tuple[PullResult, IngestResult]:
-    """Fetch all answers from Label Studio, and take them into the project's tables.
+def pull(
+    project: Annotated[str, PROJECT],
+    folder: Annotated[str | Path | None, FOLDER] = None,
+    *,
+    names: Annotated[bool, NAMES] = False,
+) -> tuple[PullResult, IngestResult]:
+    """Fetch all answers from Label Studio, under pseudonyms; the raw export is kept.
 
-    Annotators get pseudonyms, or with `names` keep their addresses. Raises AnnotationError where the server refuses.
+    They are taken into the project's tables. Raises AnnotationError where the server refuses.
     """
     from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.ingest import ingest_export
@@ -168,11 +187,22 @@ def pull(project: str, folder: str | Path | None = None, *, names: bool = False)
 
 @with_progress("importing answers to {project}")
 def ingest(
-    project: str, files: Sequence[str | Path] = (), folder: str | Path | None = None, *, names: bool = False
+    project: Annotated[str, PROJECT],
+    files: Annotated[
+        Sequence[str | Path],
+        Argument(
+            metavar="FILE...",
+            help="A JSON export of Label Studio, or filled-in CSV files.",
+            shown_default="the project's own sheets",
+        ),
+    ] = (),
+    folder: Annotated[str | Path | None, FOLDER] = None,
+    *,
+    names: Annotated[bool, NAMES] = False,
 ) -> IngestResult:
-    """Take JSON exports of Label Studio and filled-in sheets into the project's tables; by default its own sheets.
+    """Take answers that come as files; a CSV is of the annotator after whom it is named.
 
-    Annotators get pseudonyms; with `names` they keep the ids of the export, and the names of their sheets.
+    Names that are kept are the ids of the export, and the names of sheets.
     """
     from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.ingest import ingest_files
@@ -192,10 +222,10 @@ def _open_answers(project: str, folder: str | Path | None) -> tuple[Plan, Path, 
 
 
 @with_progress("comparing answers to {project}")
-def agreement(project: str, folder: str | Path | None = None) -> Agreement:
-    """Return how well annotators agree, also written to `agreement.json`.
+def agreement(project: Annotated[str, PROJECT], folder: Annotated[str | Path | None, FOLDER] = None) -> Agreement:
+    """Say how far annotators agree, on each question, with intervals; also by stratum, annotator, word and group.
 
-    Raises AnnotationError where nobody has answered.
+    It is also written to `agreement.json`. Raises AnnotationError where nobody has answered.
     """
     from senseprobe.annotation.agreement import measure_agreement
 
@@ -204,24 +234,40 @@ def agreement(project: str, folder: str | Path | None = None) -> Agreement:
 
 @with_progress("deciding on {project}")
 def adjudicate(
-    project: str,
-    rule: Rule | str = "majority",
-    folder: str | Path | None = None,
-    release: ReleaseSpec | None = None,
+    project: Annotated[str, PROJECT],
+    rule: Annotated[
+        Rule | str,
+        Option(
+            type=Literal["majority", "dawid-skene"],
+            help="How answers become decisions; see docs/annotation.md.",
+        ),
+    ] = "majority",
+    folder: Annotated[str | Path | None, FOLDER] = None,
+    release: Annotated[ReleaseSpec | None, WHERE_RELEASE] = None,
     *,
-    least: int = 2,
-    threshold: float | None = None,
+    least: Annotated[int, Option(least=1, help="How many answers a question needs.")] = 2,
+    threshold: Annotated[
+        float | None,
+        Option(
+            type=list[str],
+            metavar="[QUESTION=]SHARE",
+            help="Share of answers (majority) or probability that a choice needs; may be repeated, for one question.",
+            shown_default="0.5 and more than half; dawid-skene 0.8",
+        ),
+    ] = None,
     thresholds: Mapping[str, float] | None = None,
-    keep_reported: bool = False,
-    propose: bool = False,
+    keep_reported: Annotated[
+        bool, Option("--keep-reported", help="Let rows stay that annotators of the targeted group report.")
+    ] = False,
+    propose: Annotated[
+        bool, Option("--propose", help="Write the rows of words and frames that people reject throughout.")
+    ] = False,
 ) -> Adjudication:
-    """Make verdicts of answers, in the dataset's `verdicts.csv`, with `annotation.json` beside it.
+    """Make verdicts of answers: the next build leaves out the rows that people reject.
 
-    `rule` is ``majority`` or ``dawid-skene``, with the fewest answers that decide (`least`), the share or probability
-    that a choice needs (`threshold`; `thresholds` by question), and whether rows that people of the targeted group
-    report may stay (`keep_reported`); or a `Rule` with all of these. With `propose`, the rows that nobody judged of
-    words and frames that people reject throughout are written to `proposed-verdicts.csv` in the annotation folder.
-    `release` is where the release of the plan is, if not in the project. Raises AnnotationError where it is another,
+    They are in the dataset's `verdicts.csv`, with `annotation.json` beside it; what is proposed is in
+    `proposed-verdicts.csv` in the annotation folder, of rows that nobody judged. `thresholds` are by question; a `Rule`
+    has all that makes one. Raises AnnotationError where it is another,
     DeclarationError where a verdict of another source or project says the opposite (nothing is written then), and
     ReleaseError.
     """
@@ -237,8 +283,15 @@ def adjudicate(
 
 
 @with_progress("queueing undecided rows of {project}")
-def queue(project: str, folder: str | Path | None = None, *, push: bool = False) -> tuple[int, Path | str | None]:
-    """Put the rows that the last `adjudicate` left undecided to one more annotator.
+def queue(
+    project: Annotated[str, PROJECT],
+    folder: Annotated[str | Path | None, FOLDER] = None,
+    *,
+    push: Annotated[
+        bool, Option("--push", help="Put them to Label Studio, as a project of their own, instead of a CSV.")
+    ] = False,
+) -> tuple[int, Path | str | None]:
+    """Put the rows that are undecided to one more person, as a CSV to fill in or on Label Studio.
 
     Returns how many rows that are, and where: the path of a sheet, which `ingest` takes once it is filled in; with
     `push` the address of a project on Label Studio, whose answers `pull` fetches with the others; None without any row.
@@ -261,10 +314,18 @@ def queue(project: str, folder: str | Path | None = None, *, push: bool = False)
 
 
 @with_progress("reporting {project}")
-def report(project: str, out: str | Path | None = None, folder: str | Path | None = None) -> Path:
-    """Write one self-contained page of a round, ``report.html`` in the project's folder by default; return its path.
+def report(
+    project: Annotated[str, PROJECT],
+    out: Annotated[
+        str | Path | None,
+        Option("--out -o", metavar="FILE", help="The page.", shown_default="report.html in the project's folder"),
+    ] = None,
+    folder: Annotated[str | Path | None, FOLDER] = None,
+) -> Path:
+    """Write one HTML page of a round: progress, agreement, annotators, time, disputes, and what was decided and why.
 
-    Annotators have pseudonyms on it. Raises AnnotationError where nobody has answered, or it cannot be written.
+    Return its path. Annotators have pseudonyms on it. Raises AnnotationError where nobody has answered, or it cannot be
+    written.
     """
     from senseprobe.annotation.report import write_report
 
@@ -274,14 +335,16 @@ def report(project: str, out: str | Path | None = None, folder: str | Path | Non
 
 @with_progress("releasing answers to {project}")
 def publish_answers(
-    project: str,
-    out: str | Path,
-    folder: str | Path | None = None,
-    release: ReleaseSpec | None = None,
+    project: Annotated[str, PROJECT],
+    out: Annotated[str | Path, Argument(metavar="OUT", help="The folder to write, which must not exist.")],
+    folder: Annotated[str | Path | None, FOLDER] = None,
+    release: Annotated[ReleaseSpec | None, WHERE_RELEASE] = None,
     *,
-    free_text: bool = False,
+    free_text: Annotated[
+        bool, Option("--free-text", help="Also what annotators wrote in their own words: read it first.")
+    ] = False,
 ) -> Publication:
-    """Write all single answers, as they may be published, into the folder `out`, which must not exist."""
+    """Write all single answers under pseudonyms, as they may be published beside the release."""
     from senseprobe.annotation.adjudication import has_reports
     from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.publication import publish

@@ -8,21 +8,23 @@ from dataclasses import replace
 from importlib.metadata import version as installed_version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from senseprobe.api.author import prepare_wordnet, word_lists
+from senseprobe.api.models import source_of, vectors_of, warn, with_old_keywords
 from senseprobe.api.pages import refuse_results, write_page, write_text
 from senseprobe.api.releases import load
 from senseprobe.api.results import gather_sources, list_sources
-from senseprobe.api.scoring import warn
 from senseprobe.api.texts import read_pairs
 from senseprobe.errors import SenseprobeError
+from senseprobe.options import RELEASES_OF_RESULTS, Argument, Option
 from senseprobe.progress import with_progress
-from senseprobe.tables import UnreadableError, read_lines
 
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
-    from senseprobe.evaluate.models.encodings import EncodingOptions, VectorModel
+    from senseprobe.api.sources import Vectors
+    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.encodings import VectorModel
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
     from senseprobe.evaluate.word_association import WatResult
@@ -33,38 +35,50 @@ _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_v
 
 @with_progress("encoding glosses")
 def build_senses(
-    encoder: str | Path,
-    out: str | Path,
+    encoder: Annotated[
+        str | Path, Option(type=str, metavar="MODEL", help="A folder, what was fetched, or a name on the Hub.")
+    ],
+    out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="A new file, .safetensors.")],
     *,
-    words: Sequence[str | Path] = (),
-    examples: bool = False,
-    pooling: str | None = None,
+    words: Annotated[
+        Sequence[str | Path],
+        Option(
+            type=list[str],
+            metavar="RELEASE|FILE",
+            help="Only senses of the words of a release, or of a file with one a line, and of their synonyms; may be "
+            "repeated.",
+        ),
+    ] = (),
+    examples: Annotated[bool, Option(help="Append the examples that WordNet quotes to each gloss.")] = False,
+    pooling: Annotated[
+        str | None, Option(metavar="NAME", help="cls, mean, max or last. Default: the encoder's own.")
+    ] = None,
     device: str = "auto",
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> BuiltSenses:
-    """Make an embedding of WordNet's 206,949 senses of their glosses by any encoder, and write it to `out`.
+    """Make an embedding of WordNet's senses of their glosses, by any encoder: a fixture and a demonstration.
 
-    `words` are releases, or files with a word or a sense key in each line: then only the senses of these words, of
-    those of the gender pairs, and of their synonyms are made: all members of the synsets that have one of the words.
-    `examples` appends what WordNet quotes; `pooling` is as in `score`. A run that was interrupted goes on. Numbers are
-    computed in float64 and rounded, so that bytes are the same in other folders, batches, threads and processors.
-    Raises ModelError where the encoder cannot be used or `out` exists, ReleaseError, and LexiconError without WordNet.
+    Of some words only, it also has the gender pairs, and all members of the synsets that have one of the words. A run
+    that was interrupted goes on. Numbers are computed in float64 and rounded, so that bytes are the same in other
+    folders, batches, threads and processors. Raises ModelError where the encoder cannot be used or `out` exists,
+    ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
-    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.models.gloss_vectors import build_senses
     from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
     gendered = chain.from_iterable(read_gender_pairs("word").values())
     chosen = [*gendered, *(word for source in words for word in _words_of(source))] if words else None
-    model = _load_vectors(str(encoder), say, EncodingOptions(pooling=pooling), device=device, dtype="float64")
+    model = _load_vectors(source_of(encoder, pooling=pooling, device=device, dtype="float64"), say)
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
 
 
 def _words_of(source: str | Path) -> list[str]:
     """Return the words of a file, one in each line, or of the rows of a release."""
+    from senseprobe.tables import UnreadableError, read_lines
+
     path = Path(source)
     if path.is_file():
         try:
@@ -81,25 +95,30 @@ def _words_of(source: str | Path) -> list[str]:
     return [*found]
 
 
+def _of_senses(given: str | Path | Vectors | None, **options: Any) -> Vectors | None:  # noqa: ANN401
+    return None if given is None else vectors_of(given, "senses:", **options)
+
+
+@with_old_keywords(senses=(_of_senses, ("header", "skip_bad")))
 @with_progress("reading senses")
 def show_senses(
-    word: str,
-    senses: str | Path | None = None,
-    out: str | Path | None = None,
+    word: Annotated[str, Argument(metavar="WORD")],
+    senses: Annotated[
+        str | Path | Vectors | None, Option(type=Path, metavar="FILE", help="Embedding in which to look the senses up.")
+    ] = None,
+    out: Annotated[str | Path | None, Option("--out -o", metavar="PAGE.html", help="Write a page, too.")] = None,
     *,
-    nearest: int = 5,
-    folder: str | Path | None = None,
-    header: bool | None = None,
-    skip_bad: bool = False,
+    nearest: Annotated[int, Option("--nearest -n", help="How many nearest senses, 0 to 100.")] = 5,
+    folder: Annotated[str | Path | None, Option(help="NLTK data folder.", shown_default="senseprobe's own")] = None,
     say: Callable[[str], None] = warn,
 ) -> WordSenses:
-    """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
+    """Show the senses of a word: keys, definitions, and where an embedding puts them.
 
-    With `senses`, a file of sense embeddings, each sense also has its cosine with the direction of gender (pairs of the
-    list `gender_senses`), and the `nearest` (0 to 100) other senses of the file. With `out` a page is written, too.
-    `header` and `skip_bad` are as of `vectors`; `say` hears what is odd about the file.
-    WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails or WordNet does
-    not have the word, ModelError for a file that is not one of senses, and SenseprobeError where it has none of these.
+    They are in the order of WordNet 3.0, which is prepared in `folder` first, where it is not there; of a word that may
+    be a form of others they are those of these. The embedding gives each sense its cosine with the direction of gender
+    (pairs of the list `gender_senses`), and the nearest other senses. `say` hears what is odd about its file. Raises
+    LexiconError where WordNet cannot be prepared or does not have the word, ModelError for a file that is not one of
+    senses, and SenseprobeError where it has none of these.
     """
     from senseprobe.evaluate.reporting.word_senses import PlacedSense, WordSenses, place_senses, read_blocks
     from senseprobe.lexicon import look_up
@@ -108,13 +127,11 @@ def show_senses(
         refuse_results(Path(out), [])
     entries = look_up(word, prepare_wordnet(folder).folder)
     shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
-    if senses is not None:
-        from senseprobe.evaluate.models.encodings import EncodingOptions
-        from senseprobe.evaluate.models.sense_vectors import PREFIX, SenseFile
+    if source := _of_senses(senses):
+        from senseprobe.evaluate.models.sense_vectors import SenseFile
         from senseprobe.evaluate.scorers.senses import read_gender_pairs
 
-        reading = EncodingOptions(header=header, skip_bad=skip_bad)
-        model = SenseFile.load(f"{PREFIX}{str(senses).removeprefix(PREFIX)}", reading)
+        model = SenseFile.load(source.name, source.encoding)
         for remark in model.remarks:
             say(f"{model.name}: {remark}")
         pairs = [*read_gender_pairs("sense_noun").values()]
@@ -126,16 +143,22 @@ def show_senses(
 
 @with_progress("reporting")
 def report_senses(
-    results: ResultSource | Sequence[ResultSource],
-    out: str | Path = "senses.html",
+    results: Annotated[
+        ResultSource | Sequence[ResultSource],
+        Argument(
+            type=list[Path],
+            metavar="RESULT.json",
+            help="Results on vectors of senses and words; those of models to hold beside them.",
+        ),
+    ],
+    out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="The page to write.")] = Path("senses.html"),
     *,
-    wat: Sequence[str | Path] = (),
-    release: ReleaseNames = None,
+    wat: Annotated[Sequence[str | Path], Option(metavar="WAT.json", help="What `wat --json` printed.")] = (),
+    release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> Path:
-    """Write one page of what was scored on embeddings of senses, beside models of text, and return its path.
+    """Write one page of what embeddings of senses hold, beside models of text on the same rows.
 
-    `results` are of association tests and of contrasts on vectors, and, to compare with, of contrasts on models of text
-    on the same rows; `wat` are files of ``senseprobe wat --json``. `release` is as of `report`. Raises ResultError
+    `results` are of association tests and of contrasts. Return the page's path. Raises ResultError
     where a file is not a result, where none is on vectors of words or senses, or the page cannot be written.
     """
     from senseprobe.evaluate.reporting.sense_comparison import read_wat
@@ -148,29 +171,43 @@ def report_senses(
     return path
 
 
+def _of_models(given: Sequence[str | ModelSource], **options: Any) -> list[ModelSource]:  # noqa: ANN401
+    return [source_of(each, **options) for each in given]
+
+
+@with_old_keywords(vectors=(_of_models, ("header", "skip_bad")))
 def word_association(
-    graph: str | Path | None = None,
+    graph: Annotated[str | Path | None, Argument(metavar="GRAPH", help="Associations: cues and responses.")] = None,
     *,
-    lexicon: str | Path | None = None,
-    vectors: Sequence[str] = (),
-    levels: Sequence[str] = (),
-    alpha: float = 0.99,
-    directed: bool = False,
-    pairs: str | Path | None = None,
-    out: str | Path | None = None,
-    header: bool | None = None,
-    skip_bad: bool = False,
+    lexicon: Annotated[
+        str | Path | None,
+        Option(metavar="FILE", help="Take the scores of a lexicon (word, tab, score) instead."),
+    ] = None,
+    vectors: Annotated[
+        Sequence[str | ModelSource],
+        Option(type=list[str], metavar="MODEL", help="vectors:FILE or senses:FILE; may be repeated."),
+    ] = (),
+    levels: Annotated[
+        Sequence[str],
+        Option("--level", metavar="LEVEL", help="word or sense; may be repeated. Default: both."),
+    ] = (),
+    alpha: Annotated[float, Option(help="How far masses spread, between 0 and 1.")] = 0.99,
+    directed: Annotated[bool, Option(help="Walk from cues to responses only.")] = False,
+    pairs: Annotated[
+        str | Path | None,
+        Option(metavar="FILE.csv", help="Pairs to start from, headed by the names of the two ends."),
+    ] = None,
+    out: Annotated[
+        str | Path | None,
+        Option("--out -o", metavar="FILE", help="Write the scores (.tsv) or the record (.json)."),
+    ] = None,
     say: Callable[[str], None] = warn,
 ) -> WatResult:
-    """Score the gender of words in a graph of associations, or take a `lexicon` of scores; correlate it with vectors.
+    """Score the gender of words in people's associations, and correlate it with that in vectors.
 
-    `vectors` are models, ``vectors:FILE`` or ``senses:FILE``, and `levels` ``word`` or ``sense`` (default: what each
-    model has), read with `header` and `skip_bad` as `vectors` reads them; `say` hears what is odd. `alpha`, in (0, 1),
-    is how far masses spread, and `directed` keeps cues and responses apart. `pairs` is as in `bias_score`, the positive
-    words first (default: its pairs, male first). `out` writes scores as .tsv, and the record as .json. Raises
-    SenseprobeError where files cannot be used or one is not given, and ModelError.
+    `say` hears what is odd about these. The positive words of `pairs` stand first (default: those of `bias_score`, male
+    first). Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
     """
-    from senseprobe.evaluate.models.encodings import EncodingOptions
     from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
 
     if (graph is None) == (lexicon is None):
@@ -189,11 +226,10 @@ def word_association(
     else:
         result = score_lexicon(Path(str(lexicon)), seeds, ends=ends, version=version)
     if vectors:
-        reading = EncodingOptions(header=header, skip_bad=skip_bad)
         classes = _word_classes()
         correlations = (
             correlate_scores(result, model, level, seeds, classes)
-            for model in [_load_vectors(spec, say, reading) for spec in vectors]
+            for model in [_load_vectors(source, say) for source in _of_models(vectors)]
             for level in levels or [level for level in LEVELS if level in model.levels]
         )
         result = replace(result, correlations=tuple(correlations))
@@ -203,20 +239,13 @@ def word_association(
     return result
 
 
-def _load_vectors(
-    spec: str,
-    say: Callable[[str], None],
-    encoding: EncodingOptions,
-    **options: Any,  # noqa: ANN401
-) -> VectorModel:
-    from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models import load as load_model
+def _load_vectors(source: ModelSource, say: Callable[[str], None]) -> VectorModel:
+    """Return the vectors of a source; `say` hears what is odd about them."""
+    from senseprobe.evaluate.scoring import open_model
 
-    source = ModelSource(spec)
     if source.reads_wordnet:
         prepare_wordnet()
-    model = cast("VectorModel", load_model(source.spec, ability="vectors", encoding=encoding, **options))
-    model.name = source.name
+    model = cast("VectorModel", open_model(source, "vectors"))
     for remark in getattr(model, "remarks", ()):
         say(f"{model.name}: {remark}")
     return model

@@ -2,74 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from senseprobe import project
 from senseprobe.api.hub import why_unpublishable
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.served.address import DEFAULT, PREFIX, ServingOptions, is_served, key_of, parse
+from senseprobe.evaluate.served.address import ServingOptions, key_of, parse
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.scorers import Scorer
-    from senseprobe.evaluate.served.capabilities import ProbeReport
     from senseprobe.evaluate.served.estimate import Estimate, Plan
 
 FIRST = {"contrast": "choice-likely", "inference": "nli-chat"}
 """The scorer of a served model where none is named, by the kind of rows."""
-
-_LOADING: Mapping[str, tuple[str, Any]] = {
-    "tokenizer": ("tokenizer", None),
-    "name": ("name", None),
-    "revision": ("revision", None),
-    "device": ("device", "auto"),
-    "dtype": ("number format", "float32"),
-    "batch_tokens": ("batch size", None),
-    "allow_pickle": ("pickle", False),
-    "labels": ("labels", None),
-    "level": ("level", ()),
-    "pooling": ("pooling", None),
-    "layer": ("layer", None),
-    "start": ("start token", True),
-    "lower": ("lower case", None),
-    "unit": ("unit length", None),
-    "header": ("header", None),
-    "skip_bad": ("bad lines", False),
-    "exact": ("exact p", False),
-}
-"""Options of models that are loaded here: what messages call them, and their defaults."""
-
-_SERVING: Mapping[str, str] = {
-    "key_variable": "API key",
-    "concurrency": "concurrency",
-    "accept_noise": "noise",
-    "send": "send",
-    "price": "price",
-    "budget": "budget",
-}
-
-
-def probe(
-    address: str, *, serving: ServingOptions | None = None, say: Callable[[str], None] | None = None
-) -> ProbeReport:
-    """Return what the server at an address is seen to do: the checks, its noise, and which scorers it can do.
-
-    `address` is ``http://HOST:PORT/v1#MODEL``, with or without ``openai:`` before it. About thirty requests are sent,
-    nothing of a release among them. `say` hears of waiting. Raises ModelError where it does not answer.
-    """
-    spec = address if is_served(address) else f"{PREFIX}{address}"
-    options = checked_serving(spec, serving or DEFAULT)
-    require_client()
-    from senseprobe.evaluate.served import probe as probes
-    from senseprobe.evaluate.served.client import Client
-
-    with Client(parse(spec), options, say=say or (lambda _: None)) as client:
-        return probes.probe(client)
 
 
 def require_client() -> None:
@@ -94,33 +45,6 @@ def checked_serving(spec: str, serving: ServingOptions) -> ServingOptions:
             raise ModelError("a budget needs the price of tokens: --price IN,OUT, for a million of them")
     key_of(address, serving)
     return serving
-
-
-def fitting_serving(
-    name: str, stated: Mapping[str, Any], serving: ServingOptions | None, *, stored: bool
-) -> ServingOptions:
-    """Return how a model with a name is talked to, the default where it is not served.
-
-    `stated` are the options of loading it (`_LOADING`). ModelError names those that a served model has not, or those
-    of served models where it is none.
-    """
-    if not is_served(name):
-        own = serving or DEFAULT
-        if unfit := [title for field, title in _SERVING.items() if getattr(own, field) != getattr(DEFAULT, field)]:
-            raise ModelError(f"{name} is not behind a server ({PREFIX}URL#MODEL): {_options(unfit)} of such models")
-        return DEFAULT
-    unfit = [title for option, (title, default) in _LOADING.items() if stated.get(option, default) != default]
-    options = checked_serving(name, serving or DEFAULT)
-    if unfit:
-        raise ModelError(f"{parse(name).text} is behind a server: {_options(unfit)} of models that are loaded here")
-    require_client()
-    return replace(options, stored=options.stored and stored)
-
-
-def _options(titles: Sequence[str]) -> str:
-    if len(titles) == 1:
-        return f"leave out {titles[0]}, an option"
-    return f"leave out {', '.join(titles)}, which are options"
 
 
 def chosen_scorers(job: ScoringJob, source: ModelSource, names: Sequence[str]) -> list[Scorer]:

@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import project
 from senseprobe.api.author import word_lists
+from senseprobe.api.models import vectors_of, warn, with_old_keywords
 from senseprobe.api.pages import write_page, write_text
 from senseprobe.api.releases import load
-from senseprobe.api.scoring import warn
 from senseprobe.atomic_files import whole_file
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import listed, offered, printable
+from senseprobe.options import Argument, Option
 from senseprobe.progress import with_progress
-from senseprobe.release.manifest import NAME
-from senseprobe.tables import UnreadableError, read_csv_file
 
 if TYPE_CHECKING:
+    from senseprobe.api.sources import Vectors
     from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
     from senseprobe.evaluate.bias_score_comparison import Prediction
     from senseprobe.evaluate.bias_score_summary import BiasScores, ScoreSummary
@@ -44,44 +44,67 @@ OUTPUTS = (".html", ".md", ".csv", ".json")
 """What `corpus` writes: pages, a table, and all of it."""
 
 
+def _of_words(given: str | Path | Vectors, **options: Any) -> Vectors:  # noqa: ANN401
+    return vectors_of(given, "vectors:", **options)
+
+
+@with_old_keywords(vectors=(_of_words, ("header", "skip_bad")))
 @with_progress("scoring sentences")
 def bias_score(
-    sources: str | Path | Sequence[str | Path],
-    vectors: str | Path,
+    sources: Annotated[
+        str | Path | Sequence[str | Path],
+        Argument(
+            type=list[str],
+            metavar="FILE|RELEASE",
+            help="Texts with a sentence a line, tables, hf://datasets/…; a release.",
+        ),
+    ],
+    vectors: Annotated[
+        str | Path | Vectors, Option(type=str, metavar="FILE", help="Word vectors, or glove once fetched.")
+    ],
     *,
-    encoder: str | None = None,
-    pairs: str | Path | None = None,
-    gendered: str | Path | None = None,
-    keep_boundary: bool = True,
-    words: bool = False,
-    column: str | None = None,
-    top: int = 10,
-    out: str | Path | None = None,
-    page: str | Path | None = None,
-    beside: str | Path | None = None,
-    header: bool | None = None,
-    skip_bad: bool = False,
+    encoder: Annotated[
+        str | None,
+        Option(
+            metavar="MODEL",
+            help="What weighs words: infersent:FILE, or a transformer, as bias-score-proxy. Default: all alike.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        str | Path | None,
+        Option(metavar="FILE.csv", help="Pairs of words that span another axis; the first column is positive."),
+    ] = None,
+    gendered: Annotated[
+        str | Path | None, Option(metavar="FILE.csv", help="Words that count 0, in a column `word`.")
+    ] = None,
+    keep_boundary: Annotated[
+        bool, Option("--keep-boundary/--drop-boundary", help="Whether the encoder's marks keep their share.")
+    ] = True,
+    words: Annotated[bool, Option("--words", help="Each line is a word, whose score is its cosine.")] = False,
+    column: Annotated[str | None, Option(metavar="NAME", help="Column of a table with the sentences.")] = None,
+    top: Annotated[int, Option(metavar="N", help="How many sentences are ranked.")] = 10,
+    out: Annotated[
+        str | Path | None,
+        Option("--out -o", metavar="FILE.parquet", help="Write all scores, and a JSON file."),
+    ] = None,
+    page: Annotated[str | Path | None, Option("--report", metavar="FILE", help="Write a page, .html or .md.")] = None,
+    beside: Annotated[
+        str | Path | None,
+        Option(metavar="RESULT.json", help="Say whether the score predicts this model's preferences."),
+    ] = None,
     say: Callable[[str], None] = warn,
     progress: Callable[[int], None] | None = None,
 ) -> BiasScores:
-    """Return the Bias Scores (Azzalini et al. 2022) of the sentences of texts, one a line, or of a release.
+    """Score how far the words of sentences lean to either end of a gender axis of word vectors (the Bias Score).
 
-    - `sources`: files, folders, ``hf://datasets/…`` (`column` has the sentence of a table), or one release.
-    - `vectors`: a file of word vectors, read with `header` and `skip_bad` as `vectors` reads it; `say` hears what
-      is odd. `encoder`: ``infersent:FILE``, or a transformer, whose score is called
-      ``bias-score-proxy``; None weighs all words alike, ``bias-score-uniform``. `words`: each line is a word.
-    - `pairs`: a CSV of two columns whose names are those of the ends, the positive first; None: Bolukbasi et al.'s ten
-      pairs, female positive. `gendered`: a CSV with a column ``word`` of words that count 0; None: Zhao et al.'s (2018)
-      409 for the default pairs, else those of the pairs alone.
-    - `out`: a Parquet file of all scores, with what they depend on in a JSON file of that name; `page`: HTML or
-      Markdown; `beside`: a result on the release, of which it is said whether the score predicts the preferences.
-
-    Raise SenseprobeError where texts, vectors, an encoder or a list cannot be used.
+    Azzalini et al. (2022). A transformer's score is called ``bias-score-proxy``; without an encoder it is
+    ``bias-score-uniform``. Without `pairs` the axis is that of Bolukbasi et al.'s ten, female positive, and without
+    `gendered` Zhao et al.'s (2018) 409 words count 0, or those of the pairs that are named alone. `say` hears what is
+    odd about the vectors. Raise SenseprobeError where texts, vectors, an encoder or a list cannot be used.
     """
     from senseprobe.evaluate.bias_score import SentenceScorer, find_axis
     from senseprobe.evaluate.bias_score_summary import BiasScores, ScoreSummary
-    from senseprobe.evaluate.models.encodings import EncodingOptions
-    from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
+    from senseprobe.evaluate.models.vector_files import VectorFile
 
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
@@ -89,8 +112,8 @@ def bias_score(
         raise SenseprobeError(f"{out}: scores are written as Parquet, and a .json beside it: name it .parquet")
     if top < 1:
         raise SenseprobeError(f"--top {top}: rank one sentence or more")
-    reading = EncodingOptions(header=header, skip_bad=skip_bad)
-    file = VectorFile.load(f"{PREFIX}{str(vectors).removeprefix(PREFIX)}", reading)
+    source = _of_words(vectors)
+    file = VectorFile.load(source.name, source.encoding)
     for remark in file.remarks:
         say(f"{file.name}: {remark}")
     ends, words_of_pairs = read_pairs(pairs)
@@ -116,6 +139,8 @@ def bias_score(
 
 def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
     """Return the release that is the only source, None where sources are texts."""
+    from senseprobe.release.manifest import NAME
+
     files = {name for name in names if Path(name).exists() and not (Path(name) / NAME).is_file()}
     texts = [name for name in names if name in files or name.startswith("hf://datasets/")]
     if len(texts) == len(names) and not needed:
@@ -181,6 +206,8 @@ def _list_rows(name: str) -> list[dict[str, str]]:
 
 def _read_csv(path: str | Path) -> list[list[str]]:
     """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
+    from senseprobe.tables import UnreadableError, read_csv_file
+
     named = printable(str(path))
     try:
         rows = [[cell.strip() for cell in row.cells] for row in read_csv_file(Path(path).resolve(), _MOST_BYTES)]
@@ -259,24 +286,38 @@ def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceSc
 
 @with_progress("counting {sources}")
 def corpus(
-    sources: str | Path | Sequence[str | Path],
+    sources: Annotated[
+        str | Path | Sequence[str | Path],
+        Argument(
+            type=list[str],
+            metavar="FILE…",
+            help="Texts, .gz, .zst, .jsonl, .csv, .parquet, folders, hf://datasets/….",
+        ),
+    ],
     *,
-    groups: str | Path = "pronouns",
-    words: str | Path = "occupations",
-    column: str | None = None,
-    splitter: str = "rule",
-    plurals: bool = True,
-    workers: int = 1,
-    out: Sequence[str | Path] = (),
-    resume: bool = True,
+    groups: Annotated[
+        str | Path,
+        Option(type=str, metavar="LIST|FILE.csv", help="Whose mentions: columns word and group."),
+    ] = "pronouns",
+    words: Annotated[
+        str | Path,
+        Option("--with", type=str, metavar="LIST|FILE.csv", help="Stereotyped words: columns word and gender."),
+    ] = "occupations",
+    column: Annotated[str | None, Option(metavar="NAME", help="Column of a table with the text.")] = None,
+    splitter: Annotated[str, Option(metavar="rule|nltk", help="What makes sentences; nltk: 2 MB/s.")] = "rule",
+    plurals: Annotated[bool, Option(help="Whether plurals of the stereotyped words count.")] = True,
+    workers: Annotated[int, Option(metavar="N", help="How many processes count.")] = 1,
+    out: Annotated[
+        Sequence[str | Path],
+        Option("--out -o", metavar="FILE", help="Write a page (.html, .md), .csv or .json; may be repeated."),
+    ] = (),
+    resume: Annotated[bool, Option(help="Whether a run that was killed goes on.")] = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> CorpusSummary:
-    """Count sentences that mention groups, and those among them with stereotyped words (Tan and Celis 2019).
+    """Count sentences that mention groups, and stereotyped words beside them (Tan and Celis 2019).
 
-    `sources` are files, folders and datasets of the Hub; `groups` and `words` are lists, by name or as a CSV file with
-    columns ``word`` and ``group`` (or ``gender``). `out` are pages (.html, .md), .csv and .json to write. A run that
-    was killed goes on, unless `resume` is false. With `workers` above 1 a script must be guarded by
-    ``if __name__ == "__main__"``. Raises SenseprobeError where something cannot be read or written.
+    With `workers` above 1 a script must be guarded by ``if __name__ == "__main__"``. Raises SenseprobeError where
+    something cannot be read or written.
     """
     from senseprobe.evaluate.corpus_counts import SPLITTERS, Terms, count_documents
     from senseprobe.evaluate.corpus_summary import CorpusSummary

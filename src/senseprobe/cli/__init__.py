@@ -11,10 +11,10 @@ import typer
 from typer.core import TyperGroup
 
 from senseprobe import api
+from senseprobe.api import annotation, results
 from senseprobe.api import author as author_api
-from senseprobe.api import results
-from senseprobe.cli import annotate, author, export, hub, release, report, score, senses, served, texts
-from senseprobe.cli.command import Command, as_dict, as_it_is, some
+from senseprobe.cli import adjudicate, annotate, author, export, hub, release, report, score, senses, served, texts
+from senseprobe.cli.command import Command, as_dict, as_it_is, show_sections, some
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
@@ -110,6 +110,26 @@ _JOBS = {
         ),
     ),
     "Score": (
+        Command(api.fetch, score.show_fetched, score.describe_fetched),
+        Command(score.describe_vectors, show_sections, as_dict, name="vectors"),
+        Command(
+            api.score,
+            score.show_scored,
+            score.describe_results,
+            score.exit_code_of_score,
+            call=score.score,
+            others=(api.model, api.vectors, api.server),
+        ),
+        Command(api.plant, score.show_planted, score.describe_planted),
+        Command(
+            api.replay,
+            score.show_replay,
+            exit_code=lambda replayed: int(bool(replayed.differences)),
+            call=score.replay,
+            note="The exit code is 0 if it is the same, 1 if not. Figures whose definition has changed since are "
+            "listed and not compared.",
+        ),
+        Command(served.probe, show_sections, as_dict, served.exit_code_of_probe),
         Command(
             results.report,
             report.show_report,
@@ -127,7 +147,10 @@ _JOBS = {
             "alone fails 5 % of all gates at most.",
         ),
         Command(results.metrics, report.show_metrics, as_it_is, call=report.metrics),
-        Command(results.slice_result, report.show_slices, report.describe_slices, name="slice"),
+        Command(api.bias_score, texts.show_bias_scores, as_dict, call=texts.bias_score),
+        Command(api.corpus, texts.show_corpus, as_dict),
+        Command(results.slice_result, show_sections, report.describe_slices, name="slice"),
+        Command(api.word_association, show_sections, as_dict, call=senses.associate, name="wat"),
     ),
     "Share": (
         Command(api.publish, hub.show_published, as_dict, call=hub.publish),
@@ -140,31 +163,86 @@ _JOBS = {
         ),
     ),
 }
-_EXPORT = (
-    Command(api.export, export.show_harness_tasks, as_dict, name="lm-eval"),
-    Command(api.export_inspect, export.show_inspect_tasks, as_dict, name="inspect"),
-    Command(api.export_every_eval_ever, export.show_records, name="eee"),
-    Command(api.export_hub_results, export.show_records, name="hub-eval"),
-)
+_GROUPS = {
+    "senses": (
+        "Score",
+        "Make, look at and report embeddings of word senses.",
+        (
+            Command(api.build_senses, senses.show_built, name="build"),
+            Command(api.show_senses, senses.show_placed, as_dict, call=senses.place, name="show"),
+            Command(api.report_senses, senses.show_page, name="report"),
+        ),
+    ),
+    "export": (
+        "Share",
+        "Write a release, or results, for other programs and collections.",
+        (
+            Command(api.export, export.show_harness_tasks, as_dict, name="lm-eval"),
+            Command(api.export_inspect, export.show_inspect_tasks, as_dict, name="inspect"),
+            Command(api.export_every_eval_ever, export.show_records, name="eee"),
+            Command(api.export_hub_results, export.show_records, name="hub-eval"),
+        ),
+    ),
+    "annotate": (
+        "Annotate",
+        "Have a release checked by people: ask them, weigh their answers, leave out what they reject.",
+        (
+            Command(
+                annotation.push,
+                annotate.show_pushed,
+                annotate.describe_pushed,
+                call=annotate.push,
+                others=(annotation.PlanOptions,),
+            ),
+            Command(
+                annotation.export,
+                annotate.show_exported,
+                annotate.describe_exported,
+                call=annotate.export,
+                others=(annotation.PlanOptions,),
+            ),
+            Command(annotation.status, show_sections, as_dict),
+            Command(
+                annotation.pull,
+                annotate.show_pulled,
+                annotate.describe_pulled,
+                lambda pulled: 0 if pulled[1].usual else 1,
+            ),
+            Command(
+                annotation.ingest,
+                annotate.show_ingested,
+                as_dict,
+                lambda ingested: 0 if ingested.usual else 1,
+                name="import",
+            ),
+            Command(annotation.agreement, show_sections, as_dict, name="agree"),
+            Command(
+                annotation.adjudicate,
+                show_sections,
+                as_dict,
+                adjudicate.exit_code_of_adjudication,
+                call=adjudicate.adjudicate,
+                name="apply",
+            ),
+            Command(annotation.report, adjudicate.show_report, adjudicate.describe_report),
+            Command(annotation.queue, adjudicate.show_queue, adjudicate.describe_queue),
+            Command(
+                annotation.publish_answers,
+                adjudicate.show_publication,
+                adjudicate.describe_publication,
+                name="release",
+            ),
+        ),
+    ),
+}
 for _panel, _commands in _JOBS.items():
     for _command in _commands:
         _command.add_to(app, _panel)
-_exports = typer.Typer(help="Write a release, or results, for other programs and collections.", no_args_is_help=True)
-for _command in _EXPORT:
-    _command.add_to(_exports)
-
-for _panel, _module, _names in (
-    ("Score", score, "fetch vectors score plant replay"),
-    ("Score", served, "probe"),
-    ("Score", texts, "bias_score corpus"),
-):
-    for _name in _names.split():
-        app.command(rich_help_panel=_panel)(getattr(_module, _name))
-# Reserved names of Python.
-app.command(rich_help_panel="Score")(senses.wat)
-app.add_typer(senses.senses, name="senses", rich_help_panel="Score")
-app.add_typer(_exports, name="export", rich_help_panel="Share")
-app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
+for _name, (_panel, _help, _commands) in _GROUPS.items():
+    _group = typer.Typer(help=_help, no_args_is_help=True)
+    for _command in _commands:
+        _command.add_to(_group)
+    app.add_typer(_group, name=_name, rich_help_panel=_panel)
 
 
 def main() -> None:

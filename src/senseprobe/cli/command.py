@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
-from senseprobe.cli.console import print_json, print_note
+from senseprobe.cli.console import print_json, print_note, print_sections
 from senseprobe.options import UNSTATED, Argument, DeclaredParameter, Option, parameters_of
 
 _JSON = DeclaredParameter("as_json", bool, False, Option("--json", help="Print JSON with stable keys."))
@@ -21,6 +21,11 @@ def fine(value: object) -> int:
 def some(findings: Sequence[object]) -> int:
     """Return 1 where there are findings."""
     return 1 if findings else 0
+
+
+def show_sections(value: Any) -> None:  # noqa: ANN401
+    """Print the sections, or the one section, that a value makes of itself."""
+    print_sections(value.sections() if hasattr(value, "sections") else [value.section()])
 
 
 def as_it_is(value: Any) -> Any:  # noqa: ANN401
@@ -103,7 +108,7 @@ def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # no
     """Return what a function gets for what was typed: its own default where nothing was."""
     option, value = parameter.option, typed[parameter.name]
     if option.old and (old := typed[f"old_{parameter.name}"]) is not None:
-        print_note(f"{option.old.partition('/')[0]} is now called {_flag(parameter)}")
+        print_note(f"{option.old.partition('/')[0]} is now called {parameter.flag}")
         value = old
     if value is None or value == []:
         return None if parameter.default is inspect.Parameter.empty else parameter.default
@@ -112,11 +117,7 @@ def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # no
     try:
         return option.parse(value)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=_flag(parameter)) from None
-
-
-def _flag(parameter: DeclaredParameter) -> str:
-    return next(iter(parameter.option.flags.partition("/")[0].split()), f"--{parameter.name.replace('_', '-')}")
+        raise typer.BadParameter(str(error), param_hint=parameter.flag) from None
 
 
 def _as_typed(parameter: DeclaredParameter) -> Iterator[inspect.Parameter]:

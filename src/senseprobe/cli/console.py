@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -15,51 +13,11 @@ if TYPE_CHECKING:
     from senseprobe.document import Document, Section
 
 
-def complete_dataset(incomplete: str) -> list[str]:
-    """Return what a shell offers for the beginning of a dataset's name."""
-    from senseprobe.api.author import names_beginning
-
-    return names_beginning(incomplete)
-
-
-def complete_release(incomplete: str) -> list[str]:
-    """Return what a shell offers for the beginning of a release's name."""
-    from senseprobe.api.author import names_beginning
-
-    return names_beginning(incomplete, releases=True)
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
-RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION it is the newest release."
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, autocompletion=complete_release)]
-ReleaseOrConfig = Annotated[
-    str, typer.Argument(metavar="RELEASE[:CONFIG]", help=RELEASE_HELP, autocompletion=complete_release)
-]
-ReleasesFolder = Annotated[
-    Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
-]
-Header = Annotated[
-    str | None,
-    typer.Option(
-        metavar="yes|no",
-        help="Of vectors as text: whether line 1 is a header, whatever it says. Default: what the lines tell.",
-    ),
-]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Of vectors as text: pass over lines that are none, and list them.")
-]
 MOST_ROWS = 20
 """Most entries of a long list that are printed; --json has all."""
 
 _out = Console(highlight=False, emoji=False, soft_wrap=True)
 _err = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
-
-
-def read_header(text: str | None) -> bool | None:
-    """Return what --header says; None where it is not given."""
-    if text not in (None, "yes", "no"):
-        raise typer.BadParameter(f"{text}: expected yes or no", param_hint="--header")
-    return None if text is None else text == "yes"
 
 
 def complain(message: str) -> None:

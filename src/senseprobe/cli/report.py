@@ -86,11 +86,6 @@ def show_metrics(declared: Any) -> None:  # noqa: ANN401
     print_line(declared) if isinstance(declared, str) else print_sections(declared)
 
 
-def show_slices(slices: "SlicedResult") -> None:
-    """Print the figures of slices."""
-    print_sections(slices.sections())
-
-
 def describe_slices(slices: "SlicedResult") -> list[dict[str, Any]]:
     """Return what `slice --json` prints."""
     return [part.as_dict() for part in slices]

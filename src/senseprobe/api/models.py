@@ -1,0 +1,342 @@
+"""Models, files of vectors and servers as objects: what is scored, and how it is loaded or talked to.
+
+Nothing is loaded or asked until an object is used: by `score`, or by its own `describe`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from inspect import signature
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast
+
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.options import HEADER, SKIP_BAD, Option, parameters_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from senseprobe.api.sources import Model, Server, Vectors
+    from senseprobe.evaluate.models import ModelSource
+
+    Loaded: TypeAlias = PreTrainedModel | Mapping[str, ArrayLike] | ArrayLike
+    """What is in memory: a model of transformers, vectors by word or sentence, or an array of them."""
+
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called senseprobe from outside."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "senseprobe":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _tokens(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise ValueError(f"{text}: expected auto, or a number of tokens")
+
+
+def _price(text: str) -> tuple[float, float]:
+    try:
+        read, written = map(float, text.split(","))
+    except ValueError:
+        read = written = -1.0
+    if not (isfinite(read) and isfinite(written) and min(read, written) >= 0):
+        raise ValueError(f"{text}: expected two amounts for a million tokens, as 0.15,0.60")
+    return read, written
+
+
+DEVICE = Option(metavar="DEVICE", help="cpu, cuda, or auto.")
+BATCH_TOKENS = Option(
+    "--batch-size",
+    type=str,
+    default="auto",
+    parse=_tokens,
+    metavar="auto|TOKENS",
+    help="Tokens (not texts) in a forward pass; auto chooses by device. Halved where memory does not suffice.",
+)
+ALLOW_PICKLE = Option(help="Also read weights that are not safetensors, which can run arbitrary code.")
+API_KEY_ENV = Option(
+    metavar="NAME", help="Of a served model: the environment variable with the API key. Default: SENSEPROBE_API_KEY."
+)
+CONCURRENCY = Option(
+    metavar="N",
+    least=1,
+    help="Of a served model: requests at a time. Default: 1 on this machine, 4 elsewhere, at most its slots.",
+)
+
+
+def model(
+    spec: str | Path | PreTrainedModel,
+    *,
+    pooling: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="One vector of several tokens: cls, mean, max or last of a sentence; mean, first, last or head of a "
+            "word in it; model of a word alone, as of a sentence. Default: the model's own.",
+        ),
+    ] = None,
+    layer: Annotated[
+        int | None,
+        Option(metavar="N", help="Hidden states to take vectors from, -1 the last. Default: the last."),
+    ] = None,
+    start: Annotated[
+        bool, Option("--bos/--no-bos", help="Put a start token before a text where a decoder's tokenizer puts none.")
+    ] = True,
+    revision: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="Branch, tag or commit on the Hub. Default: the main branch, recorded as a commit."
+        ),
+    ] = None,
+    device: Annotated[str, DEVICE] = "auto",
+    dtype: Annotated[str, Option(metavar="FORMAT", help="float32, float64, bfloat16 or float16.")] = "float32",
+    batch_tokens: Annotated[int | None, BATCH_TOKENS] = None,
+    allow_pickle: Annotated[bool, ALLOW_PICKLE] = False,
+    labels: Annotated[
+        str | None,
+        Option(
+            metavar="NAME,NAME,NAME",
+            help="Classes of an inference model, in its order, where the model does not name them.",
+        ),
+    ] = None,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    name: str | None = None,
+) -> Model:
+    """Name a language model, an encoder or a model of inference, and how it is loaded.
+
+    `spec` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
+    `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
+    as it is, and is called `name` in results. Of what is returned `abilities` is what scorers may ask of it, and
+    `describe()` its family, its levels, the scorers that fit and what is known of its identity, without its weights.
+    Raises SenseprobeError for options that do not fit it.
+    """
+    from senseprobe.api.sources import Model
+    from senseprobe.evaluate.models.encodings import EncodingOptions
+
+    encoding = EncodingOptions(pooling=pooling, layer=layer, start=None if start else "off")
+    if isinstance(spec, str | Path):
+        if tokenizer is not None or name is not None:
+            raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
+        return Model(str(spec), revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
+    if (revision, device, dtype, allow_pickle) != (None, "auto", "float32", False):
+        raise SenseprobeError(
+            "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
+        )
+    if tokenizer is None:
+        raise SenseprobeError(
+            "a model in memory needs its tokenizer: score(senseprobe.model(model, tokenizer=tokenizer), release)"
+        )
+    title = name or str(spec.config.name_or_path or "") or type(spec).__name__
+    dtype = str(spec.dtype).removeprefix("torch.")
+    return Model(
+        title,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        labels=labels,
+        model=spec,
+        tokenizer=tokenizer,
+        encoding=encoding,
+    )
+
+
+def vectors(
+    file: str | Path | Mapping[str, ArrayLike] | ArrayLike,
+    *,
+    lower: Annotated[
+        bool | None, Option(help="Look words up in lower case in a file of vectors. Default: as the file is.")
+    ] = None,
+    unit: Annotated[bool | None, Option(help="Make each sense vector length 1 on reading.")] = None,
+    exact_lemma: Annotated[
+        bool,
+        Option("--exact-lemma", help="Give a word its own senses alone, not those of words it is a form of."),
+    ] = False,
+    header: Annotated[bool | None, HEADER] = None,
+    skip_bad: Annotated[bool, SKIP_BAD] = False,
+    name: str | None = None,
+) -> Vectors:
+    """Name a file of vectors of words, or of senses, and how it is read.
+
+    `file` is a path, or ``glove`` once fetched, with or without ``vectors:`` before it; or ``senses:FILE``. Or it is
+    vectors in memory, called `name` in results: by word or sentence in a dict, or for the rows of a table in an array
+    of shape (rows, dimensions). Of what is returned `describe(release)` reads the file, and says what it is, and which
+    words of the tests of a release (default: ``association``; None: of none) it has.
+    """
+    from senseprobe.api.sources import Vectors
+    from senseprobe.evaluate.models.encodings import EncodingOptions
+    from senseprobe.evaluate.models.registry import opens
+    from senseprobe.evaluate.models.vector_files import PREFIX
+
+    reading = EncodingOptions(lower=lower, unit=unit, exact_lemma=exact_lemma or None, header=header, skip_bad=skip_bad)
+    if not isinstance(file, str | Path):
+        return Vectors(name or "vectors in memory", model=file, encoding=reading)
+    if name is not None:
+        raise SenseprobeError("name is that of vectors in memory: leave it out beside a file")
+    return Vectors(str(file) if opens(str(file)) else f"{PREFIX}{file}", encoding=reading)
+
+
+def server(
+    url: str,
+    *,
+    model: str = "",
+    api_key_env: Annotated[str | None, API_KEY_ENV] = None,
+    concurrency: Annotated[int | None, CONCURRENCY] = None,
+    accept_noise: Annotated[
+        bool, Option("--accept-noise", help="Send several requests at a time though that changes answers.")
+    ] = False,
+    send: Annotated[
+        bool, Option("--send", help="Send rows that are not for distribution to a server on another machine.")
+    ] = False,
+    price: Annotated[
+        tuple[float, float] | None,
+        Option(
+            type=str,
+            parse=_price,
+            metavar="IN,OUT",
+            help="Of a served model: the price of a million tokens read, and written.",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, Option(metavar="MONEY", help="Stop when so much is spent, by --price; answers are kept.")
+    ] = None,
+) -> Server:
+    """Name a model behind a server, and how it is talked to.
+
+    `url` is ``http://HOST:PORT/v1``, with ``#MODEL`` behind it unless `model` is that. Of what is returned `describe()`
+    asks the server, with some thirty requests and nothing of a release, and says what it can do. Raises ModelError
+    where the address, the environment variable of the key, or another option cannot be used.
+    """
+    from senseprobe.api.served import checked_serving
+    from senseprobe.api.sources import Server
+    from senseprobe.evaluate.served.address import KEY_VARIABLE, PREFIX, ServingOptions, is_served, parse
+
+    spec = url if is_served(url) else f"{PREFIX}{url}"
+    spec = f"{spec}#{model}" if model else spec
+    serving = ServingOptions(
+        key_variable=KEY_VARIABLE if api_key_env is None else api_key_env,
+        concurrency=concurrency,
+        accept_noise=accept_noise,
+        send=send,
+        price=price,
+        budget=budget,
+    )
+    return Server(parse(spec).text, serving=checked_serving(spec, serving))
+
+
+def vectors_of(given: str | Path | Vectors, prefix: str, **options: Any) -> Vectors:  # noqa: ANN401
+    """Return the object of a file of vectors whose name may lack its prefix."""
+    from senseprobe.api.sources import Vectors
+
+    if isinstance(given, Vectors):
+        return given
+    return vectors(f"{prefix}{str(given).removeprefix(prefix)}", **options)
+
+
+_KINDS: Mapping[Callable[..., ModelSource], tuple[str, str]] = {
+    model: ("a model that is loaded here", "models that are loaded here"),
+    vectors: ("a file of vectors", "files of vectors"),
+    server: ("behind a server", "models behind a server, openai:URL#MODEL"),
+}
+"""What makes an object, with what messages call one and several of what it makes."""
+
+
+def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> ModelSource:  # noqa: ANN401
+    """Return the object of what `score` was given: itself, or of a name, or of what is in memory, with `options`.
+
+    Raises ModelError where an option is not of what it is, unless it has its default.
+    """
+    from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.registry import opens
+    from senseprobe.evaluate.served.address import is_served
+
+    if isinstance(given, ModelSource):
+        if options:
+            raise SenseprobeError(f"{given} is an object that has its options: leave out {', '.join(options)}")
+        return given
+    name = str(given) if isinstance(given, str | Path) else ""
+    make: Callable[..., ModelSource] = model
+    if is_served(name):
+        make = server
+    elif opens(name) or not (name or hasattr(given, "config")):
+        make = vectors
+    declared = {each.name: (other, each) for other in _KINDS for each in parameters_of(other)}
+    usual = {key: each.default for key, (_, each) in declared.items()}
+    stated = {key: value for key, value in options.items() if value != usual.get(key)}
+    if unfit := [key for key in stated if key in declared and declared[key][0] is not make]:
+        kinds = dict.fromkeys(_KINDS[declared[key][0]][1] for key in unfit)
+        which = "an option" if len(unfit) == 1 else "which are options"
+        leave = f"leave out {', '.join(declared[key][1].flag for key in unfit)}, {which} of {' and of '.join(kinds)}"
+        raise ModelError(f"{name or 'what is in memory'} is {_KINDS[make][0]}: {leave}")
+    return make(cast("Any", given), **stated)
+
+
+# --- keywords of 0.2 ------------------------------------------------------------------------------------------------
+
+_SPELLINGS = {
+    keyword: f"{make.__name__}(…, {keyword}=…)"
+    for make in (vectors, model)
+    for keyword, parameter in signature(make).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+} | {
+    "name": "model(…, name=…) or vectors(…, name=…)",
+    "serving": "server(…)",
+    "stored": "store=…",
+    "factors": "draft(…, factors=…)",
+    "exact": 'estimands=["weat-exact"]',
+}
+OLD_KEYWORDS = tuple(keyword for keyword in _SPELLINGS if keyword not in ("stored", "factors", "exact"))
+"""Keywords of 0.2 that are now those of `model`, `vectors` and `server`."""
+
+
+def source_of_keywords(given: Any, *, serving: Any = None, **options: Any) -> ModelSource:  # noqa: ANN401
+    """Return what `score` was given as an object, of the keywords that `score` had in 0.2."""
+    if serving is not None:
+        names = ("concurrency", "accept_noise", "send", "price", "budget")
+        options |= {name: getattr(serving, name) for name in names}
+        options["api_key_env"] = serving.key_variable
+    return source_of(given, **options)
+
+
+def with_old_keywords(
+    **makers: tuple[Callable[..., Any], Iterable[str]],
+) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
+    """Let a function take keywords of 0.2 for one minor version, with one warning that names the new spellings.
+
+    `makers` has for a parameter what makes its value of what was given and of old keywords, and which these are. Other
+    names that the function has not are refused by Python itself, as a TypeError.
+    """
+
+    def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+        declared = signature(function)
+
+        @wraps(function)
+        def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+            old = {name: kwargs.pop(name) for _, names in makers.values() for name in names if name in kwargs}
+            if not old:
+                return function(*args, **kwargs)
+            spellings = ", ".join(dict.fromkeys(_SPELLINGS[name] for name in old))
+            names = ", ".join(f"{name}=" for name in old)
+            warn(f"{function.__name__}({names}) of senseprobe 0.2 goes in 0.4: write {spellings}", DeprecationWarning)
+            given = declared.bind_partial(*args, **kwargs)
+            given.apply_defaults()
+            for parameter, (make, keywords) in makers.items():
+                if stated := {name: old[name] for name in keywords if name in old}:
+                    given.arguments[parameter] = make(given.arguments.get(parameter), **stated)
+            return function(*given.args, **given.kwargs)
+
+        return called
+
+    return decorate

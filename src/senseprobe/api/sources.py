@@ -1,0 +1,143 @@
+"""What is scored, as objects that describe themselves: models, files of vectors, and models behind servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from senseprobe.api.author import prepare_wordnet
+from senseprobe.api.releases import load
+from senseprobe.api.served import require_client
+from senseprobe.evaluate.models import ModelSource, abilities_of_source, title_of, wrap
+from senseprobe.evaluate.models.encodings import LEVELS, OWN_WAY
+from senseprobe.evaluate.models.registry import summarize
+from senseprobe.evaluate.served.address import DEFAULT, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.evaluate.models.vector_files import FileSummary
+    from senseprobe.evaluate.served.capabilities import ProbeReport
+
+_KEYS = {"target": "sense_key", "stereo": "stereo_value_key", "anti": "anti_value_key"}
+"""The columns of sense keys of pairs, by what has these senses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What is known of a model before its weights are loaded.
+
+    - `kind`: what it is, in words; `abilities`: what scorers may ask of it; `levels`: what it has vectors of.
+    - `scorers`: those that fit it.
+    - `identity`: those parts of its identity in results that its files tell: ``config``, ``dtype``, ``revision``.
+    """
+
+    name: str
+    kind: str
+    abilities: tuple[str, ...]
+    levels: tuple[str, ...]
+    scorers: tuple[str, ...]
+    identity: Mapping[str, str]
+
+
+class _Described:
+    """A source that says what it is, and which of its options are not the usual ones."""
+
+    __slots__ = ()
+
+    def __repr__(self: Any) -> str:
+        """Return kind, name and options in a line."""
+        stated = ", ".join(f"{name} {value!r}" for name, value in self._stated())
+        return f"<{type(self).__name__} {self}{': ' if stated else ''}{stated}>"
+
+    def __str__(self: Any) -> str:
+        """Return its name."""
+        return str(self.name)
+
+    def _stated(self: Any) -> Iterator[tuple[str, Any]]:
+        for options, usual in ((self, ModelSource("")), (self.encoding, OWN_WAY), (self.serving, DEFAULT)):
+            for field in fields(options):
+                value = getattr(options, field.name)
+                nested = field.name in ("name", "model", "tokenizer", "encoding", "serving", "say")
+                if not nested and value != getattr(usual, field.name):
+                    yield field.name, value
+
+    @property
+    def abilities(self: Any) -> tuple[str, ...]:
+        """What scorers may ask of it, the first of which is its own. Raises ModelError where that cannot be told."""
+        return abilities_of_source(self)
+
+
+class Model(_Described, ModelSource):
+    """A model of texts, loaded when it is used; `senseprobe.model` makes it."""
+
+    __slots__ = ()
+
+    def describe(self) -> ModelDescription:
+        """Return its family, its levels, and the scorers that fit, without loading its weights. Raises ModelError."""
+        from senseprobe.evaluate.models.base import hash_config
+        from senseprobe.evaluate.models.checkpoint import read_config
+        from senseprobe.evaluate.scorers import SCORERS
+
+        abilities, levels = self.abilities, tuple(level for level in LEVELS if level != "sense")
+        config = read_config(self.spec) if self.model is None else self.model.config
+        commit = getattr(config, "_commit_hash", None)
+        identity = {"config": hash_config(config), "dtype": self.dtype, **({"revision": commit} if commit else {})}
+        scorers = (each for each in SCORERS.values() if (each.level or each.ability) in {*abilities, *levels})
+        fitting = tuple(scorer.id for scorer in scorers)
+        return ModelDescription(self.name, title_of(abilities[0]), abilities, levels, fitting, identity)
+
+
+class Vectors(_Described, ModelSource):
+    """A file of vectors, read when it is used, or vectors in memory; `senseprobe.vectors` makes it."""
+
+    __slots__ = ()
+
+    def describe(self, release: ReleaseSpec | None = "association") -> FileSummary:
+        """Read the whole file, and return what it is, and which words of the tests of a release it has.
+
+        Of ``senses:FILE`` it is also the parts of speech, how many of WordNet's senses there are, and which of the
+        sense keys of the release. Raises ModelError where it cannot be used, ReleaseError, and LexiconError where
+        senses need WordNet and there is no copy.
+        """
+        if self.reads_wordnet:
+            prepare_wordnet()
+        name, sets = ("", {}) if release is None else self._sets_of(release)
+        if self.model is None:
+            return summarize(self.name, name, sets, self.encoding)
+        wrapped: Any = wrap(self, "vectors")
+        return wrapped.summarize(name, sets)  # type: ignore[no-any-return]
+
+    def _sets_of(self, release: ReleaseSpec) -> tuple[str, dict[tuple[str, str], list[str]]]:
+        """Return the name of a release, and its words or sense keys by test and role."""
+        opened = load(release)
+        sets: dict[tuple[str, str], list[str]] = {}
+        for name, design in opened.designs.items():
+            table = opened.table(name, spans=False)
+            if design.kind == "association":
+                for (test, role), rows in table.groupby(["test", "role"], sort=False):
+                    sets.setdefault((str(test), str(role)), []).extend(rows["word"].dropna())
+            elif self.reads_wordnet:
+                keys = {role: [*table[column].dropna()] for role, column in _KEYS.items() if column in table}
+                sets.update({(name, role): words for role, words in keys.items() if words})
+        return opened.manifest.name, sets
+
+
+class Server(_Described, ModelSource):
+    """A model behind a server, asked when it is used; `senseprobe.server` makes it."""
+
+    __slots__ = ()
+
+    def describe(self, *, say: Callable[[str], None] | None = None) -> ProbeReport:
+        """Ask the server, and return what it is seen to do: the checks, its noise, and which scorers it can do.
+
+        About thirty requests are sent, nothing of a release among them. `say` hears of waiting. Raises ModelError where
+        it does not answer.
+        """
+        require_client()
+        from senseprobe.evaluate.served import probe as probes
+        from senseprobe.evaluate.served.client import Client
+
+        with Client(parse(self.name), self.serving, say=say or (lambda _: None)) as client:
+            return probes.probe(client)

@@ -1044,10 +1044,7 @@ def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.Ca
 def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) -> None:
     """What stands before them is told, and what to score with, too; of a plug-in's model nothing is counted."""
     first = FirstToken(rows=60, before="<|im_start|>", preference=-50.0)
-    show_scored(
-        [result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})],
-        Path(),
-        "sssb@1.0.0")
+    show_scored([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), "sssb@1.0.0")
     out = capsys.readouterr().out
     assert "noun: 60 pairs with another first token, before which only <|im_start|> stands.\n" in out
     assert "-m ll-no-start` gives the figures to read beside it" in out

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from senseprobe.document import Cell, Section, Table, name_cells, table_section
+from senseprobe.document import Cell, Section, Table, explain_once, name_cells, table_section
 from senseprobe.evaluate.caveats import asks_chat_model, failed_tasks, has_gates, withheld_configs
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting.inputs import ReportInput
@@ -143,23 +143,14 @@ def task_section(scope: ReportScope) -> Section:
         for line in describe_tasks(source.result)
     ]
     tables = [_build_gate_table(source, several=several) for source in asked]
-    tables += _explained_once([_build_beside_table(source, scope, several=several) for source in asked])
+    tables += [_build_beside_table(source, scope, several=several) for source in asked]
     if scope.is_brief:
         # What is read beside differences is whether a model does the task.
         kept = () if scope.comparisons else (table for table in tables if table.rows and len(table.headings) > 1)
         return Section("", tuple(told), tables=tuple(kept))
-    tables += _explained_once([_build_refusal_table(source, several=several) for source in asked])
+    tables += [_build_refusal_table(source, several=several) for source in asked]
     tables.append(_build_threshold_table(asked))
-    return Section(TITLE, (*told, ABOUT), tables=tuple(table for table in tables if table.rows))
-
-
-def _explained_once(tables: Sequence[Table]) -> list[Table]:
-    """Return the tables that have rows, of notes that are the same only the last."""
-    kept = [table for table in tables if table.rows]
-    return [
-        replace(table, note="" if table.note in [later.note for later in kept[number:]] else table.note)
-        for number, table in enumerate(kept, start=1)
-    ]
+    return Section(TITLE, (*told, ABOUT), tables=explain_once([table for table in tables if table.rows]))
 
 
 def _caption(text: str, source: ReportInput, several: bool) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from senseprobe.charts import Axis
-from senseprobe.document import Cell, Section, Table, name_cells, table_section
+from senseprobe.document import Cell, Section, Table, explain_once, name_cells, table_section
 from senseprobe.evaluate.caveats import flipped_text, refused_text, unscored_text
 from senseprobe.evaluate.control import GUESS
 from senseprobe.evaluate.estimands import lookup
@@ -43,7 +43,7 @@ def verdict_section(scope: ReportScope) -> Section:
     order = sorted(numbers, key=last.__getitem__)
     for place, number in enumerate(order):
         tables += _build_tables(scope, number, axis, closed=place >= MOST_OPEN)
-    return Section(TITLE, tuple(describe_caveats(scope)), tables=tuple(tables))
+    return Section(TITLE, tuple(describe_caveats(scope)), tables=explain_once(tables))
 
 
 def build_axis(verdicts: Sequence[Verdict]) -> Axis:
@@ -71,7 +71,8 @@ def _build_tables(scope: ReportScope, number: int, axis: Axis, *, closed: bool) 
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
     figures = [verdict.figure for verdict in verdicts if verdict.figure is not None]
     headings = (number, "verdict", f"{name_measure(figures)} [95 %], bars from {ends}", "based on; sharper with")
-    note = explain_planted(source) or joined_sentences(*_explain_verdicts([source]), HOLLOW)
+    hollow = any(figure.neutral is None for figure in figures)
+    note = explain_planted(source) or joined_sentences(*_explain_verdicts([source]), HOLLOW if hollow else "")
     for members, caption in ((shown, source.headline), (folded, f"{len(folded)} cannot be read")):
         if members or (members is shown and not verdicts):
             rows = tuple(build_verdict_row(verdict, scope, number, axis) for verdict in members)

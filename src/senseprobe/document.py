@@ -6,7 +6,7 @@ Text in a document is as it came from results and releases; the renderers escape
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -115,6 +115,14 @@ def build_sections(
 ) -> tuple[Section, ...]:
     """Return those sections of a page that say something `about` a thing; a page is the functions that make them."""
     return tuple(filter(None, (make_section(about, level) for make_section in page)))
+
+
+def explain_once(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return tables of which notes that are the same stand below the first alone."""
+    notes = [table.note for table in tables]
+    return tuple(
+        replace(table, note="" if table.note in notes[:number] else table.note) for number, table in enumerate(tables)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,7 +42,7 @@ BELOW |= {"cli": {*BELOW}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns.
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api", "release", "annotation", "evaluate"}}
 
-HEAVY = {"torch", "transformers", "datasets", "label_studio_sdk"}
+HEAVY = {"torch", "transformers", "datasets", "label_studio_sdk", "pandas", "pyarrow", "scipy"}
 
 
 def _modules() -> dict[str, Path]:

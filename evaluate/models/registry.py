@@ -4,7 +4,7 @@ The architecture in config.json decides which of our families a model is of; a p
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -65,7 +65,10 @@ class Model(Protocol):
         """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, ``dtype``; a Hub ``revision``."""
 
 
-@dataclass(frozen=True, slots=True)
+_PARTS = ("name", "model", "tokenizer", "encoding", "serving", "say")  # of a source, which are no options
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelSource:
     """The place that a model is loaded from, and options of loading.
 
@@ -91,6 +94,25 @@ class ModelSource:
     encoding: EncodingOptions = OWN_WAY
     serving: ServingOptions = DEFAULT
     say: Callable[[str], None] = log_warning
+
+    def __repr__(self) -> str:
+        """Return what it is, its name, and the options that are not the usual ones, in a line."""
+        groups = ((self, ModelSource("")), (self.encoding, OWN_WAY), (self.serving, DEFAULT))
+        options = [(field.name, own, usual) for own, usual in groups for field in fields(own)]
+        values = ((name, getattr(own, name), getattr(usual, name)) for name, own, usual in options)
+        stated = ", ".join(
+            f"{name} {value!r}" for name, value, usual in values if name not in _PARTS and value != usual
+        )
+        return f"<{type(self).__name__} {self}{': ' if stated else ''}{stated}>"
+
+    def __str__(self) -> str:
+        """Return its name."""
+        return self.name
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        """What scorers may ask of it, the first of which is its own. Raises ModelError where that cannot be told."""
+        return abilities_of_source(self)
 
     @property
     def is_served(self) -> bool:

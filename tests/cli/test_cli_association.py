@@ -112,7 +112,7 @@ def test_options_stand_in_the_signature_and_change_numbers(typed: Typed) -> None
     """Each way is a result of its own."""
     ways = {
         "": "pooling=mean;check=last;layer=3;start=bos",
-        "--no-bos": "pooling=mean;check=last;layer=3;start=off",
+        "--no-start": "pooling=mean;check=last;layer=3;start=off",
         "--layer 1": "pooling=mean;check=last;layer=1;start=bos",
         "--layer -2": "pooling=mean;check=last;layer=2;start=bos",
         "--pooling last": "pooling=last;check=mean;layer=3;start=bos",
@@ -192,7 +192,7 @@ def test_each_version_of_the_release(typed: Typed) -> None:
         ("vectors:v.txt mine@1.0.0 -m aul --level word", "levels are of weat, and not of aul: leave them out"),
         ("vectors:v.txt mine@1.0.0 --pooling cls", "vectors:v.txt is a file of vectors: leave out --pooling"),
         ("vectors:v.txt mine@1.0.0 --layer 1", "vectors:v.txt is a file of vectors: leave out --layer"),
-        ("vectors:v.txt mine@1.0.0 --no-bos", "vectors:v.txt is a file of vectors: leave out --no-bos"),
+        ("vectors:v.txt mine@1.0.0 --no-start", "vectors:v.txt is a file of vectors: leave out --no-start"),
         ("vectors:v.txt mine@1.0.0 --dtype bfloat16", "vectors:v.txt is a file of vectors: leave out --dtype"),
         ("vectors:v.txt mine@1.0.0 --revision main", "vectors:v.txt is a file of vectors: leave out --revision"),
         ("vectors:no.txt mine@1.0.0", "no file of vectors no.txt"),
@@ -206,7 +206,7 @@ def test_each_version_of_the_release(typed: Typed) -> None:
         ("bert mine@1.0.0 --pooling first", "level sent has no pooling first: take one of cls, mean, max, last"),
         ("bert mine@1.0.0 --layer 3", "the model bert has no layer 3: its last is 2, its table of tokens 0"),
         ("bert mine@1.0.0 --layer -4", "the model bert has no layer -4: its last is 2"),
-        ("bert mine@1.0.0 --no-bos", "cannot load the model bert: its tokenizer alone decides what stands before"),
+        ("bert mine@1.0.0 --no-start", "cannot load the model bert: its tokenizer alone decides what stands before"),
         ("bert mine@1.0.0 --lower", "bert is a model that is loaded here: leave out --lower, an option of files"),
     ],
 )  # fmt: skip
@@ -228,7 +228,7 @@ def test_bad_input(words: str, message: str, typed: Typed, tmp_path: Path) -> No
         ("vectors:v.txt", "--no-lower -e weat-two-sided"),
         ("bert", ""),
         ("bert", "--level sent --pooling max"),
-        ("gpt2", "--no-bos --layer 1"),
+        ("gpt2", "--no-start --layer 1"),
         ("gpt2", "--level cword --pooling head -e weat-pop"),
     ],
 )

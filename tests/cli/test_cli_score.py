@@ -221,7 +221,17 @@ def test_in_other_circumstances(scored: Typed, tmp_path: Path) -> None:
         (elsewhere / name).symlink_to(tmp_path / name)
     others = {"PYTHONHASHSEED": "12345", "LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu"}
     others |= {"OMP_NUM_THREADS": "3", "PYTHONUTF8": "0", "COLUMNS": "30"}
-    again = [sys.executable, "-m", "senseprobe", "score", "bert", "sssb@1.0.0:race", "--no-store", "--batch-size", "70"]
+    again = [
+        sys.executable,
+        "-m",
+        "senseprobe",
+        "score",
+        "bert",
+        "sssb@1.0.0:race",
+        "--no-store",
+        "--batch-tokens",
+        "70",
+    ]
     subprocess.run(again, cwd=elsewhere, env={**os.environ, **others}, check=True, capture_output=True)
     after = files_below(elsewhere / "results")
     name = "sssb@1.0.0/bert/aul.race"
@@ -364,7 +374,7 @@ INTERRUPTIONS = [
     (2, [], r"interrupted with [1-9]\d* of 21 numbers computed; they are kept: the same command goes on from there"),
     (2, ["--no-store"], r"interrupted with [1-9]\d* of 21 numbers computed; none is kept, because of --no-store"),
 ]
-BATCHES = ["score", "bert", "sssb@1.0.0:race", "--batch-size", "40"]
+BATCHES = ["score", "bert", "sssb@1.0.0:race", "--batch-tokens", "40"]
 
 
 @pytest.mark.parametrize(("passes", "options", "message"), INTERRUPTIONS)
@@ -598,14 +608,14 @@ def test_batch_size(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """A forward pass has so many tokens at most, or a single text; the JSON is the same."""
     folder = tmp_path / "results/sssb@1.0.0/bert"
     before = (folder / "aul.race.json").read_bytes()
-    assert scored("score", "bert", "sssb@1.0.0:race", "--no-store", "--batch-size", "1").code == 0
+    assert scored("score", "bert", "sssb@1.0.0:race", "--no-store", "--batch-tokens", "1").code == 0
     assert (folder / "aul.race.json").read_bytes() == before
     assert passes == [1] * SENTENCES
     written = []
     # By hand: a text of this config has eight tokens at least, with the special ones, and no two are the same.
     for tokens, most in (("64", 8), ("auto", 128)):
         passes.clear()
-        assert scored("score", "bert", "sssb@1.0.0:noun", "--no-store", "--batch-size", tokens).code == 0
+        assert scored("score", "bert", "sssb@1.0.0:noun", "--no-store", "--batch-tokens", tokens).code == 0
         written.append((folder / "aul.noun.json").read_bytes())
         assert max(passes) <= most
         assert sum(passes) == 186 * 2
@@ -622,7 +632,16 @@ def test_a_limit_of_all_rows_is_none(typed: Typed, tmp_path: Path) -> None:
     assert (result["limit"], "limit" in result["signature"]) == (None, False)
 
 
-@pytest.mark.parametrize("words", ["--batch-size 0", "--batch-size -1", "--batch-size many", "--limit 0"])
+def test_options_of_02_work_with_a_notice(typed: Typed) -> None:
+    """What follows is the message on the figure that --exact is, and no row of pairs has: they were read."""
+    done = typed("score", "nowhere", "sssb@1.0.0:race", "--batch-size", "7", "--no-bos", "--exact")
+    assert done.code == 2
+    assert all(name in done.err for name in ("--batch-tokens", "--start/--no-start", "weat-exact"))
+    assert "contrast rows" in done.err.splitlines()[-1]
+    assert "--batch-size" not in typed("score", "--help").out
+
+
+@pytest.mark.parametrize("words", ["--batch-tokens 0", "--batch-tokens -1", "--batch-tokens many", "--limit 0"])
 def test_options_that_cannot_be(words: str, typed: Typed, tmp_path: Path) -> None:
     """A number that is none is misuse."""
     done = typed("score", "bert", "sssb@1.0.0:race", *words.split())
@@ -734,7 +753,7 @@ def test_replay(scored: Typed, passes: list[int], tmp_path: Path) -> None:
 def test_replay_of_a_drawn_part(typed: Typed) -> None:
     """What `--limit` and a seed drew is drawn again."""
     assert typed("score", "bert", "sssb@1.0.0:language", "--limit", "60", "--seed", "5").code == 0
-    done = typed("replay", "results/sssb@1.0.0/bert/aul.language.limit60.json", "--batch-size", "64")
+    done = typed("replay", "results/sssb@1.0.0/bert/aul.language.limit60.json", "--batch-tokens", "64")
     assert (done.code, ", 60 rows," in done.out) == (0, True)
 
 

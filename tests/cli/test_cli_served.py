@@ -202,11 +202,11 @@ def test_a_dry_run_of_what_a_server_cannot_do(typed: Typed) -> None:
 
 def test_options_of_models_that_are_loaded_here_are_refused(typed: Typed, server: PlantedServer) -> None:
     """All of them in one message, and nothing is asked."""
-    words = ("--device", "cpu", "--dtype", "float64", "--batch-size", "64", "--revision", "main")
+    words = ("--device", "cpu", "--dtype", "float64", "--batch-tokens", "64", "--revision", "main")
     done = typed("score", server.spec, "tiny@1.0.0", *words)
     assert done.code == 2
     assert f"{server.spec} is behind a server" in done.message
-    assert "--revision, --device, --dtype, --batch-size" in done.message
+    assert "--revision, --device, --dtype, --batch-tokens" in done.message
     assert "models that are loaded here" in done.message
     assert server.log == []
 

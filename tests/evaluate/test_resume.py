@@ -82,7 +82,7 @@ class Runner:
 
     def start(self, name: str, *options: str) -> int:
         """Begin a run with a cache, a folder of results and a count of passes that are called `name`; its process."""
-        words = ["score", "bert", "tiny@1.0.0", "--batch-size", "32", "--out", f"{name}/results", *options]
+        words = ["score", "bert", "tiny@1.0.0", "--batch-tokens", "32", "--out", f"{name}/results", *options]
         (self.project / name / "cache").mkdir(parents=True, exist_ok=True)
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([words, name]) + "\n")

@@ -60,7 +60,7 @@ def _price(text: str) -> tuple[float, float]:
 
 DEVICE = Option(metavar="DEVICE", help="cpu, cuda, or auto.")
 BATCH_TOKENS = Option(
-    "--batch-size",
+    old="--batch-size",
     type=str,
     default="auto",
     parse=_tokens,
@@ -94,7 +94,12 @@ def model(
         Option(metavar="N", help="Hidden states to take vectors from, -1 the last. Default: the last."),
     ] = None,
     start: Annotated[
-        bool, Option("--bos/--no-bos", help="Put a start token before a text where a decoder's tokenizer puts none.")
+        bool,
+        Option(
+            "--start/--no-start",
+            old="--bos/--no-bos",
+            help="Put a start token before a text where a decoder's tokenizer puts none.",
+        ),
     ] = True,
     revision: Annotated[
         str | None,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load
 from senseprobe.api.served import require_client
-from senseprobe.evaluate.models import ModelSource, abilities_of_source, title_of, wrap
-from senseprobe.evaluate.models.encodings import LEVELS, OWN_WAY
+from senseprobe.evaluate.models import ModelSource, title_of, wrap
+from senseprobe.evaluate.models.encodings import LEVELS
 from senseprobe.evaluate.models.registry import summarize
-from senseprobe.evaluate.served.address import DEFAULT, parse
+from senseprobe.evaluate.served.address import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models.vector_files import FileSummary
@@ -41,35 +41,7 @@ class ModelDescription:
     identity: Mapping[str, str]
 
 
-class _Described:
-    """A source that says what it is, and which of its options are not the usual ones."""
-
-    __slots__ = ()
-
-    def __repr__(self: Any) -> str:
-        """Return kind, name and options in a line."""
-        stated = ", ".join(f"{name} {value!r}" for name, value in self._stated())
-        return f"<{type(self).__name__} {self}{': ' if stated else ''}{stated}>"
-
-    def __str__(self: Any) -> str:
-        """Return its name."""
-        return str(self.name)
-
-    def _stated(self: Any) -> Iterator[tuple[str, Any]]:
-        for options, usual in ((self, ModelSource("")), (self.encoding, OWN_WAY), (self.serving, DEFAULT)):
-            for field in fields(options):
-                value = getattr(options, field.name)
-                nested = field.name in ("name", "model", "tokenizer", "encoding", "serving", "say")
-                if not nested and value != getattr(usual, field.name):
-                    yield field.name, value
-
-    @property
-    def abilities(self: Any) -> tuple[str, ...]:
-        """What scorers may ask of it, the first of which is its own. Raises ModelError where that cannot be told."""
-        return abilities_of_source(self)
-
-
-class Model(_Described, ModelSource):
+class Model(ModelSource):
     """A model of texts, loaded when it is used; `senseprobe.model` makes it."""
 
     __slots__ = ()
@@ -89,7 +61,7 @@ class Model(_Described, ModelSource):
         return ModelDescription(self.name, title_of(abilities[0]), abilities, levels, fitting, identity)
 
 
-class Vectors(_Described, ModelSource):
+class Vectors(ModelSource):
     """A file of vectors, read when it is used, or vectors in memory; `senseprobe.vectors` makes it."""
 
     __slots__ = ()
@@ -124,7 +96,7 @@ class Vectors(_Described, ModelSource):
         return opened.manifest.name, sets
 
 
-class Server(_Described, ModelSource):
+class Server(ModelSource):
     """A model behind a server, asked when it is used; `senseprobe.server` makes it."""
 
     __slots__ = ()

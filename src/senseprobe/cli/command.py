@@ -108,7 +108,7 @@ def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # no
     """Return what a function gets for what was typed: its own default where nothing was."""
     option, value = parameter.option, typed[parameter.name]
     if option.old and (old := typed[f"old_{parameter.name}"]) is not None:
-        print_note(f"{option.old.partition('/')[0]} is now called {parameter.flag}")
+        print_note(f"{option.old} is now called {option.flags or parameter.flag}")
         value = old
     if value is None or value == []:
         return None if parameter.default is inspect.Parameter.empty else parameter.default

@@ -118,15 +118,11 @@ def test_other_keywords_of_02(tmp_path: Path) -> None:
         (result,) = senseprobe.score(PLANE, table, say=print, **old)
     assert result.model["name"] == "made"
     assert {figure.estimand for figure in result.figures} >= {"weat", "weat-exact"}
-    with pytest.warns(DeprecationWarning, match="server"), pytest.raises(ModelError, match="--concurrency"):
-        senseprobe.score(PLANE, table, serving=_Serving())  # type: ignore[call-arg]
-
-
-class _Serving:
-    """What `senseprobe.api.ServingOptions` was."""
-
-    key_variable = "SENSEPROBE_API_KEY"
-    concurrency, accept_noise, send, price, budget = 3, False, False, None, None
+    with (
+        pytest.warns(DeprecationWarning, match="server"),
+        pytest.raises(ModelError, match="leave out --concurrency, an"),
+    ):
+        senseprobe.score(PLANE, table, serving=api.ServingOptions(concurrency=3))  # type: ignore[call-arg]
 
 
 def test_unknown_keywords_are_refused() -> None:

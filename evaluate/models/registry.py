@@ -98,12 +98,10 @@ class ModelSource:
     def __repr__(self) -> str:
         """Return what it is, its name, and the options that are not the usual ones, in a line."""
         groups = ((self, ModelSource("")), (self.encoding, OWN_WAY), (self.serving, DEFAULT))
-        options = [(field.name, own, usual) for own, usual in groups for field in fields(own)]
-        values = ((name, getattr(own, name), getattr(usual, name)) for name, own, usual in options)
-        stated = ", ".join(
-            f"{name} {value!r}" for name, value, usual in values if name not in _PARTS and value != usual
-        )
-        return f"<{type(self).__name__} {self}{': ' if stated else ''}{stated}>"
+        names = ((field.name, *group) for group in groups for field in fields(group[0]) if field.name not in _PARTS)
+        values = ((name, getattr(options, name), getattr(usual, name)) for name, options, usual in names)
+        chosen = ", ".join(f"{name} {value!r}" for name, value, usual in values if value != usual)
+        return f"<{type(self).__name__} {self}{': ' if chosen else ''}{chosen}>"
 
     def __str__(self) -> str:
         """Return its name."""

@@ -20,9 +20,11 @@ from senseprobe.api.releases import (
 from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
 from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
 from senseprobe.api.texts import bias_score, corpus
+from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
+    "ServingOptions",
     "Step",
     "bias_score",
     "build",

@@ -279,13 +279,13 @@ def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> Model
         make = vectors
     declared = {each.name: (other, each) for other in _KINDS for each in parameters_of(other)}
     usual = {key: each.default for key, (_, each) in declared.items()}
-    stated = {key: value for key, value in options.items() if value != usual.get(key)}
-    if unfit := [key for key in stated if key in declared and declared[key][0] is not make]:
+    chosen = {key: value for key, value in options.items() if value != usual.get(key)}
+    if unfit := [key for key in chosen if key in declared and declared[key][0] is not make]:
         kinds = dict.fromkeys(_KINDS[declared[key][0]][1] for key in unfit)
         which = "an option" if len(unfit) == 1 else "which are options"
         leave = f"leave out {', '.join(declared[key][1].flag for key in unfit)}, {which} of {' and of '.join(kinds)}"
         raise ModelError(f"{name or 'what is in memory'} is {_KINDS[make][0]}: {leave}")
-    return make(cast("Any", given), **stated)
+    return make(cast("Any", given), **chosen)
 
 
 # --- keywords of 0.2 ------------------------------------------------------------------------------------------------
@@ -308,10 +308,12 @@ OLD_KEYWORDS = tuple(keyword for keyword in _SPELLINGS if keyword not in ("store
 
 def source_of_keywords(given: Any, *, serving: Any = None, **options: Any) -> ModelSource:  # noqa: ANN401
     """Return what `score` was given as an object, of the keywords that `score` had in 0.2."""
+    from senseprobe.evaluate.served.address import KEY_VARIABLE
+
     if serving is not None:
         names = ("concurrency", "accept_noise", "send", "price", "budget")
         options |= {name: getattr(serving, name) for name in names}
-        options["api_key_env"] = serving.key_variable
+        options["api_key_env"] = None if serving.key_variable == KEY_VARIABLE else serving.key_variable
     return source_of(given, **options)
 
 
@@ -338,8 +340,8 @@ def with_old_keywords(
             given = declared.bind_partial(*args, **kwargs)
             given.apply_defaults()
             for parameter, (make, keywords) in makers.items():
-                if stated := {name: old[name] for name in keywords if name in old}:
-                    given.arguments[parameter] = make(given.arguments.get(parameter), **stated)
+                if of_maker := {name: old[name] for name in keywords if name in old}:
+                    given.arguments[parameter] = make(given.arguments.get(parameter), **of_maker)
             return function(*given.args, **given.kwargs)
 
         return called

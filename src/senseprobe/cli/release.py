@@ -75,8 +75,8 @@ def show_differences(findings: "Sequence[Finding]", release: str, rebuild: bool)
 
 def describe_differences(findings: "Sequence[Finding]", release: str, rebuild: bool) -> dict[str, Any]:
     """Return what `verify --json` prints."""
-    found = [finding.as_dict() for finding in findings]
-    return {"release": api.full_name(release), "rebuilt": rebuild, "findings": found}
+    listed_findings = [finding.as_dict() for finding in findings]
+    return {"release": api.full_name(release), "rebuilt": rebuild, "findings": listed_findings}
 
 
 def import_files(

@@ -144,7 +144,7 @@ def test_columns_of_a_narrow_terminal() -> None:
 def test_strange_cells_are_no_markup(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """Brackets are printed, sequences of a terminal are not, and what they are replaced by is not cut either."""
     in_terminal(monkeypatch)
-    rows = [["[bold]x[/bold]", "a\x1b[2Jb"], [None, 1]]
+    rows: list[list[object]] = [["[bold]x[/bold]", "a\x1b[2Jb"], [None, 1]]
     table = document.Table.of_texts({"name": "name", "read": "number"}, rows, "[red]")
     console.print_sections([document.Section("", tables=(table,))])
     assert capfd.readouterr().out.splitlines() == [

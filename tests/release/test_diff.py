@@ -583,15 +583,16 @@ def test_the_command(tiny: Project, typed: Typed) -> None:
 
     text = typed("diff", "tiny@1.0.0", "tiny@2.0.0")
     assert (text.code, text.err) == (0, "")
-    assert text.out.splitlines()[2:] == [
-        "job: added job.is.guide",
-        "job: removed job.is.nurse",
-        "job: edited job.is.engineer",
-        "job: edited in stereo (1), anti (1), stereo_span (1), anti_span (1)",
-        "job: stereo, for example He is an engineer. -> He is a engineer.",
-        "job: anti, for example She is an engineer. -> She is a engineer.",
-        "job: job: appeared guide (1)",
-        "job: job: vanished nurse (1)",
+    assert [line for line in text.out.splitlines()[2:] if line] == [
+        "Added",
+        "job: 1 row added (job.is.guide); appeared: job guide (1)",
+        "Changed",
+        "job: 1 row edited (job.is.engineer) in stereo (1), anti (1), stereo_span (1), anti_span (1)",
+        "job: stereo, for example He is an engineer. → He is a engineer.",
+        "job: anti, for example She is an engineer. → She is a engineer.",
+        "Removed",
+        "job: 1 row removed (job.is.nurse); vanished: job nurse (1)",
+        "Version",
         "MAJOR: 1 row of job edited",
         "MAJOR: 1 row of job removed",
         "MINOR: 1 row of job added",

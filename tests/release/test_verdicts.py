@@ -582,13 +582,13 @@ def test_diff_and_changelog_name_the_rows(tiny: Project) -> None:
         ("majority", 3, dict.fromkeys(names[:3], "not natural")),
     ]
     text = CliRunner().invoke(app, command).output
-    assert f"island: left out by verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
+    assert f"island: 1 row left out by verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
     assert "MAJOR: 4 rows of island removed, 4 of them by verdicts\n" in text
     tiny.verdicts.unlink()
     api.build("tiny", "2.1.0")
     text = CliRunner().invoke(app, ["diff", "tiny@2.0.0", "tiny@2.1.0"]).output
-    assert f"island: taken back (dispute, tiny@1.0.0): {names[3]}\n" in text
-    assert f"island: taken back (majority, tiny@1.0.0): {names[0]} (not natural)" in text
+    assert f"island: 1 row taken back from earlier verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
+    assert f"taken back from earlier verdicts (majority, tiny@1.0.0): {names[0]} (not natural)" in text
 
 
 def test_rows_that_a_template_lost_are_not_put_down_to_verdicts(tiny: Project) -> None:

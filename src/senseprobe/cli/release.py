@@ -173,4 +173,4 @@ def show_diff(
     if markdown:
         print_line(changes.to_markdown().rstrip("\n"))
         return
-    print_sections([changes.section(MOST_ROWS)])
+    print_sections(changes.sections(MOST_ROWS))

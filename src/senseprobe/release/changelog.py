@@ -1,15 +1,35 @@
 """What people read of what changed between two releases: the entry of a changelog in Markdown, and a section."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from senseprobe.document import Section, Table
+from senseprobe.document import Section, Table, table_section
 from senseprobe.messages import counted, listed, printable, shortened
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
 from senseprobe.release.markup import code_span, escape_markdown
 
-_HEADINGS = ("### Added", "### Changed", "### Removed")
+_HEADINGS = ("Added", "Changed", "Removed")
+_OF_WORDS = {"added": "appeared", "removed": "vanished"}
 _SINCE = re.compile(r"Since [A-Za-z0-9_-]+@[0-9.]+: (?:nothing changed|(?:MAJOR|MINOR|PATCH) \([0-9.]+ or higher\))\.")
+
+
+class _Form(NamedTuple):
+    """How names and values of others stand in a line, and how reasons do.
+
+    `is_whole`: whether ids of new configs are listed, and words of edited rows, which a changelog leaves out.
+    """
+
+    code: Callable[[str], str]
+    text: Callable[[str], str]
+    is_whole: bool
+
+    def label(self, value: object) -> str:
+        """Return a value, or that there is none."""
+        return "none" if value is None else self.code(str(value))
+
+
+_MARKDOWN, _PLAIN = _Form(code_span, escape_markdown, False), _Form(printable, printable, True)
 
 
 def render_entry(diff: ReleaseDiff) -> str:
@@ -17,10 +37,8 @@ def render_entry(diff: ReleaseDiff) -> str:
     name, _, version = diff.new.partition("@")
     summary = f"{diff.bump.upper()} ({diff.version} or higher)." if diff.reasons else "nothing changed."
     lines = [f"## {name} {version}", "", f"Since {diff.old}: {summary}"]
-    groups = (_additions_or_removals(diff, "added"), _changed(diff), _additions_or_removals(diff, "removed"))
-    for heading, texts in zip(_HEADINGS, groups, strict=True):
-        if items := [f"- {text}" for text in texts]:
-            lines += ["", heading, "", *items]
+    for heading, texts in _list_changes(diff, _MARKDOWN).items():
+        lines += ["", f"### {heading}", "", *(f"- {text}" for text in texts)]
     return "\n".join(lines) + "\n"
 
 
@@ -28,141 +46,110 @@ def is_entry(text: str, release: str) -> bool:
     """Return whether a text has the form of an entry for ``NAME@VERSION``; its facts are not compared with anything."""
     name, _, version = release.partition("@")
     heading, blank, since, *lines = [*text.split("\n"), "", ""][: max(3, text.count("\n") + 1)]
-    is_list = all(line in ("", *_HEADINGS) or (line.startswith("- ") and line.isprintable()) for line in lines)
+    headings = [f"### {name}" for name in _HEADINGS]
+    is_list = all(line in ("", *headings) or (line.startswith("- ") and line.isprintable()) for line in lines)
     return (heading, blank) == (f"## {name} {version}", "") and bool(_SINCE.fullmatch(since)) and is_list
 
 
-def _additions_or_removals(diff: ReleaseDiff, what: str) -> Iterator[str]:
+def changes_sections(diff: ReleaseDiff, most: int) -> tuple[Section, ...]:
+    """Return counts of rows, what they consist of, `most` lines of each round, and which version that calls for."""
+    names = ("before", "after", "added", "removed", "edited")
+    rows = [
+        [change.config, *(getattr(change, name) for name in names)]
+        for change in diff.configs
+        if change.added or change.removed or change.edited
+    ]
+    counts = Table.of_texts({"config": "name", **dict.fromkeys(names, "number")}, rows)
+    changes = (Section(heading, tuple(texts)) for heading, texts in _list_changes(diff, _PLAIN).items())
+    reasons = [f"{reason.bump.upper()}: {reason.text}" for reason in diff.reasons]
+    end = f"{diff.old} -> {diff.new}: {_conclusion(diff)}"
+    version = Section("Version" if reasons else "", (*diff.describe_rounds(most), *reasons, end))
+    return (*filter(None, (table_section("", (), [counts]), *changes, version)),)
+
+
+def _conclusion(diff: ReleaseDiff) -> str:
+    if not diff.reasons:
+        return "nothing changed"
+    required = f"{diff.bump.upper()}, so {diff.version} or higher"
+    if diff.old.partition("@")[0] != diff.new.partition("@")[0]:
+        return f"two datasets; if one followed the other, {required}"
+    return f"{required}: its number is too low" if diff.enough is False else required
+
+
+def _list_changes(diff: ReleaseDiff, form: _Form) -> dict[str, list[str]]:
+    """Return what was added, changed and removed, by these headings."""
+    parts = (_additions_or_removals(diff, "added", form), _changed(diff, form))
+    groups = zip(_HEADINGS, map(list, (*parts, _additions_or_removals(diff, "removed", form))), strict=True)
+    return {heading: texts for heading, texts in groups if texts}
+
+
+def _additions_or_removals(diff: ReleaseDiff, what: str, form: _Form) -> Iterator[str]:
     """Yield what was ``added``, or ``removed``: configs, rows with their words, columns, contrasts."""
     for change in diff.configs:
-        name, elsewhere = code_span(change.config), change.before if what == "added" else change.after
+        name, elsewhere = form.code(change.config), change.before if what == "added" else change.after
         if elsewhere is None:
-            yield f"config {name}: {getattr(change, what)} rows"
+            listed_ids = f" ({_list_ids(change, what, form)})" if form.is_whole else ""
+            yield f"config {name}: {getattr(change, what)} rows{listed_ids}"
         elif getattr(change, what):
-            yield f"{name}: {_rows(change, what)}{_words(change, 'appeared' if what == 'added' else 'vanished')}"
+            words = _words(change, _OF_WORDS[what], form)
+            yield f"{name}: {_rows(change, what, form)}{words and f'; {words}'}"
         if columns := change.schema.get(what):
-            yield f"{name}: columns {listed(f'{code_span(column)} ({kind})' for column, kind in columns.items())}"
+            yield f"{name}: columns {listed(f'{form.code(column)} ({kind})' for column, kind in columns.items())}"
         action = "taken back from earlier" if what == "added" else "left out by"
         for group in change.taken_back if what == "added" else change.rejected:
-            reasons = [f" ({escape_markdown(shortened(text))})" if text else "" for text in group.first.values()]
-            ids = (f"{code_span(id_)}{reason}" for id_, reason in zip(group.first, reasons, strict=True))
-            rows, verdicts = counted(group.rows, "row"), f"{code_span(group.rule)}, {code_span(group.source)}"
+            reasons = [f" ({form.text(shortened(text))})" if text else "" for text in group.first.values()]
+            ids = (f"{form.code(id_)}{reason}" for id_, reason in zip(group.first, reasons, strict=True))
+            rows, verdicts = counted(group.rows, "row"), f"{form.code(group.rule)}, {form.code(group.source)}"
             yield f"{name}: {rows} {action} verdicts ({verdicts}): {listed(ids, group.rows)}"
     if names := diff.contrasts.get(what):
-        yield f"contrasts {listed(map(code_span, names))}"
+        yield f"contrasts {listed(map(form.code, names))}"
 
 
-def _changed(diff: ReleaseDiff) -> Iterator[str]:
+def _changed(diff: ReleaseDiff, form: _Form) -> Iterator[str]:
     for change in diff.configs:
-        name = code_span(change.config)
+        name = form.code(change.config)
         if change.edited:
-            columns = listed(f"{code_span(column)} ({rows})" for column, rows in change.columns.items())
-            yield f"{name}: {_rows(change, 'edited')} in {columns}"
+            columns = listed(f"{form.code(column)} ({rows})" for column, rows in change.columns.items())
+            yield f"{name}: {_rows(change, 'edited', form)} in {columns}"
+        for rows, what in _OF_WORDS.items() if form.is_whole else ():
+            if not getattr(change, rows) and (words := _words(change, what, form)):
+                yield f"{name}: {words}"
         if change.turned:
             yield f"{name}: the label of {change.turned} rows is turned round: the stereotype is now its counterpart"
         for column, (was, now) in change.samples.items():
             if column not in change.labels:
-                yield f"{name}: {code_span(column)}, for example {_label(was)} → {_label(now)}"
+                yield f"{name}: {form.code(column)}, for example {form.label(was)} → {form.label(now)}"
         for column, labels in change.labels.items():
-            changes = listed(f"{_label(label.was)} → {_label(label.now)} ({label.rows})" for label in labels)
-            yield f"{name}: {code_span(column)} {changes}"
+            changes = listed(f"{form.label(label.was)} → {form.label(label.now)} ({label.rows})" for label in labels)
+            yield f"{name}: {form.code(column)} {changes}"
         for column, (was, now) in change.schema.get("changed", {}).items():
-            yield f"{name}: column {code_span(column)} is {now} and was {was}"
+            yield f"{name}: column {form.code(column)} is {now} and was {was}"
         for key, (was, now) in change.design.items():
-            yield f"{name}: design, {code_span(key)}: {_label(shortened(was))} → {_label(shortened(now))}"
+            yield f"{name}: design, {form.code(key)}: {form.label(shortened(was))} → {form.label(shortened(now))}"
         if change.moved:
             yield f"{name}: rows or columns in another order"
         if change.about:
             yield f"{name}: {', '.join(change.about)}"
     if names := diff.contrasts.get("changed"):
-        yield f"contrasts {listed(map(code_span, names))}"
+        yield f"contrasts {listed(map(form.code, names))}"
     if diff.card:
-        yield f"card: {', '.join(code_span(key) for key in diff.card)}"
+        yield f"card: {', '.join(form.code(key) for key in diff.card)}"
     if diff.recipe and not diff.configs:
-        yield f"recipe: {listed(map(code_span, diff.recipe))}"
+        yield f"recipe: {listed(map(form.code, diff.recipe))}"
 
 
-def _rows(change: ConfigChange, what: str) -> str:
-    count, ids = getattr(change, what), change.first[what]
-    return f"{counted(count, 'row')} {what} ({listed(map(code_span, ids), count)})"
+def _rows(change: ConfigChange, what: str, form: _Form) -> str:
+    return f"{counted(getattr(change, what), 'row')} {what} ({_list_ids(change, what, form)})"
 
 
-def _words(change: ConfigChange, what: str) -> str:
+def _list_ids(change: ConfigChange, what: str, form: _Form) -> str:
+    return listed(map(form.code, change.first[what]), getattr(change, what))
+
+
+def _words(change: ConfigChange, what: str, form: _Form) -> str:
     parts = [
-        f"{code_span(slot)} {listed(f'{code_span(word)} ({rows})' for word, rows in words.items())}"
+        f"{form.code(slot)} {listed(f'{form.code(word)} ({rows})' for word, rows in words.items())}"
         for slot, pair in change.words.items()
         if (words := getattr(pair, what))
     ]
-    return f"; {what}: {'; '.join(parts)}" if parts else ""
-
-
-def _label(value: object) -> str:
-    return "none" if value is None else code_span(str(value))
-
-
-# --- a section ------------------------------------------------------------------------------------------------------
-
-
-def changes_section(diff: ReleaseDiff, most: int) -> Section:
-    """Return counts of rows, what they consist of, `most` lines of each round, and which version that calls for."""
-    lines = [*_detail_lines(diff), *diff.describe_rounds(most)]
-    lines += [f"{reason.bump.upper()}: {reason.text}" for reason in diff.reasons]
-    lines.append(f"{diff.old} -> {diff.new}: {_conclusion(diff)}")
-    if not any(change.added or change.removed or change.edited for change in diff.configs):
-        return Section("", tuple(lines))
-    names = ("before", "after", "added", "removed", "edited")
-    rows = ([change.config, *(getattr(change, name) for name in names)] for change in diff.configs)
-    kinds = {"config": "name", **dict.fromkeys(names, "number")}
-    return Section("", tables=(Table.of_texts(kinds, rows, note="\n".join(lines)),))
-
-
-def _detail_lines(changes: ReleaseDiff) -> Iterator[str]:
-    """Yield what the counts consist of, by config: first ids, verdicts, columns, words, labels, schema and design."""
-    for change in changes.configs:
-        yield from (f"{change.config}: {line}" for line in (*_row_lines(change), *_column_lines(change)))
-
-
-def _row_lines(change: ConfigChange) -> Iterator[str]:
-    for what, ids in change.first.items():
-        yield f"{what} {listed(ids, getattr(change, what))}"
-    for what, groups in (("left out by verdicts", change.rejected), ("taken back", change.taken_back)):
-        for group in groups:
-            rows = listed((_row_with_reason(*row) for row in group.first.items()), group.rows)
-            yield f"{what} ({printable(group.rule)}, {printable(group.source)}): {rows}"
-    if change.columns:
-        yield f"edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
-    if change.turned:
-        yield f"{change.turned} with the stereotype for its counterpart, and the other way round"
-
-
-def _column_lines(change: ConfigChange) -> Iterator[str]:
-    for column, values in change.samples.items():
-        if column not in change.labels:
-            yield f"{column}, for example {_arrow(*values)}"
-    for slot, words in change.words.items():
-        for what, counts in (("appeared", words.appeared), ("vanished", words.vanished)):
-            if counts:
-                yield f"{slot}: {what} {listed(f'{word} ({rows})' for word, rows in counts.items())}"
-    for column, labels in change.labels.items():
-        yield f"{column}: {listed(f'{_arrow(label.was, label.now)} ({label.rows})' for label in labels)}"
-    for column, (was, now) in change.schema.get("changed", {}).items():
-        yield f"column {column}: {was} -> {now}"
-    for key, values in change.design.items():
-        yield f"design, {key}: {_arrow(*values)}"
-
-
-def _row_with_reason(name: str, reason: str) -> str:
-    return f"{printable(name)} ({printable(shortened(reason))})" if reason else printable(name)
-
-
-def _arrow(*values: object) -> str:
-    return " -> ".join("none" if value is None else printable(shortened(value)) for value in values)
-
-
-def _conclusion(changes: ReleaseDiff) -> str:
-    if not changes.reasons:
-        return "nothing changed"
-    required = f"{changes.bump.upper()}, so {changes.version} or higher"
-    if changes.old.partition("@")[0] != changes.new.partition("@")[0]:
-        return f"two datasets; if one followed the other, {required}"
-    return f"{required}: its number is too low" if changes.enough is False else required
+    return f"{what}: {'; '.join(parts)}" if parts else ""

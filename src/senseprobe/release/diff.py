@@ -230,11 +230,11 @@ class ReleaseDiff:
 
         return render_entry(self)
 
-    def section(self, most: int) -> "Section":
+    def sections(self, most: int = 20) -> "tuple[Section, ...]":
         """Return what people read of it, with `most` lines of each round of annotation."""
-        from senseprobe.release.changelog import changes_section
+        from senseprobe.release.changelog import changes_sections
 
-        return changes_section(self, most)
+        return changes_sections(self, most)
 
     def table(self) -> "pd.DataFrame":
         """Return a pandas table with a row for each config that changed, and counts of its rows."""

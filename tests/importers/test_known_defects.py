@@ -230,7 +230,7 @@ def test_a_damaged_list_of_remarks_is_a_finding(tmp_path: Path, damage: str, bar
 
 def test_many_remarks_do_not_refuse_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bare: None) -> None:
     """As many are listed as there may be."""
-    monkeypatch.setattr("senseprobe.importers.sources.MAX_REMARKS", 3)
+    monkeypatch.setattr("senseprobe.importers.notes.MAX_REMARKS", 3)
     lines = _pairs(*[("He is a honest baker.", "She is a honest baker.")] * 4)
     imported = api.read_import("sssb", [_written(tmp_path, "g.txt", *lines)], "x", "1.0.0")
 

@@ -33,8 +33,8 @@ from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
+    from senseprobe.importers.notes import Notes
     from senseprobe.importers.plan import ImportedDataset
-    from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
@@ -228,9 +228,9 @@ def read_import(
 def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
     """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
     from senseprobe.generator.checks.published_rows import check_rows
+    from senseprobe.importers.notes import note_remarks
     from senseprobe.importers.plan import with_remarks
     from senseprobe.importers.sentence_pairs import is_english
-    from senseprobe.importers.sources import note_remarks
     from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
 
     try:

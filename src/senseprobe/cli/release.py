@@ -13,7 +13,7 @@ from senseprobe.messages import counted
 from senseprobe.options import Option
 
 if TYPE_CHECKING:
-    from senseprobe.importers.sources import Notes
+    from senseprobe.importers.notes import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.release import Release as Frozen

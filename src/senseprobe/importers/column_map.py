@@ -15,22 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.importers.contents import delimited_rows, find_header
 from senseprobe.importers.draft import CONFIG, SENTENCES, complete_rows
 from senseprobe.importers.formats import Format, find_format
 from senseprobe.importers.integer_labels import NO_NAME, Names, as_integer, check_labels, name_label, read_schema_names
+from senseprobe.importers.notes import MAX_TEXT, LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import keep_unlike_words
 from senseprobe.importers.sources import (
     MAX_FILE,
-    MAX_TEXT,
-    Notes,
     Row,
     Source,
     Table,
-    delimited_rows,
     excerpt,
-    find_header,
     id_part,
-    limit_rows,
     read_sources,
     sentences_id,
     slug,
@@ -207,9 +204,11 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
         column_map.check(source, names)
         if unread := len({*names} - {*column_map.sources().values()}):
             notes.add_fact(source, f"{unread} of its {len(names)} columns not imported, as nothing maps them")
-        parsed = (_record(column_map, source, line, cells, notes) for line, cells in rows)
         before = len(records)
-        records += limit_rows(parsed, source, before)
+        for line, cells in rows:
+            with notes.leaving_out(source, line):
+                records.append(_record(column_map, source, line, cells))
+                check_count(len(records), source.name)
         notes.add_fact(source, f"{len(records) - before} pairs")
     if not records:
         return []
@@ -244,20 +243,17 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
         yield "no citation is given (--citation), so the card cites nobody"
 
 
-def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, notes: Notes) -> Row | None:
-    """Return the values of a row by the columns of the release; None where it is left out."""
+def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells) -> Row:
+    """Return the values of a row by the columns of the release; raise LeftOut where it makes none."""
     texts = {
         role: name_label(_as_text(cells.get(column)), column_map.labels.get(role, {}))
         for role, column in column_map.sources().items()
     }
     row: Row = {role: text and source.with_plain_spaces(text, line).strip() for role, text in texts.items()}
     pair = SENTENCES[column_map.kind]
-    sentences = [*pair, *(["unrelated"] if row.get("unrelated") else [])]
-    if not all(notes.check_sentence(source, line, row[name] or "", f"{name}: ") for name in sentences):
-        return None
-    if error := _find_error(column_map, row, pair):
-        notes.leave_out(source, line, error)
-        return None
+    for name in [*pair, *(["unrelated"] if row.get("unrelated") else [])]:
+        check_sentence(row[name] or "", f"{name}: ")
+    _check_values(column_map, row, pair)
     row |= {name: _TRUTH[(row[name] or "").lower()] for name in _FLAGS if name in row}
     if "gold" in row:
         row["gold"] = row["gold"].lower()
@@ -265,22 +261,22 @@ def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, note
     return {**row, "id": f"{CONFIG}.{number}", "source_file": source.name, "source_line": str(line)}
 
 
-def _find_error(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> str:
-    """Return why a row cannot be used; empty where it can."""
+def _check_values(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> None:
+    """Raise LeftOut where a row cannot be used."""
     for role, text in row.items():
         if text is not None and role not in pair and (len(text) > MAX_TEXT or unprintable(text) is not None):
-            return f"{role}: a text of more than {MAX_TEXT} characters, or with characters that do not print"
+            raise LeftOut(f"{role}: a text of more than {MAX_TEXT} characters, or with characters that do not print")
     if row[pair[0]] == row[pair[1]] and column_map.kind == "contrast":
-        return "its two sentences are the same"
+        raise LeftOut("its two sentences are the same")
     if "gold" in row and (row["gold"] or "").lower() not in GOLD:
         expected = NO_NAME if as_integer(row["gold"]) else f"is not {', '.join(GOLD[:-1])} or {GOLD[-1]}"
-        return f"gold: {excerpt(row['gold'] or '')!r} {expected}"
+        raise LeftOut(f"gold: {excerpt(row['gold'] or '')!r} {expected}")
     if unnamed := [role for role in column_map.labels if as_integer(row[role])]:
-        return f"{unnamed[0]}: {excerpt(row[unnamed[0]] or '')!r} is none of the integers that are named"
+        raise LeftOut(f"{unnamed[0]}: {excerpt(row[unnamed[0]] or '')!r} is none of the integers that are named")
     if flags := [name for name in _FLAGS if (row.get(name) or "").lower() not in _TRUTH]:
-        return f"{flags[0]}: {excerpt(row[flags[0]])!r} is not true or false"
-    empty = [factor.name for factor in column_map.named_factors() if row[factor.name] is None]
-    return f"no value in the factor {empty[0]}" if empty else ""
+        raise LeftOut(f"{flags[0]}: {excerpt(row[flags[0]])!r} is not true or false")
+    if empty := [factor.name for factor in column_map.named_factors() if row[factor.name] is None]:
+        raise LeftOut(f"no value in the factor {empty[0]}")
 
 
 def _as_text(value: str | bool | None) -> str | None:

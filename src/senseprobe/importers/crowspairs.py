@@ -9,20 +9,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.contents import delimited_rows, find_header
 from senseprobe.importers.formats import PairColumns
 from senseprobe.importers.integer_labels import as_integer
+from senseprobe.importers.notes import LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import contrast_design, list_bias_types, pair_row
-from senseprobe.importers.sources import (
-    Notes,
-    Row,
-    Source,
-    Table,
-    delimited_rows,
-    excerpt,
-    find_header,
-    limit_rows,
-    sentences_id,
-)
+from senseprobe.importers.sources import Row, Source, Table, excerpt, sentences_id
 from senseprobe.messages import unprintable
 from senseprobe.release.schema import IMPORTED, row_schema
 
@@ -48,10 +40,12 @@ def read(sources: Sequence[Source], notes: Notes, columns: PairColumns) -> list[
         if directions and all(map(as_integer, directions)):
             raise ReleaseError(f"{source.name}: {columns.direction} {excerpt(directions[0] or '')!r} {HUB_INTEGERS}")
         name_others(table[0][1] if table else (), columns, names, source)
-        parsed = (_row(source, line, cells, columns, names, notes) for line, cells in table)
-        pairs = [*limit_rows(parsed, source, len(rows))]
-        notes.add_fact(source, f"{len(pairs)} pairs")
-        rows += pairs
+        before = len(rows)
+        for line, cells in table:
+            with notes.leaving_out(source, line):
+                rows.append(_row(source, line, cells, columns, names, notes))
+                check_count(len(rows), source.name)
+        notes.add_fact(source, f"{len(rows) - before} pairs")
     if not rows:
         return []
     notes.keep_repeats(rows)
@@ -80,14 +74,22 @@ def name_others(cells: Collection[str], columns: PairColumns, names: dict[str, s
 
 def _row(
     source: Source, line: int, cells: Mapping[str, str], columns: PairColumns, names: Mapping[str, str], notes: Notes
-) -> Row | None:
+) -> Row:
+    """Make a row of a line; raise LeftOut where it makes none."""
     published = {name: cells.get(column, "").strip() or None for column, name in names.items()}
     stereo, anti, bias_type = (cells[name].strip() for name in columns.needed)
-    if error := _find_error(cells, columns):
-        notes.leave_out(source, line, error)
-        return None
-    if not all(notes.check_sentence(source, line, text) for text in (stereo, anti)):
-        return None
+    direction = columns.find_direction(cells)
+    if direction is not None and direction.strip() not in {"stereo", "antistereo"}:
+        raise LeftOut(f"direction {excerpt(direction)!r} is neither stereo nor antistereo")
+    if stereo == anti != "":
+        raise LeftOut("its two sentences are the same")
+    others = (cell for name, cell in cells.items() if name not in {columns.stereo, columns.anti})
+    if any(len(cell) > 10_000 or unprintable(cell) is not None for cell in others):
+        raise LeftOut("a cell that is too long, or that does not print")
+    if not bias_type:
+        raise LeftOut(f"no {columns.bias_type}")
+    check_sentence(stereo)
+    check_sentence(anti)
     if (stereo[-1] in ".!?") != (anti[-1] in ".!?"):
         notes.keep(source, line, "only one of the sentences ends in punctuation")
     numbers = (cells[name] for name in NUMBERS if name in cells)
@@ -104,16 +106,3 @@ def _row(
         )
         | published
     )
-
-
-def _find_error(cells: Mapping[str, str], columns: PairColumns) -> str:
-    """Return why a row cannot be used; empty where it can."""
-    direction = columns.find_direction(cells)
-    if direction is not None and direction.strip() not in {"stereo", "antistereo"}:
-        return f"direction {excerpt(direction)!r} is neither stereo nor antistereo"
-    if cells[columns.stereo].strip() == cells[columns.anti].strip() != "":
-        return "its two sentences are the same"
-    others = (cell for name, cell in cells.items() if name not in {columns.stereo, columns.anti})
-    if any(len(cell) > 10_000 or unprintable(cell) is not None for cell in others):
-        return "a cell that is too long, or that does not print"
-    return "" if cells[columns.bias_type].strip() else f"no {columns.bias_type}"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
-    from senseprobe.importers.sources import Notes, Source, Table
+    from senseprobe.importers.notes import Notes
+    from senseprobe.importers.sources import Source, Table
 
 TABLES = ("csv", "jsonl", "parquet")
 """The forms of a user's own table, whose columns have to be mapped (`column_map.ColumnMap`)."""

@@ -26,17 +26,9 @@ from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers.column_map import ColumnMap, mapped_format
 from senseprobe.importers.formats import TABLES, Format, find_format
+from senseprobe.importers.notes import Note, Notes, read_remarks
 from senseprobe.importers.sentence_pairs import check_language, is_english
-from senseprobe.importers.sources import (
-    Note,
-    Notes,
-    Row,
-    Source,
-    Table,
-    read_remarks,
-    read_sources,
-    slug,
-)
+from senseprobe.importers.sources import Row, Source, Table, read_sources, slug
 from senseprobe.messages import counted, printable
 from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README

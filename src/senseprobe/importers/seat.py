@@ -12,18 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.contents import line_of, parse_json
+from senseprobe.importers.notes import LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import as_span, inflected_forms, is_english
-from senseprobe.importers.sources import (
-    Notes,
-    Row,
-    Source,
-    Table,
-    excerpt,
-    id_part,
-    limit_rows,
-    line_of,
-    parse_json,
-)
+from senseprobe.importers.sources import Row, Source, Table, excerpt, id_part
 from senseprobe.records import Design, Factor
 
 KEYS = {"category", "examples"}
@@ -46,7 +38,8 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     tests = {source.stem.lower(): _sets(source, notes) for source in sources}
     rows: list[Row] = []
     for source in sources:
-        examples = [*limit_rows(_rows(source, tests, notes), source, len(rows))]
+        examples = [*_rows(source, tests, notes)]
+        check_count(len(rows) + len(examples), source.name)
         roles = Counter(row["role"] for row in examples)
         sizes = f" ({', '.join(f'{role} {roles[role]}' for role in ROLES.values())})" if examples else ""
         notes.add_fact(source, f"{len(examples)} examples{sizes}")
@@ -110,25 +103,23 @@ def _set_rows(source: Source, role: str, content: Mapping[str, Any], notes: Note
         notes.keep(source, line_of(category), f"{role}: its category is no text of a fit length, and is left empty")
     seen: dict[str, int] = {}
     for number, example in enumerate(content["examples"], start=1):
-        name = f"{role} example {number}: "
-        if not isinstance(example, str):
-            notes.leave_out(source, line_of(category), f"{name}no text")
-            continue
-        line = line_of(example)
-        if not notes.check_sentence(source, line, example, name):
-            continue
-        text = example.strip()
-        if (earlier := seen.setdefault(text, number)) != number:
-            notes.keep(source, line, f"{name}the same as example {earlier}")
-        yield {
-            "id": f"{CONFIG}.{id_part(source.stem)}.{role.lower()}.{number}",
-            "test": source.stem,
-            "role": role,
-            "sentence": text,
-            "category": category if fits else None,
-            "source_file": source.name,
-            "source_line": str(line),
-        }
+        name, line = f"{role} example {number}: ", line_of(example if isinstance(example, str) else category)
+        with notes.leaving_out(source, line, name):
+            if not isinstance(example, str):
+                raise LeftOut("no text")
+            check_sentence(example)
+            text = example.strip()
+            if (earlier := seen.setdefault(text, number)) != number:
+                notes.keep(source, line, f"{name}the same as example {earlier}")
+            yield {
+                "id": f"{CONFIG}.{id_part(source.stem)}.{role.lower()}.{number}",
+                "test": source.stem,
+                "role": role,
+                "sentence": text,
+                "category": category if fits else None,
+                "source_file": source.name,
+                "source_line": str(line),
+            }
 
 
 def _words_by_form(content: Mapping[str, Any], *, inflects: bool) -> dict[str, str]:

@@ -10,7 +10,8 @@ from typing import Any
 from unicodedata import category
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.importers.sources import Notes, Row, Source, excerpt
+from senseprobe.importers.notes import Notes
+from senseprobe.importers.sources import Row, Source, excerpt
 from senseprobe.records import Design, Factor
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,6}")

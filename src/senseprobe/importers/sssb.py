@@ -6,10 +6,11 @@ of the same sense type and sense key, which gives the counts of the paper.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
 
+from senseprobe.importers.notes import LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import (
     contrast_design,
     differ_in_pronouns,
@@ -19,7 +20,7 @@ from senseprobe.importers.sentence_pairs import (
     keep_unlike_words,
     pair_row,
 )
-from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, excerpt, id_part, slug
+from senseprobe.importers.sources import Row, Source, Table, excerpt, id_part, slug
 
 _BLANKS = re.compile(r"\t| {1,4}")
 _PLACEHOLDER = re.compile(r"\$[A-Z][A-Z0-9_-]*\$?")  # `$100` is money
@@ -67,7 +68,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     seen: dict[tuple[str, ...], Example] = {}
     for source in sources:
         lines = groupby(enumerate(source.lines, start=1), key=lambda numbered_line: bool(numbered_line[1].strip()))
-        blocks = [[_example(source, line, text, notes) for line, text in block] for full, block in lines if full]
+        blocks = [_read_block(source, block, notes) for full, block in lines if full]
         crossed = sum(len(block) == 2 for block in blocks) * 2 <= len(blocks)
         pairs = [*(_crossed(source, blocks, seen, notes) if crossed else _adjacent(source, blocks, notes))]
         how = "every stereo with every anti sentence of a sense" if crossed else "by blocks of two"
@@ -90,18 +91,30 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     return tables
 
 
-def _example(source: Source, line: int, text: str, notes: Notes) -> Example | None:
+def _read_block(source: Source, lines: Iterable[tuple[int, str]], notes: Notes) -> Block:
+    """Return the examples of lines, with None for each that is left out."""
+    block: Block = []
+    for line, text in lines:
+        block.append(None)
+        with notes.leaving_out(source, line):
+            block[-1] = _example(source, line, text, notes)
+    return block
+
+
+def _example(source: Source, line: int, text: str, notes: Notes) -> Example:
     head, bracket, tail = text.rstrip().rpartition("[")
     parts = [part.strip() for part in tail.removesuffix("]").split(",")]
     if not bracket or not tail.endswith("]") or len(parts) != 3 or not all(parts):
-        notes.leave_out(source, line, "does not end in [sense type, sense key, label]")
-        return None
+        raise LeftOut("does not end in [sense type, sense key, label]")
     example = Example(source, line, head.strip(), *parts)
-    if not notes.check_sentence(source, line, example.sentence):
-        return None
-    if error := _find_error(example):
-        notes.leave_out(source, line, error)
-        return None
+    check_sentence(example.sentence)
+    for part in (*parts, example.sentence):
+        if match := _PLACEHOLDER.search(part):
+            raise LeftOut(f"unfilled placeholder {excerpt(match.group())}")
+    if example.label not in {"stereo", "anti"}:
+        raise LeftOut(f"label {excerpt(example.label)} is neither stereo nor anti")
+    if any(len(part) > 100 or not part.isprintable() for part in parts) or not example.lemma:
+        raise LeftOut("a sense type or sense key that is none")
     if not _BLANKS.fullmatch(blanks := head[len(head.rstrip()) :]):
         notes.keep(source, line, f"{len(blanks)} blanks before the bracket, neither one TAB nor one to four spaces")
     if find_word(example.sentence, example.lemma) is None:
@@ -109,19 +122,6 @@ def _example(source: Source, line: int, text: str, notes: Notes) -> Example | No
         reason = f"the word of {excerpt(example.key)} is not in the sentence, or more than once in some form"
         notes.keep(source, line, reason)
     return example
-
-
-def _find_error(example: Example) -> str:
-    """Return why an example cannot be used; empty where it can."""
-    parts = (*example.sense, example.label)
-    for text in (*parts, example.sentence):
-        if match := _PLACEHOLDER.search(text):
-            return f"unfilled placeholder {excerpt(match.group())}"
-    if example.label not in {"stereo", "anti"}:
-        return f"label {excerpt(example.label)} is neither stereo nor anti"
-    if any(len(part) > 100 or not part.isprintable() for part in parts) or not example.lemma:
-        return "a sense type or sense key that is none"
-    return ""
 
 
 def _adjacent(source: Source, blocks: list[Block], notes: Notes) -> Iterator[Pair]:

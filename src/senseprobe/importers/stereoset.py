@@ -7,12 +7,14 @@ paper scored these with next-sentence prediction; a figure from their likelihood
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.contents import line_of, parse_json
+from senseprobe.importers.notes import LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import contrast_design, find_difference, list_bias_types, pair_row
-from senseprobe.importers.sources import Notes, Row, Source, Table, excerpt, id_part, limit_rows, line_of, parse_json
+from senseprobe.importers.sources import Row, Source, Table, excerpt, id_part
 from senseprobe.tables import read_json
 
 KEYS = {"version", "data"}
@@ -36,11 +38,13 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     for source in sources:
         data = _parse(source, notes)
         for part, rows in parts.items():
-            items = enumerate(data.get(part, ()), start=1)
-            parsed = (_row(source, part, number, item, notes) for number, item in items)
-            pairs = [*limit_rows(parsed, source, len(rows))]
-            notes.add_fact(source, f"{len(pairs)} pairs {part}")
-            rows += pairs
+            before = len(rows)
+            for number, item in enumerate(data.get(part, ()), start=1):
+                name, line = f"{part} item {number}", _first_line(item)
+                with notes.leaving_out(source, line, f"{name}: "):
+                    rows.append(_row(source, line, part, name, _check_item(item), notes))
+                    check_count(len(rows), source.name)
+            notes.add_fact(source, f"{len(rows) - before} pairs {part}")
     tables = []
     for part, rows in parts.items():
         notes.keep_repeats(rows)
@@ -80,22 +84,17 @@ def _is_of_hub(source: Source) -> bool:
     return isinstance(item, dict) and "context" in item and isinstance(item.get("sentences"), dict)
 
 
-def _row(source: Source, part: str, number: int, value: object, notes: Notes) -> Row | None:
-    name, line = f"{part} item {number}", _first_line(value)
-    item = _check_item(value)
-    if isinstance(item, str):
-        notes.leave_out(source, line, f"{name}: {item}")
-        return None
+def _row(source: Source, line: int, part: str, name: str, item: Mapping[str, Any], notes: Notes) -> Row:
+    """Make a row of an item; raise LeftOut where it makes none."""
     context, sentences = item["context"], item["sentences"]
     texts = [sentences[label]["sentence"].strip() for label in LABELS]
     if part == "intersentence":
         texts = [f"{context} {text}" for text in texts]
-    if not all(notes.check_sentence(source, line, text, f"{name}: ") for text in texts):
-        return None
+    for text in texts:
+        check_sentence(text)
     stereo, anti, unrelated = texts
     if stereo == anti:
-        notes.leave_out(source, line, f"{name}: its two sentences are the same")
-        return None
+        raise LeftOut("its two sentences are the same")
     if part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
         notes.keep(source, line, f"{name}: its context has not one BLANK that stands by itself")
     if not all(vote in VOTES for label in LABELS for vote in _annotator_labels(sentences[label])):
@@ -127,23 +126,23 @@ def _first_line(item: object) -> int:
     return min(filter(None, map(line_of, item.values() if isinstance(item, dict) else [item])), default=0)
 
 
-def _check_item(item: object) -> dict[str, Any] | str:
-    """Return the item with its sentences by label, or why it cannot be used."""
+def _check_item(item: object) -> dict[str, Any]:
+    """Return the item with its sentences by label; raise LeftOut where it cannot be used."""
     if not isinstance(item, dict):
-        return "an item that is no object"
+        raise LeftOut("an item that is no object")
     for name in ("id", "target", "bias_type", "context"):
         if not isinstance(text := item.get(name), str) or not text.strip() or len(text) > 2_000:
-            return f"no text {name}"
+            raise LeftOut(f"no text {name}")
         if not text.isprintable():
-            return f"its {name} has characters that do not print"
+            raise LeftOut(f"its {name} has characters that do not print")
     sentences = item.get("sentences")
     if not isinstance(sentences, list) or not all(isinstance(sentence, dict) for sentence in sentences):
-        return "no list of sentences"
+        raise LeftOut("no list of sentences")
     if not all(isinstance(sentence.get(name), str) for sentence in sentences for name in ("sentence", "gold_label")):
-        return "a sentence without text or gold label"
+        raise LeftOut("a sentence without text or gold label")
     by_label = {str(sentence["gold_label"]): sentence for sentence in sentences}
     if len(sentences) != len(LABELS) or set(by_label) != set(LABELS):
-        return f"its gold labels are {excerpt(', '.join(sorted(by_label)))}, not {', '.join(LABELS)} once each"
+        raise LeftOut(f"its gold labels are {excerpt(', '.join(sorted(by_label)))}, not {', '.join(LABELS)} once each")
     return {**item, "sentences": by_label}
 
 

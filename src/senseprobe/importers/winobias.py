@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.notes import MAX_TEXT, LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import (
     FEMALE,
     MALE,
@@ -22,7 +23,7 @@ from senseprobe.importers.sentence_pairs import (
     find_difference,
     pair_row,
 )
-from senseprobe.importers.sources import MAX_TEXT, Notes, Row, Source, Table, check_count, slug
+from senseprobe.importers.sources import Row, Source, Table, slug
 
 SIDES = ("pro_stereotyped", "anti_stereotyped")
 COLUMNS = ("split", "source_file", "source_line", "anti_file", "anti_line")
@@ -125,23 +126,22 @@ def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
     for line, text in enumerate(source.lines, start=1):
         if not text.strip():
             continue
-        match = _LINE.fullmatch(text.strip()) if len(text) < 2 * MAX_TEXT else None
-        if match is None:
-            notes.leave_out(source, line, "no number and sentence of a fit length")
-        elif (sentence := _parse_sentence(line, match[2])) is None:
-            notes.leave_out(source, line, "brackets that do not close, or hold others or nothing")
-        elif not notes.check_sentence(source, line, sentence.text):
-            continue
-        elif sentences.setdefault(int(match[1]), sentence) is not sentence:
-            notes.leave_out(source, line, f"number {int(match[1])} for the second time")
+        with notes.leaving_out(source, line):
+            match = _LINE.fullmatch(text.strip()) if len(text) < 2 * MAX_TEXT else None
+            if match is None:
+                raise LeftOut("no number and sentence of a fit length")
+            sentence = _parse_sentence(line, match[2])
+            check_sentence(sentence.text)
+            if sentences.setdefault(int(match[1]), sentence) is not sentence:
+                raise LeftOut(f"number {int(match[1])} for the second time")
     return sentences
 
 
-def _parse_sentence(line: int, text: str) -> Sentence | None:
-    """Return the sentence without brackets; None where they do not match."""
+def _parse_sentence(line: int, text: str) -> Sentence:
+    """Return the sentence without brackets; raise LeftOut where they do not match."""
     parts = re.split(r"([\[\]])", text)
     if parts[1::2] != ["[", "]"] * (len(parts) // 4) or not all(part.strip() for part in parts[2::4]):
-        return None
+        raise LeftOut("brackets that do not close, or hold others or nothing")
     texts = parts[::2]
     ends = [*accumulate(map(len, texts))]
     return Sentence(line, "".join(texts), tuple(zip(ends[::2], ends[1::2], strict=False)))

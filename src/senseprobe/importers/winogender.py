@@ -9,8 +9,10 @@ have (`bls_pct_female`) is taken for the stereotype; all other pairs are unlabel
 import re
 from collections.abc import Mapping, Sequence
 
+from senseprobe.importers.contents import delimited_rows
+from senseprobe.importers.notes import LeftOut, Notes, check_count, check_sentence
 from senseprobe.importers.sentence_pairs import contrast_design, find_difference, pair_row
-from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, delimited_rows, excerpt, id_part
+from senseprobe.importers.sources import Row, Source, Table, excerpt, id_part
 
 ANSWERS = {"0": "occupation", "1": "participant"}
 GENDERS = ("male", "female", "neutral")
@@ -97,19 +99,16 @@ def _groups(source: Source, notes: Notes) -> dict[Key, GenderedSentences]:
     """Return the sentences, with their lines, by occupation, participant and answer, then by gender."""
     groups: dict[Key, GenderedSentences] = {}
     for line, cells in delimited_rows(source, "\t", ("sentid", "sentence"), notes, quoted=False):
-        parts = cells["sentid"].strip().removesuffix(".txt").split(".")
-        plain = all(part.strip() and part.isprintable() and len(part) < 60 for part in parts)
-        if len(parts) != 4 or parts[2] not in ANSWERS or parts[3] not in GENDERS or not plain:
-            notes.leave_out(source, line, f"id {excerpt(cells['sentid'])} is not occupation.participant.answer.gender")
-            continue
-        text = cells["sentence"].strip()
-        if not notes.check_sentence(source, line, text):
-            continue
-        occupation, participant, answer, gender = parts
-        sentences = groups.setdefault((occupation, participant, answer), {})
-        if gender in sentences:
-            notes.leave_out(source, line, f"the same id as in line {sentences[gender][0]}")
-        else:
+        with notes.leaving_out(source, line):
+            parts = cells["sentid"].strip().removesuffix(".txt").split(".")
+            plain = all(part.strip() and part.isprintable() and len(part) < 60 for part in parts)
+            if len(parts) != 4 or parts[2] not in ANSWERS or parts[3] not in GENDERS or not plain:
+                raise LeftOut(f"id {excerpt(cells['sentid'])} is not occupation.participant.answer.gender")
+            check_sentence(text := cells["sentence"].strip())
+            occupation, participant, answer, gender = parts
+            sentences = groups.setdefault((occupation, participant, answer), {})
+            if gender in sentences:
+                raise LeftOut(f"the same id as in line {sentences[gender][0]}")
             sentences[gender] = (line, text)
     return groups
 

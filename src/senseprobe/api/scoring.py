@@ -66,7 +66,8 @@ def fetch(
     return packages.fetch(name, say)
 
 
-def _with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:
+def with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:
+    """Return estimands, and with `exact` the one that counts every p, as `score` was asked for it in 0.2."""
     from senseprobe.evaluate.estimands import EXACT_P
 
     return [*estimands, EXACT_P.id] if exact else estimands
@@ -100,7 +101,7 @@ _OLD: dict[str, tuple[Callable[..., Any], Sequence[str]]] = {
 }
 
 
-@with_old_keywords(**_OLD, estimands=(_with_exact, ("exact",)))
+@with_old_keywords(**_OLD, estimands=(with_exact, ("exact",)))
 @with_progress("scoring {model}")
 def score(
     model: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
+from senseprobe.api.scoring import with_exact
 from senseprobe.cli.console import print_document, print_line, print_sections
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
@@ -72,7 +73,7 @@ def score(
         return api.estimate(source, release, scorers, **rows)
     if exact:
         say("--exact is now -e weat-exact")
-        estimands = [*estimands, "weat-exact"]
+        estimands = with_exact(estimands, exact=True)
     with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store):
         rows |= {"level": level, "estimands": estimands, "out": out, "show_failing": show_failing, "progress": step}
         return api.score(source, release, scorers, **rows)

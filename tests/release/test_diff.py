@@ -655,6 +655,17 @@ def test_the_changelog_cannot_be_written_by_a_release() -> None:
     assert "`'k\\n# <b>'`" in text
 
 
+def test_people_read_what_a_changelog_leaves_out() -> None:
+    """By hand: b ate and now bit, so that a word is another without a row more; a new config is read with its ids."""
+    edited = diff_releases(_side(OLD, "1.0.0"), _side([_row("a"), _row("b", verb="bit")], "2.0.0"))
+    texts = {text for section in edited.sections() for text in section.paragraphs}
+    assert "c: appeared: verb bit (1)" in texts
+    assert "appeared" not in edited.to_markdown()
+    before = replace(edited.configs[0], before=None, added=2, edited=0, first={"added": ("a", "b")})
+    new = replace(edited, configs=(before,)).sections()
+    assert "config c: 2 rows (a, b)" in {text for section in new for text in section.paragraphs}
+
+
 def test_a_table_for_notebooks() -> None:
     """One row for each config that changed."""
     diff = diff_releases(_side(OLD, "1.0.0"), _side([_row("a", gold=None), _row("c")], "2.0.0"))

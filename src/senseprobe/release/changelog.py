@@ -54,11 +54,8 @@ def is_entry(text: str, release: str) -> bool:
 def changes_sections(diff: ReleaseDiff, most: int) -> tuple[Section, ...]:
     """Return counts of rows, what they consist of, `most` lines of each round, and which version that calls for."""
     names = ("before", "after", "added", "removed", "edited")
-    rows = [
-        [change.config, *(getattr(change, name) for name in names)]
-        for change in diff.configs
-        if change.added or change.removed or change.edited
-    ]
+    has_rows = any(change.added or change.removed or change.edited for change in diff.configs)
+    rows = [[change.config, *(getattr(change, name) for name in names)] for change in diff.configs] if has_rows else []
     counts = Table.of_texts({"config": "name", **dict.fromkeys(names, "number")}, rows)
     changes = (Section(heading, tuple(texts)) for heading, texts in _list_changes(diff, _PLAIN).items())
     reasons = [f"{reason.bump.upper()}: {reason.text}" for reason in diff.reasons]

@@ -22,6 +22,12 @@ minicons and lm-eval are run from an environment of their own, which can borrow 
     /tmp/rivals/bin/pip install lm_eval==0.4.13 minicons==0.3.39
     python benchmarks/score.py --rivals /tmp/rivals/bin/python
 
+With --short MODEL it measures another thing: the seconds of the processor, and of the clock, that the whole command
+takes to score 60 pairs by `ll`, nothing stored, where most is not answering. It measures the package that Python finds,
+so that PYTHONPATH=CHECKOUT/src measures another one.
+
+    senseprobe fetch smollm2 && python benchmarks/score.py --short smollm2 [--rounds 3]
+
 Exits 1 where numbers differ, where a ratio is below what is asked for, and where a rival could not be run. With --small
 the models are tiny and ratios mean nothing: it tries out the script, and only numbers that differ make it fail.
 """
@@ -29,8 +35,11 @@ the models are tiny and ratios mean nothing: it tries out the script, and only n
 import argparse
 import os
 import platform
+import resource
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -69,6 +78,8 @@ class Differs(Exception):
 def main() -> int:
     """Time what is asked for, print tables, write them where asked, and return the exit status."""
     options = _options()
+    if options.short:
+        return time_short_run(options.short, options.rounds)
     torch.set_num_threads(options.threads)
     if options.device == "cuda":
         machine = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
@@ -115,6 +126,22 @@ def time_row(row: Row, rounds: int) -> tuple[Taken, list[Taken], float]:
         differences = [_compare(way, ours[list(way.part)], values.get(i)) for i, way in enumerate(ways)]
         worst = max(worst, *differences)
     return taken[0], taken[1:], worst
+
+
+def time_short_run(model: str, rounds: int) -> int:
+    """Print what the command takes to score 60 pairs, round by round; return its exit status where it fails."""
+    words = ("score", model, "sssb@1.1.1:nationality", "-m", "ll", "--limit", "60", "--no-store")
+    command = [sys.executable, "-P", "-m", "senseprobe", *words]
+    for number in range(1, rounds + 1):
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([*command, "--out", folder], stdout=subprocess.DEVNULL, check=False)
+        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode:
+            return done.returncode
+        user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+        print(f"round {number}: {user:.1f} s user, {system:.1f} s system, {wall:.1f} s by the clock")
+    return 0
 
 
 def _run(way: Way, items: Sequence[int]) -> Numbers | None:
@@ -202,6 +229,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--small", action="store_true", help="tiny models, to try out the script")
     parser.add_argument("--rivals", metavar="PYTHON", help="an interpreter that has minicons and lm-eval")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the figures into the table of this page")
+    parser.add_argument("--short", metavar="MODEL", help="what the command takes to score 60 pairs with a causal model")
     parser.add_argument("--note", default="", type=lambda text: f"; {text}", help="said of the machine in that table")
     options = parser.parse_args()
     if options.write and options.small:

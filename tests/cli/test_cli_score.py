@@ -1091,3 +1091,13 @@ def test_what_the_tokenizer_makes_of_a_release(typed: Typed, tmp_path: Path) -> 
     assert read["same_tokens"] == sum(a == b for a, b in zip(*sides, strict=True))
     assert read["unequal_counts"] == sum(len(a) != len(b) for a, b in zip(*sides, strict=True)) > 0
     assert "first_token" not in read
+
+
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By OpenMP's own variable, which torch reads as it is loaded: see docs/performance.md for what spinning costs."""
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert typed("--version").code == 0
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    typed("--version")
+    assert os.environ["OMP_WAIT_POLICY"] == "active"

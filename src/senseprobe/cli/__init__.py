@@ -3,6 +3,7 @@
 Exit codes: 0 fine, 1 findings, 2 misuse or failure.
 """
 
+import os
 import sys
 from importlib.metadata import version as installed_version
 from typing import Annotated, Any
@@ -247,6 +248,9 @@ for _name, (_panel, _help, _commands) in _GROUPS.items():
 
 def main() -> None:
     """Run the command line; print every error as one message, never a traceback."""
+    # Threads of torch that wait for others sleep: else they spin for milliseconds after each layer, on a busy machine
+    # at the cost of all others, and of their own. It is read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app()
     except SenseprobeError as error:

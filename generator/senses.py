@@ -69,13 +69,20 @@ def check(claims: Iterable[Claim], opened: dict[str, Lexicon]) -> tuple[list[Fin
                 hint = "lexicon: wordnet-3.0, pos: noun"
                 findings.append(Finding(path=path, line=1, column=1, code="E305", message=message, hint=hint))
             elif identity(name):
-                findings.extend(_check_group(group, name, opened))
+                lexicon = opened[name] = opened.get(name) or Lexicon.open(name)
+                findings += [finding for claim in group for finding in _check(claim, lexicon)]
                 checked += len(group)
             else:
                 unchecked += len(group)
         except LexiconError:
             unchecked += len(group)
     return list(dict.fromkeys(findings)), checked, unchecked
+
+
+def _check(claim: Claim, lexicon: Lexicon) -> Iterator[Finding]:
+    for problem in lexicon.check(claim.key, lemma=claim.lemma, pos=claim.pos):
+        line, column, code = claim.line, claim.column, _CODES[problem.kind]
+        yield Finding(path=claim.path, line=line, column=column, code=code, message=problem.message, hint=problem.hint)
 
 
 def identity(name: str) -> str | None:
@@ -90,16 +97,6 @@ def identity(name: str) -> str | None:
 def _identity(name: str, wordnet: Path, changed: tuple[int, ...]) -> str:
     # The files are read once while nobody changes them.
     return Lexicon(name, wordnet, Vocabulary(wordnet)).identity
-
-
-def _check_group(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon]) -> Iterator[Finding]:
-    lexicon = opened[name] = opened.get(name) or Lexicon.open(name)
-    for claim in claims:
-        for problem in lexicon.check(claim.key, lemma=claim.lemma, pos=claim.pos):
-            line, column, code = claim.line, claim.column, _CODES[problem.kind]
-            yield Finding(
-                path=claim.path, line=line, column=column, code=code, message=problem.message, hint=problem.hint
-            )
 
 
 # ---- The senses of a config ----

@@ -346,6 +346,15 @@ def test_the_same_bytes_whatever_the_hash_seed(folder: Path, monkeypatch: pytest
     assert [(folder / name).read_bytes() for name in names] == here
 
 
+def test_a_terminal_prints_the_sections_of_the_page(folder: Path) -> None:
+    """Brief, they are those of the page but for its limits, with the same tables and the first means."""
+    scores = _score(folder)
+    brief, full = ({section.title: section for section in scores.sections(level)} for level in ("brief", "full"))
+    assert {*full} - {*brief} == {"What it cannot say"}
+    assert brief["The most extreme sentences"] == full["The most extreme sentences"]
+    assert all({*brief[title].paragraphs} <= {*full[title].paragraphs} for title in brief)
+
+
 def test_the_page_escapes_sentences_and_has_its_limits(folder: Path) -> None:
     """A sentence is others' text."""
     (folder / "texts.txt").write_text("nurse <script>alert(1)</script>\nchef\n")

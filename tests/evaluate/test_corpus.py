@@ -88,6 +88,16 @@ def test_the_command_writes_what_it_prints(
     assert not [*(tmp_path / "cache").rglob("*.json")]
 
 
+def test_a_terminal_prints_words_from_either_end(text: Path) -> None:
+    """By hand, as above: of all words five have log-odds, and the page has all; limits are not brief."""
+    summary = api.corpus(str(text))
+    brief, full = ({part.title: part for part in summary.sections(level)} for level in ("brief", "full"))
+    words = {row[0].text for row in brief["Words"].tables[0].rows}
+    assert words == {"nurse", "construction worker", "CEO", "baker", "secretary"}
+    assert "lawyer" in {row[0].text for row in full["Words"].tables[0].rows}
+    assert {*full} - {*brief} == {"What it cannot say"}
+
+
 def test_names_are_escaped(tmp_path: Path) -> None:
     """A file's name, a group and a word with markup are text on the page."""
     path, page = tmp_path / "<script>.txt", tmp_path / "page.html"

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from senseprobe import api
 from senseprobe.api import annotation, results
 from senseprobe.api import author as author_api
-from senseprobe.cli import adjudicate, annotate, author, export, hub, release, report, score, senses, served, texts
+from senseprobe.cli import annotate, author, hub, release, report, score, texts
 from senseprobe.cli.command import Command, as_dict, as_it_is, show_sections, some
 from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
@@ -130,7 +130,7 @@ _JOBS = {
             note="The exit code is 0 if it is the same, 1 if not. Figures whose definition has changed since are "
             "listed and not compared.",
         ),
-        Command(served.probe, show_sections, as_dict, served.exit_code_of_probe),
+        Command(score.probe, show_sections, as_dict, score.exit_code_of_probe),
         Command(
             results.report,
             report.show_report,
@@ -151,7 +151,7 @@ _JOBS = {
         Command(api.bias_score, texts.show_bias_scores, as_dict, call=texts.bias_score),
         Command(api.corpus, texts.show_corpus, as_dict),
         Command(results.slice_result, show_sections, report.describe_slices, name="slice"),
-        Command(api.word_association, show_sections, as_dict, call=senses.associate, name="wat"),
+        Command(api.word_association, show_sections, as_dict, call=texts.associate, name="wat"),
     ),
     "Share": (
         Command(api.publish, hub.show_published, as_dict, call=hub.publish),
@@ -169,19 +169,19 @@ _GROUPS = {
         "Score",
         "Make, look at and report embeddings of word senses.",
         (
-            Command(api.build_senses, senses.show_built, name="build"),
-            Command(api.show_senses, senses.show_placed, as_dict, call=senses.place, name="show"),
-            Command(api.report_senses, senses.show_page, name="report"),
+            Command(api.build_senses, texts.show_built, name="build"),
+            Command(api.show_senses, texts.show_placed, as_dict, call=texts.place, name="show"),
+            Command(api.report_senses, texts.show_page, name="report"),
         ),
     ),
     "export": (
         "Share",
         "Write a release, or results, for other programs and collections.",
         (
-            Command(api.export, export.show_harness_tasks, as_dict, name="lm-eval"),
-            Command(api.export_inspect, export.show_inspect_tasks, as_dict, name="inspect"),
-            Command(api.export_every_eval_ever, export.show_records, name="eee"),
-            Command(api.export_hub_results, export.show_records, name="hub-eval"),
+            Command(api.export, hub.show_harness_tasks, as_dict, name="lm-eval"),
+            Command(api.export_inspect, hub.show_inspect_tasks, as_dict, name="inspect"),
+            Command(api.export_every_eval_ever, hub.show_records, name="eee"),
+            Command(api.export_hub_results, hub.show_records, name="hub-eval"),
         ),
     ),
     "annotate": (
@@ -221,16 +221,16 @@ _GROUPS = {
                 annotation.adjudicate,
                 show_sections,
                 as_dict,
-                adjudicate.exit_code_of_adjudication,
-                call=adjudicate.adjudicate,
+                annotate.exit_code_of_adjudication,
+                call=annotate.adjudicate,
                 name="apply",
             ),
-            Command(annotation.report, adjudicate.show_report, adjudicate.describe_report),
-            Command(annotation.queue, adjudicate.show_queue, adjudicate.describe_queue),
+            Command(annotation.report, annotate.show_report, annotate.describe_report),
+            Command(annotation.queue, annotate.show_queue, annotate.describe_queue),
             Command(
                 annotation.publish_answers,
-                adjudicate.show_publication,
-                adjudicate.describe_publication,
+                annotate.show_publication,
+                annotate.describe_publication,
                 name="release",
             ),
         ),

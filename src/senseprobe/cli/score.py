@@ -1,4 +1,4 @@
-"""Commands that score models: fetch, vectors, score, replay and plant."""
+"""Commands that score models: fetch, vectors, score, replay, plant and probe."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
+from senseprobe.api.models import API_KEY_ENV, CONCURRENCY
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
 from senseprobe.api.scoring import with_exact
 from senseprobe.cli.console import print_document, print_line, print_sections
-from senseprobe.errors import FindingsError, SenseprobeError
+from senseprobe.errors import FindingsError, ModelError, SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.options import HEADER, SKIP_BAD, Argument, Option
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models.vector_files import FileSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.served.capabilities import ProbeReport
     from senseprobe.evaluate.served.estimate import Estimate
 
 
@@ -156,3 +158,20 @@ def show_planted(result: "Result", out: Path, release: str) -> None:
 def describe_planted(result: "Result", out: Path, release: str) -> Any:  # noqa: ANN401 - JSON
     """Return what `plant --json` prints."""
     return describe_scored([result], out, release)
+
+
+def probe(
+    address: Annotated[str, Argument(metavar="URL[#MODEL]", help="Such as http://127.0.0.1:8080/v1#MODEL.")],
+    say: Callable[[str], None],
+    api_key_env: Annotated[str | None, API_KEY_ENV] = None,
+    concurrency: Annotated[int | None, CONCURRENCY] = None,
+) -> "ProbeReport":
+    """Say what a server of a model is seen to do, and which scorers it can do; no row of a release is sent."""
+    return api.server(address, api_key_env=api_key_env, concurrency=concurrency).describe(say=say)
+
+
+def exit_code_of_probe(report: "ProbeReport") -> int:
+    """Return 0 where some scorer can use the server. Raises ModelError where none can."""
+    if why := report.why_none():
+        raise ModelError(f"{report.origin} can be used by no scorer: {why}")
+    return 0

@@ -260,11 +260,7 @@ def test_a_line_for_each_config() -> None:
         "400 pairs of unequal numbers of tokens; 1 of 5 ties because both sentences are the same tokens; "
         "7 pairs with another first token, before which only <s> stands"
     )
-    assert [*caveats.fitness_lines({"race": found, "x\x1b[2J": found}, "ll-no-start")] == [
-        f"race: {told}",
-        f"'x\\x1b[2J': {told}",
-        "score with ll-no-start, too: a report of both shows the pairs with another first token side by side",
-    ]
+    assert [*caveats.fitness_lines({"race": found, "x\x1b[2J": found})] == [f"race: {told}", f"'x\\x1b[2J': {told}"]
     alone = Fitness(rows=3, unknown=0, first_token=FirstToken(rows=1, before=""))
     assert [*caveats.fitness_lines({"race": alone})] == [
         "race: 1 pair with another first token, of which the probability is not in the number"
@@ -272,11 +268,11 @@ def test_a_line_for_each_config() -> None:
 
 
 def test_nothing_is_told_where_all_is_read_as_it_is() -> None:
-    """A tie that no tokens explain is a figure's to tell, and other first tokens that are none need no other scorer."""
+    """A tie that no tokens explain is a figure's to tell."""
     nothing = Fitness(rows=3, unknown=0, same_tokens=0, unequal_counts=0, ties=2, explained=0)
-    assert [*caveats.fitness_lines({"a": nothing}, "")] == []
+    assert [*caveats.fitness_lines({"a": nothing})] == []
     other = replace(nothing, first_token=FirstToken(rows=0, before="<s>"))
-    assert [*caveats.fitness_lines({"a": other}, "ll-no-start")] == []
+    assert [*caveats.fitness_lines({"a": other})] == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The readers of strangers' files: what they read by hand-made files, and what hostile ones may cost."""
 
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -15,9 +16,12 @@ from senseprobe.tables import (
     csv_objects,
     decode,
     read_csv,
+    read_csv_file,
     read_json,
     read_json_lines,
+    read_lines,
     split_lines,
+    table_objects,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -56,6 +60,85 @@ def test_large_files_are_read(kind: str, name: str) -> None:
     size, message, megabytes, _ = _measured(kind)[name]
     assert message == ""
     assert megabytes <= 300 + (10 * size // 10**6 if kind in DOCUMENTS else 0)
+
+
+BLOCK = 2**20  # bytes that are read at once
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"\xef\xbb\xbfa\r\nb\rc\n", ["a\r\n", "b\r", "c\n"]),
+        (b"x" * (BLOCK - 1) + "é\n".encode() + b"y", ["x" * (BLOCK - 1) + "é\n", "y"]),  # é lies in two blocks
+        (b"x" * (BLOCK - 1) + b"\r\ny", ["x" * (BLOCK - 1) + "\r\n", "y"]),
+        (b"", []),
+    ],
+)
+def test_lines_of_a_file(data: bytes, lines: list[str], tmp_path: Path) -> None:
+    """Without a byte-order mark, also where a letter or an end of line is cut by the end of a block."""
+    (tmp_path / "a").write_bytes(data)
+    assert [*read_lines(tmp_path / "a")] == lines
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        # Latin-1's é is the byte E9, the third byte (number 2) of the file, and the last one of the second block.
+        (b"a\n\xe9\n", "a:2: is not UTF-8 (byte 2): save it as UTF-8"),
+        (b"\xef\xbb\xbfa\n\xe9\n", "a:2: is not UTF-8 (byte 5): save it as UTF-8"),
+        (b"x\n" * BLOCK + b"\xe9", f"a:{BLOCK + 1}: is not UTF-8 (byte {2 * BLOCK}): save it as UTF-8"),
+    ],
+)
+def test_lines_that_are_not_utf8(data: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are named with the line and the byte from 0, whatever block they are in."""
+    monkeypatch.chdir(tmp_path)
+    Path("a").write_bytes(data)
+    for read in (lambda: [*read_lines(Path("a"))], lambda: decode(data)):
+        with pytest.raises(UnreadableError) as error:
+            read()
+        assert error.value.at("a") == message
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A pipe that nobody writes to is not waited for; a folder, and what is not there, are named."""
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in (("pipe", "is no plain file"), (".", "is no plain file"), ("none", "No such file")):
+        with pytest.raises(UnreadableError, match=message):
+            [*read_lines(tmp_path / name)]
+        with pytest.raises(UnreadableError, match=message):
+            read_csv_file(tmp_path / name, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("b,a\n1,2\n,,\n", "3: 3 cells, expected 2"),
+        ("b,a\n1,2\n\n3\n", "4: 1 cells, expected 2"),
+        ("a,b,c\n1,2,3\n", [{"a": "1", "b": "2", "c": "3"}]),
+        ("b,a\n1,2\n", [{"a": "2", "b": "1"}]),
+        ("a,a,b\n", "1: columns are not a, b and, if you like, c"),
+        ("a,b,d\n", "1: columns are not a, b and, if you like, c"),
+        ("a\n", "1: columns are not a, b and, if you like, c"),
+        ("", "1: columns are not a, b and, if you like, c"),
+    ],
+)
+def test_tables_of_known_columns(text: str, found: list[dict[str, str]] | str, tmp_path: Path) -> None:
+    """Columns come in any order, each once, the optional one or not; each row has a cell for each."""
+    rows = [row for row in read_csv(split_lines(text)) if row.cells]
+    if isinstance(found, list):
+        assert [cells for _, cells in table_objects(rows, "ab", "c")] == found
+        return
+    with pytest.raises(UnreadableError) as error:
+        [*table_objects(rows, "ab", "c")]
+    assert f"{error.value.line}: {error.value}" == found
+
+
+def test_a_csv_file_is_bounded(tmp_path: Path) -> None:
+    """By its bytes; rows of nothing but blanks are left out."""
+    (tmp_path / "a.csv").write_bytes(b"a,b\n ,\n\n1,2\n")
+    assert read_csv_file(tmp_path / "a.csv", 12) == [CsvRow(1, 1, ["a", "b"]), CsvRow(4, 4, ["1", "2"])]
+    with pytest.raises(UnreadableError, match="larger than"):
+        read_csv_file(tmp_path / "a.csv", 11)
 
 
 @pytest.mark.parametrize(

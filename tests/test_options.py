@@ -28,7 +28,7 @@ def shorten(
     tokens: 'Annotated[int | None, Option(old="--batch", type=str, default="auto", parse=_tokens, help="T.")]' = None,
     to: 'Annotated[str | Path | None, Option(help="Where.")]' = None,
     rule: 'Annotated[Literal["a", "b"], Option(help="How.")]' = "a",
-    weights: "Sequence[Tensor] | None" = None,
+    weights: "Sequence[Tensor] | Tensor.Kind[int] | None" = None,
     strict: 'Annotated[bool | None, Option("--strict", help="Whether.")]' = None,
 ) -> dict[str, object]:
     """Shorten ``things`` of a `model`.

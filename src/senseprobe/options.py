@@ -96,12 +96,17 @@ def type_of_command(annotation: Any) -> Any:  # noqa: ANN401 - a type, or what s
     return str
 
 
-class _AnyAttribute(type):
+class _Anything(type):
     def __getitem__(cls, _: object) -> "type[_Unknown]":
         return _Unknown
 
+    def __getattr__(cls, name: str) -> "type[_Unknown]":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Unknown
 
-class _Unknown(metaclass=_AnyAttribute):
+
+class _Unknown(metaclass=_Anything):
     """Stands for a type that only the type checker imports, which is heavy."""
 
 

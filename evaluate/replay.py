@@ -14,14 +14,14 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figure_check import figure_differences
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.registry import ModelSource, opens
+from senseprobe.evaluate.models.registry import ModelSource, is_served, opens
 from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
-from senseprobe.evaluate.served.address import DEFAULT, PREFIX, is_served, parse
+from senseprobe.evaluate.served.address import DEFAULT, PREFIX, parse
 from senseprobe.evaluate.task_gates import accuracy_read, find_verdict
 from senseprobe.messages import counted, printable
 

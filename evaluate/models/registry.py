@@ -15,7 +15,8 @@ from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
-from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, is_served
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
+from senseprobe.evaluate.served.address import PREFIX as SERVED
 from senseprobe.tables import read_json
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides it
 def _files_of(spec: str) -> type[VectorFile] | type[SenseFile] | None:
     """Return the class of the file that a model is named as, ``vectors:FILE`` or ``senses:FILE``; None of others."""
     return next((kind for kind in (VectorFile, SenseFile) if spec.startswith(kind.prefix)), None)
+
+
+def is_served(spec: str) -> bool:
+    """Return whether a model is named as one behind a server."""
+    return spec.startswith(SERVED)
 
 
 def opens(spec: str) -> bool:

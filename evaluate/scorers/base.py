@@ -1,7 +1,7 @@
 """What a scorer declares and does, and how it gets from units to forward passes and back, whatever the model."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -57,7 +57,7 @@ class Scorer:
     """A named way from a model to numbers per sentence (or pair).
 
     - `ability`: what it asks of a model: ``masked``, ``causal``, ``chat``, ``inference`` or ``vectors``.
-    - `rows`: the kind of rows that it takes, where that is not the usual one of its ability (see `kind`).
+    - `rows`: the kind of rows that it takes, where that is not the usual one of its ability; `kind` says it of each.
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
       or ``order`` (which of the two is sentence 1).
     - `columns`: the names of its numbers, one for most.
@@ -114,11 +114,10 @@ class Scorer:
     origin: str = ""
     score: Score
     why: Why | None = None
+    kind: str = field(init=False)
 
-    @property
-    def kind(self) -> str:
-        """The kind of rows that it takes: ``contrast``, ``inference`` or ``association``."""
-        return self.rows or KINDS.get(self.ability, "contrast")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", self.rows or KINDS.get(self.ability, "contrast"))
 
     @property
     def texts(self) -> Mapping[str, str]:

@@ -88,11 +88,6 @@ class Address:
         return KEY_HEADERS[::-1] if self.query else KEY_HEADERS
 
 
-def is_served(spec: str) -> bool:
-    """Return whether a model is named as one behind a server."""
-    return spec.startswith(PREFIX)
-
-
 def parse(spec: str) -> Address:
     """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password."""
     url, _, model = spec.removeprefix(PREFIX).partition("#")

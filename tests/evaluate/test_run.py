@@ -4,6 +4,7 @@ import math
 import random
 import re
 import shutil
+import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -398,3 +399,17 @@ def test_the_order_is_no_part_of_a_unit_for_scorers_that_do_not_read_it(reads: t
     """A sentence that stands first in one row and second in another is asked for once."""
     rows = pd.DataFrame({**PAIRS, "direction": ["antistereo"] * 3})
     assert not any(unit.second for role in ("stereo", "anti") for unit in units_of(rows, role, "anti", reads))
+
+
+def test_a_masked_run_enters_no_file_of_chat(sssb: Release) -> None:
+    """Gates are brought by what has to pass them: no function of theirs runs, nor one of questions or of servers."""
+    entered: set[str] = set()
+    sys.setprofile(lambda frame, event, _: entered.add(frame.f_code.co_filename))
+    try:
+        run(sssb, lambda text: float(len(text)), "race")
+    finally:
+        sys.setprofile(None)
+    names = {Path(path).name for path in entered if "senseprobe" in path}
+    assert names >= {"pipeline.py", "units.py", "figures.py"}
+    assert names & {"task_records.py", "task_gates.py", "conversation.py", "chat.py"} == set()
+    assert not any("/served/" in path for path in entered)

@@ -226,7 +226,8 @@ def server(
     """
     from senseprobe.api.served import checked_serving
     from senseprobe.api.sources import Server
-    from senseprobe.evaluate.served.address import KEY_VARIABLE, PREFIX, ServingOptions, is_served, parse
+    from senseprobe.evaluate.models.registry import is_served
+    from senseprobe.evaluate.served.address import KEY_VARIABLE, PREFIX, ServingOptions, parse
 
     spec = url if is_served(url) else f"{PREFIX}{url}"
     spec = f"{spec}#{model}" if model else spec
@@ -264,8 +265,7 @@ def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> Model
     Raises ModelError where an option is not of what it is, unless it has its default.
     """
     from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models.registry import opens
-    from senseprobe.evaluate.served.address import is_served
+    from senseprobe.evaluate.models.registry import is_served, opens
 
     if isinstance(given, ModelSource):
         if options:

@@ -82,11 +82,16 @@ def draft(table: RowTable | ReleaseSpec, *, factors: Factors = ()) -> Draft:
     intervals generalise: ``["target"]``, or ``{"words": ("bad", "good")}`` where the first and the second sentence of a
     pair have each their own. Raises SenseprobeError where it has not these columns, or not these rows.
     """
-    from senseprobe.importers.draft import draft_of, is_table
+    from senseprobe.importers.draft import draft_of
 
-    if not is_table(table):
+    if not _is_table(table):
         raise SenseprobeError("factors are those of a table: a release has its own, leave them out")
     return draft_of(cast("RowTable", table), factors)
+
+
+def _is_table(value: object) -> bool:
+    """Return whether a value is a table of pandas, pyarrow or datasets; none of them is imported."""
+    return bool({"column_names", "columns"} & {*dir(type(value))})
 
 
 def _switch(value: object, **renamed: object) -> object:
@@ -199,7 +204,8 @@ def score(
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
     if source.is_served:
         names = served.prepare(job, source, names, say, control=control)
-    job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
+    if names or levels:
+        job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
     return scoring.score(job, source, names, run, _control_job(source, seed) if control else None)
 
 
@@ -267,9 +273,9 @@ def _resolve_release(release: ReleaseSpec | RowTable, say: Callable[[str], None]
 
     `say` hears which release, and of a draft what it cannot be asked for; not where the level is named.
     """
-    from senseprobe.importers.draft import Draft, is_table
+    from senseprobe.importers.draft import Draft
 
-    if not is_table(release) and not isinstance(release, Draft):
+    if not _is_table(release) and not isinstance(release, Draft):
         spec = cast("ReleaseSpec", release)
         newest = project.newest_release(spec) if isinstance(spec, str) else None
         if newest:

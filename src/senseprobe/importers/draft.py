@@ -79,11 +79,6 @@ class Draft(Release):
         yield from self.rows.select(columns or self.rows.column_names).to_batches()
 
 
-def is_table(value: object) -> bool:
-    """Return whether a value is a table of pandas, pyarrow or datasets; none of them is imported."""
-    return isinstance(value, pa.Table) or {"column_names", "columns"} & {*dir(type(value))} != set()
-
-
 def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
     """Return a draft of a table with `stereo` and `anti`, `premise` and `hypothesis`, or sets of association tests.
 

@@ -313,8 +313,8 @@ def test_probes_are_printed_beside_the_control(
     with pytest.raises(SystemExit, match=r"^0$"):
         main()
     out = capfd.readouterr().out
-    assert "nli of ../nli on jobs@1.0.0" in out
-    assert "nli of ../nli on nli-control@1.0.1" in out
+    assert "nli · ../nli on jobs@1.0.0" in out
+    assert "release=nli-control@1.0.1" in out
     (control,) = Path("results/nli-control@1.0.1").rglob("nli*.json")
     first = read_result(control)
     assert first.limit == 2000

@@ -1,6 +1,7 @@
 """Models by family: which one a config.json tells, the scorer it gets, and rows of inference the whole way."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -330,7 +331,8 @@ def test_probes_are_printed_beside_the_control(
     with pytest.raises(SystemExit, match=r"^0$"):
         main()
     figure = next(each for each in first.figures if each.group is None)
-    assert f"right answers on nli-control: {figure.config} {figure.value:.1f} [" in capfd.readouterr().out
+    out = capfd.readouterr().out
+    assert re.search(rf"nli-control@1\.0\.1 +{figure.config} +accuracy .* {figure.value:.1f} \[", out)
     (alone,) = api.score("../nli", probes, limit=50, control=False)
     assert alone.signature == probe.signature
 

@@ -10,11 +10,13 @@ from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.control import is_probe
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.association import key_of
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.association_charts import plot_effects
+from senseprobe.evaluate.reporting.association_verdicts import name_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope, label_inputs
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
@@ -227,6 +229,11 @@ def _last_p(difference: Difference) -> float | None:
     return row.p if row.p_holm is None else row.p_holm
 
 
+def _format_p(difference: Difference) -> str:
+    """Return p of a difference, corrected; of an association test also as it was."""
+    return (notation.format_p_value if difference.has_interval else notation.describe_test)(difference.comparison)
+
+
 def _agrees(difference: Difference) -> bool:
     """Return whether a difference is shown, and by p, too."""
     p = _last_p(difference)
@@ -252,7 +259,10 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
         text = f"{counted(len(readable), noun)} {'are' if shown > 1 else 'is'} shown to differ"
     text = f"{names}: {shown or 'none'} of {text}"
     estimable = [difference for difference in readable if difference.ends]
-    if shown and differences[0].has_interval:
+    if shown and not differences[0].has_interval:
+        keys = ([key_of(d.comparison) for d in part] for part in (filter(attrgetter("is_shown"), readable), readable))
+        text = f"{text}: {name_tests(*keys)}"
+    elif shown:
         text = f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm"
     elif estimable:
         farthest = max(estimable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
@@ -275,9 +285,7 @@ def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
     """
     for difference in differences:
         if _agrees(difference) or (difference.is_shown and not difference.of_group):
-            p = ": ".join(
-                filter(None, (notation.format_p_value(difference.comparison), explain_disagreement(difference)))
-            )
+            p = ": ".join(filter(None, (_format_p(difference), explain_disagreement(difference))))
             yield ", ".join(filter(None, (describe_difference(difference), p)))
 
 
@@ -401,8 +409,7 @@ def _build_row(difference: Difference, names: int, *, brief: bool) -> tuple[Cell
     values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
     partial = f"{row.scored} of {row.rows} scored by both" if row.unscored else ""
     note = "" if difference.ends is None else row.note  # else it stands in words
-    p = notation.format_p_value(row) if difference.has_interval else notation.describe_test(row)
-    notes = (p, explain_disagreement(difference), partial, note)
+    notes = (_format_p(difference), explain_disagreement(difference), partial, note)
     basis = "; ".join(notation.describe_factors(row)) if difference.has_interval else notation.describe_words(row)
     return (
         *name_cells(*(row.config, row.estimand, row.group or "")[:names]),

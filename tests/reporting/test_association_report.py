@@ -425,7 +425,7 @@ def test_a_difference_in_words() -> None:
     found = replace(comparison.comparisons[0], p_holm=0.049, scored=3, unscored=1)
     pairs = [replace(comparison, comparisons=(found, replace(found, group="less", difference=-3.1)))]
     shown = Page(document.render_html(build_report(inputs, pairs)))
-    assert "one and two: 2 of 2 tests are shown to differ." in shown.text
+    assert "one and two: 2 of 2 tests are shown to differ: less, weat3." in shown.text
     assert "two has X nearer to A for less in bleached by 3.10 standard deviations more than one" in shown.text
     assert "It holds the attribute words fixed" in shown.text
     words = {row[2]: (row[4], row[7]) for row in shown.rows if len(row) == 8}

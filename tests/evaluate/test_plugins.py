@@ -3,7 +3,6 @@
 Distributions are made on the spot: a folder on the path with modules, and what pip would write beside them.
 """
 
-import importlib
 import json
 import logging
 import os
@@ -28,7 +27,7 @@ from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand, check_additional, figures
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.models.registry import answers_of
-from senseprobe.evaluate.scorers import SCORERS, get, masked_queries
+from senseprobe.evaluate.scorers import SCORERS, get
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Design
 
@@ -390,16 +389,6 @@ def test_nothing_is_imported_before_it_is_asked_for(tmp_path: Path) -> None:
 
 
 # --- scorers ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["Ask", "Read", "score_by", "why_by"])
-def test_the_old_path_of_masked_queries_warns(name: str) -> None:
-    """Plug-ins of 0.1 import from `scorers.masking`, as docs/plugins.md said then; they get the same, and a warning."""
-    old = importlib.import_module("senseprobe.evaluate.scorers.masking")
-    with pytest.warns(DeprecationWarning, match=f"is now .*masked_queries: import {name} from there"):
-        assert getattr(old, name) is getattr(masked_queries, name)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        old.nothing  # noqa: B018 - it fails
 
 
 def test_a_scorer_on_our_models(install: Install, tiny_models: dict[str, Path]) -> None:

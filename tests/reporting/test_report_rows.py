@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import senseprobe
-from senseprobe import document, tables
+from senseprobe import document, parquet_files
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import result as results
 from senseprobe.evaluate import result_form, score_tables
@@ -241,7 +241,7 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (result_form, "MAX_NAME", 5, "a name of 64 characters"),
         (score_tables, "MAX_ROWS", 24, "has 25 rows, more than 24"),
         (score_tables, "MAX_TABLE_BYTES", 100, "holds more than"),
-        (tables, "MAX_FOOTER_BYTES", 100, "it has a footer of"),
+        (parquet_files, "MAX_FOOTER_BYTES", 100, "it has a footer of"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, bound, small)

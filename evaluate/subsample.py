@@ -69,6 +69,7 @@ def _quotas(configs: Sequence[_Cells], limit: int, seed: int) -> dict[str, NDArr
     """
     offsets = np.array([_draw(seed, *cell) for cells in configs for cell in cells.numbers])
     sizes = np.array([size for cells in configs for size in cells.sizes], dtype=np.int64)
+    limit = min(limit, int(sizes.sum()))  # a number beyond int64 is all rows, too
     # Of N rows in C cells, no key among the lowest `limit` is above (limit + C) / N: only keys below it are computed.
     highest = (limit + len(sizes)) / max(int(sizes.sum()), 1)
     counts = np.minimum(sizes, np.ceil(highest * sizes).astype(np.int64) + 1)

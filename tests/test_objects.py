@@ -128,3 +128,16 @@ def test_other_keywords_of_02(tmp_path: Path) -> None:
 def test_unknown_keywords_are_refused() -> None:
     with warnings.catch_warnings(), pytest.raises(TypeError, match="devise"):
         senseprobe.score("x", "sssb@1.0.1", devise="cpu")  # type: ignore[call-arg]
+
+
+def test_what_is_given_to_objects_is_named_and_never_acts_on_a_terminal() -> None:
+    """A name with a control sequence is escaped in `repr`; what an object cannot be made of is one message."""
+    assert repr(senseprobe.model("a\x1b[2J")) == r"<Model 'a\x1b[2J'>"
+    assert repr(senseprobe.vectors(PLANE, name="a\nb")) == r"<Vectors 'a\nb'>"
+    given: Any = None
+    with pytest.raises(ModelError, match="named by its address, and this is NoneType"):
+        senseprobe.server(given)
+    with pytest.raises(SenseprobeError, match="made of a table, as a DataFrame is, and this is str"):
+        senseprobe.draft("sssb@1.0.1")
+    with pytest.raises(ModelError, match="vectors in memory: an array has no words"):
+        senseprobe.vectors([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).describe(None)

@@ -17,6 +17,7 @@ from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorF
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
 from senseprobe.evaluate.served.address import PREFIX as SERVED
+from senseprobe.messages import printable
 from senseprobe.tables import read_json
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class ModelSource:
         names = ((field.name, *group) for group in groups for field in fields(group[0]) if field.name not in _PARTS)
         values = ((name, getattr(options, name), getattr(usual, name)) for name, options, usual in names)
         chosen = ", ".join(f"{name} {value!r}" for name, value, usual in values if value != usual)
-        return f"<{type(self).__name__} {self}{': ' if chosen else ''}{chosen}>"
+        return f"<{type(self).__name__} {printable(str(self))}{': ' if chosen else ''}{chosen}>"
 
     def __str__(self) -> str:
         """Return its name."""

@@ -639,6 +639,8 @@ def test_options_of_02_work_with_a_notice(typed: Typed) -> None:
     assert all(name in done.err for name in ("--batch-tokens", "--start/--no-start", "weat-exact"))
     assert "contrast rows" in done.err.splitlines()[-1]
     assert "--batch-size" not in typed("score", "--help").out
+    both = typed("score", "nowhere", "sssb@1.0.0:race", "--batch-size", "7", "--batch-tokens", "9")
+    assert (both.code, "old name" in both.err) == (2, True)
 
 
 @pytest.mark.parametrize("words", ["--batch-tokens 0", "--batch-tokens -1", "--batch-tokens many", "--limit 0"])

@@ -104,7 +104,7 @@ def test_results_replay(configs: dict[str, list[tuple[str, str | None]]], limit:
     assert {name: list(part["id"]) for name, part in drawn.items()} == drawn_at_once(tables, designs, limit, seed)
 
 
-@pytest.mark.parametrize("limit", [1, 99, 2_000, 20_000])
+@pytest.mark.parametrize("limit", [1, 99, 2_000, 20_000, 10**30])
 def test_rows_that_are_let_go_of_are_not_missed(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 15,000 rows, more than are kept beside those drawn, the same are drawn as when all are held."""
     monkeypatch.setattr(subsample, "_SPARE", 6_500)

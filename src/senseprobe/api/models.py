@@ -229,6 +229,10 @@ def server(
     from senseprobe.evaluate.models.registry import is_served
     from senseprobe.evaluate.served.address import KEY_VARIABLE, PREFIX, ServingOptions, parse
 
+    if not isinstance(url, str):
+        raise ModelError(
+            f"a server is named by its address, and this is {type(url).__name__}: give http://HOST:PORT/v1"
+        )
     spec = url if is_served(url) else f"{PREFIX}{url}"
     spec = f"{spec}#{model}" if model else spec
     serving = ServingOptions(

@@ -85,6 +85,8 @@ def draft(table: RowTable | ReleaseSpec, *, factors: Factors = ()) -> Draft:
     from senseprobe.importers.draft import draft_of
 
     if not _is_table(table):
+        if not factors:
+            raise SenseprobeError(f"a draft is made of a table, as a DataFrame is, and this is {type(table).__name__}")
         raise SenseprobeError("factors are those of a table: a release has its own, leave them out")
     return draft_of(cast("RowTable", table), factors)
 

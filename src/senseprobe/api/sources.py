@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load
 from senseprobe.api.served import require_client
+from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import ModelSource, title_of, wrap
 from senseprobe.evaluate.models.encodings import LEVELS
 from senseprobe.evaluate.models.registry import summarize
 from senseprobe.evaluate.served.address import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models.vector_files import FileSummary
@@ -75,6 +77,8 @@ class Vectors(ModelSource):
         """
         if self.reads_wordnet:
             prepare_wordnet()
+        if self.model is not None and not isinstance(self.model, Mapping):
+            raise ModelError(f"{self}: an array has no words; give a dict by word or sentence to describe it")
         name, sets = ("", {}) if release is None else self._sets_of(release)
         if self.model is None:
             return summarize(self.name, name, sets, self.encoding)

@@ -108,6 +108,8 @@ def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # no
     """Return what a function gets for what was typed: its own default where nothing was."""
     option, value = parameter.option, typed[parameter.name]
     if option.old and (old := typed[f"old_{parameter.name}"]) is not None:
+        if value not in (_default_of(parameter), old):
+            raise typer.BadParameter(f"{option.old} is its old name: give one of the two", param_hint=parameter.flag)
         print_note(f"{option.old} is now called {option.flags or parameter.flag}")
         value = old
     if value is None or value == []:
@@ -120,11 +122,16 @@ def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # no
         raise typer.BadParameter(str(error), param_hint=parameter.flag) from None
 
 
+def _default_of(parameter: DeclaredParameter) -> Any:  # noqa: ANN401
+    """Return what stands for an option in a command line that does not have it."""
+    return parameter.default if parameter.option.default is UNSTATED else parameter.option.default
+
+
 def _as_typed(parameter: DeclaredParameter) -> Iterator[inspect.Parameter]:
     """Yield a parameter as the library of command lines has it, and its old name."""
     option, kind = parameter.option, parameter.type
     kind_or_none: Any = kind | None
-    default = parameter.default if option.default is UNSTATED else option.default
+    default = _default_of(parameter)
     if default is None or (get_origin(kind) is list and default == ()):
         kind, default = kind_or_none, None
     facts: dict[str, Any] = {

@@ -162,8 +162,8 @@ def _describe_failed_control(source: ReportInput) -> str:
 def name_models(inputs: Sequence[ReportInput]) -> list[str]:
     """Return the names of the models; where some are alike, those of the results, or else with the number, from 1."""
     names = [str(source.result.model["name"]) for source in inputs]
-    if len({*names}) < len(names) == len({*(labels := label_inputs(inputs))}):
-        return [*labels]
+    if len({*names}) < len(names) and any(source.encoding for source in inputs):
+        return [*label_inputs(inputs)]
     return [f"{name} ({i})" if names.count(name) > 1 else name for i, name in enumerate(names, start=1)]
 
 

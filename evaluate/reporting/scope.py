@@ -145,11 +145,14 @@ Page: TypeAlias = tuple[SectionBuilder, ...]
 
 
 def label_inputs(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
-    """Return the names of results; where several are alike, with that of their encodings in which they differ."""
+    """Return the names of results; where several are alike, with that of their encodings in which they differ.
+
+    Or else with the number of the result, from 1.
+    """
     labels = [source.label for source in inputs]
     alike = {label: [source.encoding for source in inputs if source.label == label] for label in labels}
     names = []
     for source, label in zip(inputs, labels, strict=True):
         parts = (f"{k}={v}" for k, v in source.encoding.items() if any(other.get(k) != v for other in alike[label]))
         names.append(" ".join([label, *parts]))
-    return tuple(names)
+    return tuple(f"{name} ({n})" if names.count(name) > 1 else name for n, name in enumerate(names, start=1))

@@ -221,7 +221,7 @@ def render_terminal(section: Section, labels: Sequence[str] = (), width: int | N
     No cell is cut. A cell may go on below itself, at a blank, the widest columns first; columns for which there is
     still no room go on in a line below. Where `width` is None, a row is one line, as programs read it.
     """
-    if section.title:
+    if section.title and (section.paragraphs or section.tables):
         yield Text("")
         yield Text(visible(section.title), "bold")
     yield from (Text(visible(paragraph)) for paragraph in section.paragraphs)

@@ -154,3 +154,10 @@ def test_strange_cells_are_no_markup(monkeypatch: pytest.MonkeyPatch, capfd: pyt
         "[bold]x[/bold]  a\\x1b[2Jb",
         24 * " " + "1",
     ]
+
+
+def test_a_section_without_content_has_no_heading() -> None:
+    """Nor one of charts alone, which a terminal does not show; one with a paragraph has both."""
+    assert not [*document.render_terminal(document.Section("Which groups"))]
+    lines = [line.plain for line in document.render_terminal(document.Section("What it shows", ("Nothing.",)))]
+    assert lines == ["", "What it shows", "Nothing."]

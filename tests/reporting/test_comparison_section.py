@@ -190,6 +190,7 @@ def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
         text = printed(build_report(inputs, pair, "brief"))
         assert ("It does not say that either is biased" in text) == expected
         assert ("(preference-half)" in text) == expected
+        assert "aul · a (1)  aul · a (2)" in re.sub(r" {2,}", "  ", text)  # the columns of the table
         assert "\na (1) prefers the stereotype in noun by 18.0 points more than a (2)" in text
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from inspect import signature
 from math import isfinite
@@ -321,6 +321,16 @@ def source_of_keywords(given: Any, *, serving: Any = None, **options: Any) -> Mo
     return source_of(given, **options)
 
 
+def _join_spellings(keywords: Iterable[str]) -> Iterator[str]:
+    """Yield how old keywords are written now, those of one object together: ``model(…, device=…, dtype=…)``."""
+    objects: dict[str, list[str]] = {}
+    for spelling in dict.fromkeys(_SPELLINGS[keyword] for keyword in keywords):
+        name, called, argument = spelling.partition("(…, ")
+        objects.setdefault(spelling if " or " in spelling else f"{name}{called}", []).append(argument.removesuffix(")"))
+    for name, arguments in objects.items():
+        yield f"{name}{', '.join(arguments)})" if name.endswith("(…, ") else name
+
+
 def with_old_keywords(
     **makers: tuple[Callable[..., Any], Iterable[str]],
 ) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
@@ -338,7 +348,7 @@ def with_old_keywords(
             old = {name: kwargs.pop(name) for _, names in makers.values() for name in names if name in kwargs}
             if not old:
                 return function(*args, **kwargs)
-            spellings = ", ".join(dict.fromkeys(_SPELLINGS[name] for name in old))
+            spellings = ", ".join(_join_spellings(old))
             names = ", ".join(f"{name}=" for name in old)
             warn(f"{function.__name__}({names}) of senseprobe 0.2 goes in 0.4: write {spellings}", DeprecationWarning)
             given = declared.bind_partial(*args, **kwargs)

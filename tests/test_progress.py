@@ -45,6 +45,13 @@ def test_python_shows_what_commands_show() -> None:
     assert stderr_of(program, terminal=False) == ""
 
 
+def test_a_name_does_not_act_on_the_terminal() -> None:
+    """Rich prints the label of a bar as it is."""
+    program = r"from senseprobe.progress import progress_bar as bar; bar('of a\x1b[5m\nb//me:secret@host').__enter__()"
+
+    assert r"of a\x1b[5m b…host" in stderr_of(program, terminal=True)
+
+
 @pytest.fixture
 def labels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The labels of the bars that are shown."""

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from senseprobe.messages import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -70,14 +72,17 @@ def progress_bar(label: str) -> Iterator[Step]:
     token = _busy.set(True)
     try:
         with Progress(*columns, console=console, transient=True, disable=not _is_watched(console)) as bar:
-            yield Step(bar, bar.add_task(_without_password(label), total=None))
+            yield Step(bar, bar.add_task(_safe(label), total=None))
     finally:
         _busy.reset(token)
 
 
-def _without_password(label: str) -> str:
-    """Return a label without what stands for user and password, or behind a question mark, in a URL of it."""
-    return re.sub(r"//\S*@|\?\S*", "…", label)
+def _safe(label: str) -> str:
+    """Return a label on a line, without control sequences or what is for the server alone in a URL of it.
+
+    That is user and password, and what stands behind a question mark.
+    """
+    return visible(re.sub(r"//\S*@|\?\S*", "…", label)).replace("\n", " ")
 
 
 def _is_watched(console: "Console") -> bool:

@@ -1,6 +1,9 @@
 """Tables for people: in a terminal of 80 cells, and where the output is no terminal, nothing in them is cut."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -161,3 +164,12 @@ def test_a_section_without_content_has_no_heading() -> None:
     assert not [*document.render_terminal(document.Section("Which groups"))]
     lines = [line.plain for line in document.render_terminal(document.Section("What it shows", ("Nothing.",)))]
     assert lines == ["", "What it shows", "Nothing."]
+
+
+def test_a_terminal_without_a_sign_has_it_escaped() -> None:
+    """Whose encoding is ASCII, as where a locale is not installed: the ends of a range without one are infinite."""
+    env = {**os.environ, "LC_ALL": "tr_TR.UTF-8", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii:strict"}
+    command = [sys.executable, "-P", "-m", "senseprobe", "metrics"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u221e" in done.stdout

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 findings, 2 misuse or failure.
 import os
 import sys
 from importlib.metadata import version as installed_version
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -251,6 +252,9 @@ def main() -> None:
     # Threads of torch that wait for others sleep: else they spin for milliseconds after each layer, on a busy machine
     # at the cost of all others, and of their own. It is read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what a terminal has no sign for is escaped: an interval's ±, a name
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SenseprobeError as error:

@@ -305,7 +305,7 @@ def test_the_gates_refuse_it(typed: Typed, server: RealServer, tmp_path: Path) -
     assert before.items() <= stored(cache).items()
     assert f"{NOT_DONE} in job: it fails control, consistent".lower() in done.out.lower()
     assert "withheld" in done.out
-    assert "0.00 fails" in done.out
+    assert "failed: 0.00" in done.out
     (path,) = tmp_path.rglob("choice-likely.json")
     result = read_result(path)
     assert {figure.value for figure in result.figures} == {None}

@@ -36,7 +36,7 @@ LEAVES = {"records", "errors", "messages", "atomic_files", "project", "tables", 
 BELOW |= {"scaffold": {*LEAVES, "lexicon", "generator"}}
 BELOW |= {room: {*LEAVES, "exchange", "lexicon", "statistics", "release"} for room in ("hub", "importers")}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
-BELOW |= {"progress": set()}
+BELOW |= {"progress": {"messages"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns.

@@ -15,7 +15,6 @@ from senseprobe.evaluate.estimands.association import (
     find_reversed,
     key_of,
 )
-from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
@@ -80,21 +79,20 @@ SIDE_BY_SIDE = (
 
 @dataclass(frozen=True)
 class TestedInput:
-    """A result of association tests, its `number` on the page (from 0), and the name by which it is told apart."""
+    """A result of association tests, its `number` on the page (from 0), and the name by which it is told apart.
+
+    `words` are those of its tests; none where its table of words is not at hand.
+    """
 
     source: ReportInput
     number: int
     label: str
+    words: Mapping[TestKey, TestWords]
 
     @cached_property
     def tests(self) -> list[tuple[Weat, Figure]]:
         """Its tests, each with the estimand; those of variants are not among them."""
         return find_tests(self.source.result.figures)
-
-    @cached_property
-    def words(self) -> dict[TestKey, TestWords]:
-        """The words of its tests; empty where its table of words is not at hand."""
-        return {} if self.source.words is None else read_tests(self.source.words)
 
     @property
     def judged(self) -> list[tuple[Weat, Figure]]:
@@ -123,7 +121,7 @@ class TestedInput:
 
 def tested_inputs(scope: ReportScope) -> list[TestedInput]:
     """Return the results with what sections need of them."""
-    return [TestedInput(source, number, scope.labels[number]) for number, source in enumerate(scope.inputs)]
+    return [TestedInput(source, n, scope.labels[n], scope.words[n]) for n, source in enumerate(scope.inputs)]
 
 
 # --- The vectors ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What association tests say: a verdict for each identity of a config, on all tests that share it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import (
@@ -16,7 +15,6 @@ from senseprobe.evaluate.estimands.association import (
     find_reversed,
     key_of,
 )
-from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.notation import describe_sizes, format_points
@@ -51,16 +49,12 @@ def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[W
 def judge_tests(source: ReportInput) -> Iterator[Verdict]:
     """Yield a verdict for each identity of each config."""
     below = find_reversed(find_tests(source.result.figures))
-    words = {} if source.words is None else read_tests(source.words)
     for (config, identity), tests in group_tests(source.result.figures).items():
         if reason := source.why_unread(config):
             of = counted(len(tests), "test")
             yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
         else:
-            verdict = _judge_family(config, identity, tests, below)
-            found = None if verdict.figure is None else words.get(key_of(verdict.figure))
-            says = found is not None and verdict.kind in (SHOWN, THESE_WORDS)
-            yield replace(verdict, example=describe_effect(found)) if says and found else verdict
+            yield _judge_family(config, identity, tests, below)
 
 
 def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdict]]:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from senseprobe.document import Level, Part, Section
 from senseprobe.evaluate.estimands import FAMILIES, lookup
+from senseprobe.evaluate.estimands.association import TestKey
+from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.records import Figure
 
@@ -93,6 +96,11 @@ class ReportScope:
     def rows(self) -> list[FigureRow]:
         """The figures of all results side by side."""
         return build_figure_rows(self.inputs)
+
+    @cached_property
+    def words(self) -> list[Mapping[TestKey, TestWords]]:
+        """The words of the association tests of each result; none where its table of words is not at hand."""
+        return [{} if source.words is None else read_tests(source.words) for source in self.inputs]
 
     @cached_property
     def biases(self) -> Mapping[str, str]:

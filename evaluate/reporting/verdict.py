@@ -54,7 +54,6 @@ class Verdict:
     - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
     - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
       to.
-    - `example`: what its figure says, by some of its words; empty where none are at hand.
     - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
     - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None without a
       test.
@@ -70,7 +69,6 @@ class Verdict:
     text: str
     basis: str = ""
     sharper: str = ""
-    example: str = ""
     hidden: float | None = None
     p: float | None = None
     p_holm: float | None = None

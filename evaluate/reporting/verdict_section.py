@@ -7,10 +7,12 @@ from senseprobe.document import Cell, Section, Table, explain_once, name_cells, 
 from senseprobe.evaluate.caveats import flipped_text, refused_text, unscored_text
 from senseprobe.evaluate.control import GUESS
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.association import key_of
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
+from senseprobe.evaluate.reporting.association_verdicts import describe_effect
 from senseprobe.evaluate.reporting.inputs import ReportInput, missing_parts
 from senseprobe.evaluate.reporting.notation import name_measure
 from senseprobe.evaluate.reporting.scope import ReportScope
@@ -117,9 +119,11 @@ def build_verdict_row(verdict: Verdict, scope: ReportScope, number: int, axis: A
     alone = len(source.verdicts or ()) == 1 and verdict.kind == "cannot be read"
     about = Cell(verdict.config, verdict.bias_type or scope.biases.get(verdict.config, ""), "name")
     text = Cell(verdict.text, tag=verdict.kind, tone="open" if alone else TONES[verdict.kind])
-    basis = Cell(verdict.basis, joined(verdict.example, verdict.sharper), "quiet")
     if figure is None:
-        return about, text, Cell(""), basis
+        return about, text, Cell(""), Cell(verdict.basis, verdict.sharper, "quiet")
+    words = scope.words[number].get(key_of(figure)) if verdict.code in ("shown", "these_words") else None
+    example = "" if words is None else describe_effect(words)
+    basis = Cell(verdict.basis, joined(example, verdict.sharper), "quiet")
     estimand, mark = lookup(figure.estimand), figure_charts.build_mark(figure, number)
     name = ", ".join(filter(None, (figure.estimand, figure.group)))
     if not estimand.from_zero:

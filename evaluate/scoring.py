@@ -1,6 +1,6 @@
 """Score models on a frozen release: what is wrapped round the runs of pipeline.py.
 
-models are opened and closed, numbers stored, controls of inference scored, coarse number formats held against float32,
+Models are opened and closed, numbers stored, controls of inference scored, coarse number formats held against float32,
 and results written.
 """
 

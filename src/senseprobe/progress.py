@@ -69,10 +69,10 @@ def progress_bar(label: str) -> Iterator[Step]:
     console = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
     description = TextColumn("{task.description}", markup=False)
     columns = (description, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    token = _busy.set(True)
+    token, is_watched = _busy.set(True), _is_watched(console)
     try:
-        with Progress(*columns, console=console, transient=True, disable=not _is_watched(console)) as bar:
-            yield Step(bar, bar.add_task(_safe(label), total=None))
+        with Progress(*columns, console=console, transient=True, disable=not is_watched) as bar:
+            yield Step(bar, bar.add_task(_safe(label) if is_watched else "", total=None))
     finally:
         _busy.reset(token)
 

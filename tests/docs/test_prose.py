@@ -48,7 +48,8 @@ def test_sentences_are_short(page: Path) -> None:
 def test_only_prose_is_counted() -> None:
     """A sentence of 36 words is found in a paragraph and in a list, and not in code, a table or a comment."""
     long = " ".join(["Word"] * (LIMIT + 1)) + "."
-    page = f"---\ntitle: {long}\n---\n\n# {long}\n\n```text\n{long}\n```\n\n<!-- {long} -->\n\n| {long} |\n\n    {long}\n"
+    page = f"---\ntitle: {long}\n---\n\n# {long}\n\n```text\n{long}\n```\n\n<!-- {long} -->\n\n| {long} |\n"
+    page += f"\n    {long}\n"
 
     assert _long(page) == []
     assert _long(f"{page}\nShort. {long} Short (as *this*). *Short*\n\n- {long}\n- Short.\n") == [long, long]

@@ -18,32 +18,32 @@ PAGE = """# The association tests
 
 Written by `python benchmarks/association_table.py --write docs/association-tests.md`; do not edit.
 
-The thirty tests of the dataset `association`: {members:,} words in sets, {distinct} of them distinct, {bleached:,}
-bleached sentences. X and Y are the sets of targets, A and B those of attributes; each cell has the published name of
-the set, its words and its bleached sentences. Identities are those of Table 2 of Tan and Celis.
+The dataset `association` contains thirty tests: {members:,} words in sets ({distinct} distinct words) and {bleached:,}
+bleached sentences. X and Y are the sets of targets, A and B the sets of attributes. Each cell gives the published name
+of the set, its number of words and its number of bleached sentences. The identities are from Table 2 of Tan and Celis.
 
-Words are permuted, after a word's sentences have been averaged; sentences of one word are no independent draws. With n
-targets in X and n in Y, each of the C(2n, n) ways to split them is as likely as any other, and the smallest one-sided
-p is 1 / C(2n, n), whatever the model.
+The sentences of a word are averaged first, and then words are permuted, since sentences of one word are not independent.
+With n targets in X and n in Y, all C(2n, n) ways to split them are equally likely. So the smallest one-sided p is
+1 / C(2n, n), whatever the model.
 
-The last column is how the published code of May et al., which Tan and Celis use as well, comes to its p for these
-words: by all splits where C(2n, n) is at most 100,000 (n up to 9), else by 99,999 shuffles and one added hit, so that
-p is never below 0.00001. It does the same with sentences, of which there are more, and which are not the units.
+The last column shows how the code of May et al. computes p for these words; Tan and Celis use the same code. If C(2n, n)
+is at most 100,000 (n up to 9), it tries all splits. Otherwise it makes 99,999 shuffles and adds one hit, so p is never
+below 0.00001. It treats sentences in the same way, although they are more numerous and not the units.
 
 {tests}
 
 ## In sentences about work
 
-The frames of the config `unbleached` are senseprobe's own, and so are its {unbleached:,} sentences, for the tests of
-the double bind: names where success is open (competent) or plain (likable), and adjectives.
+The config `unbleached` has {unbleached:,} sentences for the tests of the double bind. Its frames are senseprobe's own. They
+contain adjectives, and names in situations where success is uncertain (competent) or clear (likable).
 
 {work}
 
 ## How the published sentence files were cut
 
-May et al. put each word into the frames of its class and cut the sets at random until the two of targets were of equal
-size (attributes may differ), so that words do not weigh the same, and another run gives other files. Of these files Tan
-and Celis took over 42 as they were. Nothing is cut here. What is known of single tests:
+May et al. put each word into the frames of its class. Then they removed sentences at random until both sets of targets
+were equally large (attributes may differ). So words have unequal weights, and another run gives other files. Tan and
+Celis reused 42 of these files unchanged. senseprobe does not remove sentences.
 
 | tests | published files |
 | --- | --- |
@@ -55,17 +55,17 @@ LEAST_SAMPLED = 1 / MOST_SPLITS
 
 # UPSTREAM.md, sections 4 and 5: read from the published files and code, and so no product of ours.
 CUTS = {
-    "angry_black_woman_stereotype_b": "4 terms a side: p cannot be below 1/70 = 0.0143, and never reaches the 0.01 "
-    "that was asked",
-    "weat3b, weat5b, angry_black_woman_stereotype_b": "560 sentences hold two words of their set; as contextual word "
-    "the published code takes the head noun (*American*, *female*), not the word for race",
+    "angry_black_woman_stereotype_b": "4 terms a side: p cannot be below 1/70 = 0.0143, so it never reaches the "
+    "required 0.01",
+    "weat3b, weat5b, angry_black_woman_stereotype_b": "560 sentences contain two words of their set; as "
+    "contextual word the published code uses the head noun (*American*, *female*), not the word for race",
     "c11": "8 names a side",
     "c12, c13": "32 names; in the files of c13 they are the attributes, and Science and Arts the targets",
-    "i1, i2, i3, i4, i5": "13 names a side and 104 sentences, which is 8 for each name: none was cut",
-    "occ": "26 names a side with 208 sentences, which is 8 for each name; 20 occupations a side with 120",
-    "double_bind_competent, double_bind_likable": "ten word files, of five forms (1, 1-, 1+3-, one_sentence, one_word) "
-    "and two of sentences; in those of Tan and Celis the word files of the unbleached form differ",
-    "race_double_bind_competent, race_double_bind_likable": "Tan and Celis: the names of weat3, the attributes of the "
+    "i1, i2, i3, i4, i5": "13 names a side and 104 sentences, 8 for each name: none was removed",
+    "occ": "26 names a side with 208 sentences, 8 for each name; 20 occupations a side with 120",
+    "double_bind_competent, double_bind_likable": "ten word files in five forms (1, 1-, 1+3-, one_sentence, one_word) "
+    "and two sentence files; the unbleached word files of Tan and Celis differ",
+    "race_double_bind_competent, race_double_bind_likable": "Tan and Celis: the names of weat3 with the attributes of the "
     "double bind",
 }
 

@@ -22,20 +22,20 @@ The dataset `association` contains thirty tests: {members:,} words in sets ({dis
 bleached sentences. X and Y are the sets of targets, A and B the sets of attributes. Each cell gives the published name
 of the set, its number of words and its number of bleached sentences. The identities are from Table 2 of Tan and Celis.
 
-The sentences of a word are averaged first, and then words are permuted, since sentences of one word are not independent.
-With n targets in X and n in Y, all C(2n, n) ways to split them are equally likely. So the smallest one-sided p is
-1 / C(2n, n), whatever the model.
+The sentences of a word are averaged first, and then words are permuted, since sentences of one word are not
+independent. With n targets in X and n in Y, all C(2n, n) ways to split them are equally likely. So the smallest
+one-sided p is 1 / C(2n, n), whatever the model.
 
-The last column shows how the code of May et al. computes p for these words; Tan and Celis use the same code. If C(2n, n)
-is at most 100,000 (n up to 9), it tries all splits. Otherwise it makes 99,999 shuffles and adds one hit, so p is never
+The last column shows how the code of May et al. computes p for these words; Tan and Celis use the same code. If
+C(2n, n) is at most 100,000 (n up to 9), it tries all splits. Otherwise it makes 99,999 shuffles and adds one hit, so p is never
 below 0.00001. It treats sentences in the same way, although they are more numerous and not the units.
 
 {tests}
 
 ## In sentences about work
 
-The config `unbleached` has {unbleached:,} sentences for the tests of the double bind. Its frames are senseprobe's own. They
-contain adjectives, and names in situations where success is uncertain (competent) or clear (likable).
+The config `unbleached` has {unbleached:,} sentences for the tests of the double bind. Its frames are senseprobe's own.
+They contain adjectives, and names in situations where success is uncertain (competent) or clear (likable).
 
 {work}
 
@@ -65,8 +65,8 @@ CUTS = {
     "occ": "26 names a side with 208 sentences, 8 for each name; 20 occupations a side with 120",
     "double_bind_competent, double_bind_likable": "ten word files in five forms (1, 1-, 1+3-, one_sentence, one_word) "
     "and two sentence files; the unbleached word files of Tan and Celis differ",
-    "race_double_bind_competent, race_double_bind_likable": "Tan and Celis: the names of weat3 with the attributes of the "
-    "double bind",
+    "race_double_bind_competent, race_double_bind_likable": "Tan and Celis: the names of weat3 with the attributes of "
+    "the double bind",
 }
 
 Row = tuple[str, str]

@@ -26,8 +26,8 @@ The sentences of a word are averaged first, and then words are permuted, since s
 independent. With n targets in X and n in Y, all C(2n, n) ways to split them are equally likely. So the smallest
 one-sided p is 1 / C(2n, n), whatever the model.
 
-The last column shows how the code of May et al. computes p for these words; Tan and Celis use the same code. If
-C(2n, n) is at most 100,000 (n up to 9), it tries all splits. Otherwise it makes 99,999 shuffles and adds one hit, so p is
+The last column shows how the code of May et al. computes p for these words; Tan and Celis use the same code. It tries
+all splits if C(2n, n) is at most 100,000 (n up to 9). Otherwise it makes 99,999 shuffles and adds one hit, so p is
 never below 0.00001. It treats sentences in the same way, although they are more numerous and not the units.
 
 {tests}

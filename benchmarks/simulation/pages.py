@@ -1,4 +1,4 @@
-"""Pages with nothing in them: how often any line of a page of `sssb` says "shown" of scores that know no stereotype.
+"""Pages with nothing in them: how often any line of a page of `sssb` says "found" of scores that know no stereotype.
 
 Planted scores: every word, group, frame and combination of them has a normal effect, whatever a word's polarity is and
 whatever an occupation is typed as; a pronoun may be preferred at large. Nurse and the occupations of the verbs, which
@@ -36,14 +36,14 @@ HE = ("he", "him", "his", "himself")
 
 TEXT = """## Pages with nothing in them
 
-How often a page of `{release}` has a line that says "shown" though nothing is there: {pages:,} pages of planted
+How often a page of `{release}` has a line that says "found" though nothing is there: {pages:,} pages of planted
 scores, half of them with much scatter of words, half with much of combinations, and {random} of BERTs with random
 weights.
 "By itself" is what each line would say alone, as it did before the lines of a page were one family. Asked for: at most
 {limit:.0f} % of planted pages. Random models are printed beside: what random weights make of words is no sample of
 nothing, as one word of praise may lie near a group by chance and stay there in every frame.
 
-| pages | lines with a test, on average | "shown" by itself | "shown" |
+| pages | lines with a test, on average | "found" by itself | "found" |
 |---|---|---|---|
 {rows}
 """
@@ -51,7 +51,7 @@ nothing, as one word of praise may lie near a group by chance and stay there in 
 
 @dataclass(frozen=True)
 class PageCount:
-    """Of so many pages, on how many a line says "shown", by itself and after correction; `lines` that are tests."""
+    """Of so many pages, on how many a line says "found", by itself and after correction; `lines` that are tests."""
 
     name: str
     pages: int
@@ -130,12 +130,12 @@ def judge(release: Release, scored: Mapping[str, pd.DataFrame], seed: int) -> li
 
 
 def count(name: str, pages: Sequence[Sequence[Verdict]]) -> PageCount:
-    """Count the pages on which a line says "shown"."""
+    """Count the pages on which a line says "found"."""
     return PageCount(
         name=name,
         pages=len(pages),
         alone=sum(any(line.alone == "shown" for line in page) for page in pages),
-        shown=sum(any(line.kind == "shown" for line in page) for page in pages),
+        shown=sum(any(line.code == "shown" for line in page) for page in pages),
         lines=float(np.mean([sum(line.p is not None for line in page) for page in pages])),
     )
 

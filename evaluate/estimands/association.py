@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presenta
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords, compute_effect, describe_repeats
 from senseprobe.evaluate.units import identity_of
-from senseprobe.records import Design, Figure, FigureVerdict
+from senseprobe.records import VERDICT_WORDS, Design, Figure, FigureVerdict
 from senseprobe.statistics import (
     CONFIDENCE,
     FEWEST_LEVELS,
@@ -47,12 +47,12 @@ TestKey = tuple[str, str]
 """The config and the name of a test."""
 
 EFFECTS = (
-    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Shown: "
-    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These attribute words only: p, "
-    "which holds them fixed, is as small, but the interval includes 0: with other such words there may be no effect."
+    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Found: "
+    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These words only: p, which holds "
+    "the attribute words fixed, is as small, but the interval includes 0: with other such words there may be no effect."
 )
 # What a test says, in the words of tables; `Weat.judge` says when.
-SHOWN, THESE_WORDS, NOT_SHOWN = "shown", "these attribute words only", "not shown"
+SHOWN, THESE_WORDS, NOT_SHOWN = (VERDICT_WORDS[code] for code in ("shown", "these_words", "not_shown"))
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
 LOST = "over a fifth of a set has no vector"
 

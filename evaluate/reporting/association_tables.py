@@ -24,7 +24,7 @@ from senseprobe.evaluate.reporting.scope import ReportScope, align
 from senseprobe.evaluate.reporting.verdict import TONES, word_of
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted, listed
-from senseprobe.records import Figure
+from senseprobe.records import VERDICT_WORDS, Figure
 
 AXIS = Axis(low=-2.0, high=2.0, neutral=0.0)
 """Of effect sizes, which lie between the two."""
@@ -56,7 +56,7 @@ IDENTITIES = {
 }
 """The rows of Tan and Celis' Table 2 by what a test is about."""
 
-SHORT: Mapping[str, str] = {"shown": "shown", "these_words": "these words"}
+SHORT: Mapping[str, str] = {"shown": VERDICT_WORDS["shown"], "these_words": "these words"}
 """What is said of an effect in a narrow column, by the code of its test; others are in the colour of small print."""
 
 OTHER_WAY = "the other way round"
@@ -308,15 +308,20 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput, *, brief: boo
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
     other_way = f"{OTHER_WAY}: Y nearer to A" if key_of(figure) in part.reversed else ""
-    kind, why = word_of(figure), "" if figure.verdict is None else figure.verdict.text
-    unread = why if kind == notation.UNREAD and not part.source.why_unread(figure.config) else ""
+    verdict = figure.verdict
+    is_unread, why = (True, "") if verdict is None else (verdict.code == "unreadable", verdict.text)
+    unread = why if is_unread and not part.source.why_unread(figure.config) else ""
     notes = [other_way, figure.note, unread]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),
         Cell.number(notation.describe_test(figure), least),
         Cell(notation.describe_sizes(figure), missing, "quiet"),
-        Cell("; ".join(filter(None, notes)), tag=kind, tone=TONES[kind or notation.UNREAD]),
+        Cell(
+            "; ".join(filter(None, notes)),
+            tag=word_of(figure),
+            tone=TONES["unreadable" if verdict is None else verdict.code],
+        ),
     )
 
 
@@ -336,5 +341,4 @@ def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
 def _build_variant_cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell.number("")
-    kind = word_of(figure)
-    return Cell.number(notation.format_interval(figure), joined(notation.describe_test(figure), kind))
+    return Cell.number(notation.format_interval(figure), joined(notation.describe_test(figure), word_of(figure)))

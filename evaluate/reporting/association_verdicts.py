@@ -18,7 +18,7 @@ from senseprobe.evaluate.estimands.association import (
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.notation import describe_sizes, format_points
-from senseprobe.evaluate.reporting.verdict import WORDS, Verdict
+from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure, FigureKey, FigureVerdict
 
@@ -52,7 +52,7 @@ def judge_tests(source: ReportInput) -> Iterator[Verdict]:
     for (config, identity), tests in group_tests(source.result.figures).items():
         if reason := source.why_unread(config):
             of = counted(len(tests), "test")
-            yield Verdict(config=config, bias_type=identity, figure=None, kind="cannot be read", text=reason, basis=of)
+            yield Verdict(config=config, bias_type=identity, figure=None, code="unreadable", text=reason, basis=of)
         else:
             yield _judge_family(config, identity, tests, below)
 
@@ -98,7 +98,7 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         config=config,
         bias_type=identity,
         figure=None if largest.value is None else largest,
-        kind=WORDS[tests[0][0].judge(largest).code],
+        code=tests[0][0].judge(largest).code,
         text="; ".join(texts),
         basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
         hidden=hidden if leading == NOT_SHOWN else None,

@@ -1,7 +1,6 @@
 """Figures as text: value and interval, p-value, what zero means, what a figure is based on."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
@@ -11,9 +10,9 @@ from senseprobe.evaluate.estimands.word_sets import SETS
 from senseprobe.evaluate.task_gates import GATES, GateReading, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
-from senseprobe.records import Figure
+from senseprobe.records import VERDICT_WORDS, Figure
 
-UNREAD: Literal["cannot be read"] = "cannot be read"
+UNREAD = VERDICT_WORDS["unreadable"]
 """What is said of a figure that says nothing: neither its interval nor its p is printed where it has a flaw."""
 
 OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}

@@ -16,7 +16,7 @@ from senseprobe.evaluate.estimands.pronoun import MALE
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
-from senseprobe.records import Design, Figure
+from senseprobe.records import VERDICT_WORDS, Design, Figure
 from senseprobe.statistics import FEWEST_LEVELS, Correlation, Scale, correlate
 from senseprobe.tables import read_json
 
@@ -116,16 +116,16 @@ class WordCorrelation:
 
 
 def describe_correlation(found: Correlation) -> str:
-    """Return what a correlation shows: ``not shown: anything from -0.40 to +0.60 fits``."""
+    """Return what a correlation shows: ``undecided: anything from -0.40 to +0.60 fits``."""
     if found.value is None:
         return f"no correlation: {found.pairs} words, of which one side does not vary"
     if found.low is None or found.high is None:
         return f"{found.pairs} words give no interval"
     ends = f"from {found.low + 0.0:+.2f} to {found.high + 0.0:+.2f}"
     if found.low <= 0 <= found.high:
-        return f"not shown: anything {ends} fits"
+        return f"{VERDICT_WORDS['not_shown']}: anything {ends} fits"
     together = "words higher in the embedding are higher in the model" if found.low > 0 else "the other way round"
-    return f"shown: {together}, {ends}"
+    return f"{VERDICT_WORDS['shown']}: {together}, {ends}"
 
 
 def predict_models(inputs: SenseInputs) -> Iterator[WordCorrelation]:

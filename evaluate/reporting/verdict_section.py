@@ -20,6 +20,7 @@ from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES, Verdic
 from senseprobe.evaluate.reporting.verdict_table import direction_labels
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
+from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "What it shows"
 HOLLOW = "A hollow mark: 0 is not known to be neutral."
@@ -52,7 +53,7 @@ def build_axis(verdicts: Sequence[Verdict]) -> Axis:
     """Return the scale of the intervals of verdicts: the range of their estimand, or as wide as figures need."""
     ranged = [v for v in verdicts if v.figure is not None and v.figure.low is not None]
     # What can be read decides how far the scale goes; of other figures only those on it have a bar.
-    figures = [v.figure for v in [v for v in ranged if v.kind != "cannot be read"] or ranged if v.figure is not None]
+    figures = [v.figure for v in [v for v in ranged if v.code != "unreadable"] or ranged if v.figure is not None]
     ranges = {lookup(figure.estimand).axis for figure in figures}
     if len(ranges) == 1 and (fixed := ranges.pop()) is not None:
         neutral = 0.0 if fixed[0] < 0 else GUESS if all(lookup(f.estimand).needs_gold for f in figures) else None
@@ -67,7 +68,7 @@ def _build_tables(scope: ReportScope, number: int, axis: Axis, *, closed: bool) 
     """Yield the table of a result's verdicts; of several results a reader first wants what can be read."""
     source, several = scope.inputs[number], len(scope.inputs) > 1
     verdicts = source.verdicts or ()
-    unread = [verdict for verdict in verdicts if verdict.kind == "cannot be read"] if several else []
+    unread = [verdict for verdict in verdicts if verdict.code == "unreadable"] if several else []
     folded = unread if len(unread) < len(verdicts) or not source.is_comparable else []
     shown = [verdict for verdict in verdicts if verdict not in folded]
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
@@ -75,7 +76,7 @@ def _build_tables(scope: ReportScope, number: int, axis: Axis, *, closed: bool) 
     headings = (number, "verdict", f"{name_measure(figures)} [95 %], bars from {ends}", "based on; sharper with")
     hollow = any(figure.neutral is None for figure in figures)
     note = explain_planted(source) or joined_sentences(*_explain_verdicts([source]), HOLLOW if hollow else "")
-    for members, caption in ((shown, source.headline), (folded, f"{len(folded)} cannot be read")):
+    for members, caption in ((shown, source.headline), (folded, f"{len(folded)} {VERDICT_WORDS['unreadable']}")):
         if members or (members is shown and not verdicts):
             rows = tuple(build_verdict_row(verdict, scope, number, axis) for verdict in members)
             caption = f"{scope.labels[number]}: {caption}" if several else caption
@@ -94,7 +95,7 @@ def _build_brief(scope: ReportScope) -> Table:
         )
         for number, verdict in (lines[index] for index in sorted(important))
     )
-    omitted = [verdict.kind for index, (_, verdict) in enumerate(lines) if index not in important]
+    omitted = [verdict.code for index, (_, verdict) in enumerate(lines) if index not in important]
     figures = [verdict.figure for _, verdict in lines if verdict.figure is not None]
     measure = f"{name_measure(figures)} [95 %]"
     headings = (*(("result",) if several else ()), "config", "verdict", measure, "based on; sharper with")
@@ -116,9 +117,9 @@ def build_verdict_row(verdict: Verdict, scope: ReportScope, number: int, axis: A
     What cannot be read is muted beside others, not where it is all that is said.
     """
     source, figure = scope.inputs[number], verdict.figure
-    alone = len(source.verdicts or ()) == 1 and verdict.kind == "cannot be read"
+    alone = len(source.verdicts or ()) == 1 and verdict.code == "unreadable"
     about = Cell(verdict.config, verdict.bias_type or scope.biases.get(verdict.config, ""), "name")
-    text = Cell(verdict.text, tag=verdict.kind, tone="open" if alone else TONES[verdict.kind])
+    text = Cell(verdict.text, tag=verdict.word, tone="open" if alone else TONES[verdict.code])
     if figure is None:
         return about, text, Cell(""), Cell(verdict.basis, verdict.sharper, "quiet")
     words = scope.words[number].get(key_of(figure)) if verdict.code in ("shown", "these_words") else None
@@ -146,11 +147,11 @@ def joined_sentences(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def count_omitted(kinds: Iterable[str]) -> str:
-    """Return how many verdicts of each kind are not in the table; empty without any."""
-    kinds = list(kinds)
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ORDER if kind in kinds)
-    return f"Left out here: {counts}; senseprobe report has all." if counts else ""
+def count_omitted(codes: Iterable[VerdictCode]) -> str:
+    """Return how many verdicts of each code are not in the table; empty without any."""
+    codes = list(codes)
+    counts = ", ".join(f"{codes.count(code)} {VERDICT_WORDS[code]}" for code in ORDER if code in codes)
+    return f"Not listed here: {counts}. `senseprobe report` lists all." if counts else ""
 
 
 def describe_caveats(scope: ReportScope) -> Iterator[str]:

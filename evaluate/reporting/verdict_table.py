@@ -24,12 +24,12 @@ from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, 
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
-from senseprobe.evaluate.reporting.verdict import Kind, Verdict, rank, summarize
+from senseprobe.evaluate.reporting.verdict import Verdict, rank, summarize
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
-from senseprobe.records import Design, Figure, FigureKey, FigureVerdict
+from senseprobe.records import VERDICT_WORDS, Design, Figure, FigureKey, FigureVerdict, VerdictCode
 from senseprobe.statistics import holm
 
 LEVEL = 0.05
@@ -111,7 +111,11 @@ def list_turned(result: Result, release: str) -> list[str]:
     """Return the verdicts that are others than each line has by itself, as all had by the first definition."""
     verdicts = build_verdicts(*gather_inputs([result], release))
     names = ((" ".join(filter(None, (line.config, line.bias_type))), line) for line in verdicts)
-    return [f"verdict on {name}: {line.alone} then, {line.kind} now" for name, line in names if line.is_turned]
+    return [
+        f"verdict on {name}: {VERDICT_WORDS[line.alone or line.code]} then, {line.word} now"
+        for name, line in names
+        if line.is_turned
+    ]
 
 
 def direction_labels(figure: Figure, design: Design | None) -> tuple[str, str]:
@@ -202,7 +206,7 @@ class Judge:
             Verdict(
                 config=f"{CONTROL}: {self.failed.config}",
                 figure=self.failed,
-                kind="cannot be read",
+                code="unreadable",
                 text=_explain_failed(self.failed),
                 basis=describe_levels(self.failed),
                 sharper="check the order of its classes (--labels), or take a model that was trained to infer",
@@ -220,7 +224,7 @@ class Judge:
             estimand = lookup(lead.estimand)
             parts = [f for f in figures if f.estimand == lead.estimand and estimand.bias_type(f)]
             for figure in parts or [lead]:
-                is_left_out = lead is not leads[0] and self._judge(figure)[0] == "cannot be read"
+                is_left_out = lead is not leads[0] and self._judge(figure)[0] == "unreadable"
                 p = None if self.find_flaw([figure]) else _find_p(figure)
                 bias_type = estimand.bias_type(figure)
                 yield _Line(figures=(figure,), bias_type=bias_type, p=p, is_left_out=is_left_out)
@@ -247,7 +251,7 @@ class Judge:
                 self._of(figure, *self._judge(figure, is_shown=shown), _find_hidden([figure]), line.bias_type)
                 for shown in (is_shown, True)
             )
-        verdict = replace(verdict, p=line.p, p_holm=p_holm, family=family, alone=alone.kind)
+        verdict = replace(verdict, p=line.p, p_holm=p_holm, family=family, alone=alone.code)
         return self._with_figures(self._explain_turned(verdict, alone.text), line, times)
 
     def _explain_turned(self, verdict: Verdict, alone: str) -> Verdict:
@@ -256,8 +260,8 @@ class Judge:
             return verdict
         p = f"{format_p(verdict.p)}, corrected {format_p(verdict.p_holm).removeprefix('p ').removeprefix('= ')}"
         text = f"by itself: {alone}; not after correction over {counted(verdict.family, 'figure')} ({p})"
-        rest = "" if verdict.kind == "cannot be read" else verdict.text.removeprefix(PLANTED)
-        return replace(verdict, kind="not shown", text="; ".join(filter(None, (text, rest))))
+        rest = "" if verdict.code == "unreadable" else verdict.text.removeprefix(PLANTED)
+        return replace(verdict, code="not_shown", text="; ".join(filter(None, (text, rest))))
 
     def _with_figures(self, verdict: Verdict, line: _Line, times: float) -> Verdict:
         """Return a verdict with the figures that it is about: the groups that differ, or its one figure.
@@ -265,7 +269,7 @@ class Judge:
         `times`: by how much correction multiplies the p of groups and of their spread.
         """
         of = [f for f in (verdict.figure,) if f is not None]
-        if line.of_groups and verdict.kind == "shown" and verdict.figure in line.figures:
+        if line.of_groups and verdict.code == "shown" and verdict.figure in line.figures:
             of = [figure for figure in line.figures if _differs(figure, times)]
         stated = FigureVerdict(code=verdict.code, text=verdict.text, family=verdict.family if line.p is not None else 0)
         if not lookup(line.figures[0].estimand).needs_gold:
@@ -279,42 +283,44 @@ class Judge:
             pairs.append((figure, replace(stated, p=p)))
         return replace(verdict, of=tuple(pairs))
 
-    def _of(self, figure: Figure, kind: Kind, text: str, hidden: float | None = None, bias_type: str = "") -> Verdict:
+    def _of(
+        self, figure: Figure, code: VerdictCode, text: str, hidden: float | None = None, bias_type: str = ""
+    ) -> Verdict:
         if "planted" in self.source.result.model:
             text = f"{PLANTED}{text}"
         return Verdict(
             config=figure.config,
             bias_type=bias_type,
             figure=figure,
-            kind=kind,
+            code=code,
             text=text,
             basis=describe_levels(figure, self.source.design(self.first_sides.get(figure.config, figure.config))),
-            sharper="" if kind == "cannot be read" else predict_precision(self.source, figure),
-            hidden=hidden if kind == "not shown" else None,
+            sharper="" if code == "unreadable" else predict_precision(self.source, figure),
+            hidden=hidden if code == "not_shown" else None,
         )
 
-    def _judge(self, figure: Figure, *, is_shown: bool = True) -> tuple[Kind, str]:
+    def _judge(self, figure: Figure, *, is_shown: bool = True) -> tuple[VerdictCode, str]:
         """Return what a figure shows, and in which words; `is_shown`: whether correction leaves it what it shows."""
         estimand, design = lookup(figure.estimand), self.source.design(figure.config)
         if reason := self.find_flaw([figure]):
-            return "cannot be read", reason
+            return "unreadable", reason
         if (span := _neutral_span(figure)) is None:
-            return "cannot be read", estimand.unread(figure, design)
+            return "unreadable", estimand.unread(figure, design)
         if figure.low is None or figure.high is None:
-            return "cannot be read", _explain_no_interval(figure)
+            return "unreadable", _explain_no_interval(figure)
         low, high = figure.low - span[1], figure.high - span[0]
         lean = estimand.leaning(figure, design, low > 0) if is_shown and not low <= 0 <= high else ""
         if figure.neutral is None:
-            return ("shown", lean) if lean else ("cannot be read", estimand.unread(figure, design))
+            return ("shown", lean) if lean else ("unreadable", estimand.unread(figure, design))
         if self._is_small(figure):
             small = f"within {self.margin.text if self.margin else ''} of neutral"
-            return "shown to be small", f"{small}; {lean}" if lean else small
+            return "small", f"{small}; {lean}" if lean else small
         if lean:
             return "shown", lean
         none = ", or none, fits" if low <= 0 <= high else " fits"
         ends = (f"{end:+.{0 if estimand.measure == 'points' else estimand.decimals}f}" for end in (low, high))
         return (
-            "not shown",
+            "not_shown",
             f"a {estimand.presentation.effect} from {' to '.join(ends)} {estimand.measure}{none} the rows",
         )
 
@@ -351,10 +357,10 @@ class Judge:
         """
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
         if reason := self.find_flaw(groups):
-            return self._of(farthest, "cannot be read", reason)
+            return self._of(farthest, "unreadable", reason)
         ends = [end for figure in groups for end in (figure.low, figure.high) if end is not None]
         if not ends or all(figure.p_holm is None for figure in groups):
-            return self._of(farthest, "cannot be read", "too few words for intervals and tests of groups")
+            return self._of(farthest, "unreadable", "too few words for intervals and tests of groups")
         differing = [figure for figure in groups if _differs(figure, times)]
         if differing:
             design = self.source.design(farthest.config)
@@ -366,11 +372,11 @@ class Judge:
         if spread is not None and spread.p is not None and times * spread.p < LEVEL:
             return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to")
         if self.margin is not None and all(map(self._is_small, groups)):
-            return self._of(farthest, "shown to be small", f"no group differs by {self.margin.text} or more")
+            return self._of(farthest, "small", f"no group differs by {self.margin.text} or more")
         hidden = _find_hidden(groups)
         fits = f"up to {hidden or 0.0:.0f} points, or none, fit the rows"
         text = f"of {counted(len(groups), 'group')} none is shown to differ (most: {farthest.group}); {fits}"
-        return self._of(farthest, "not shown", text, hidden)
+        return self._of(farthest, "not_shown", text, hidden)
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""

@@ -187,6 +187,15 @@ class Headline:
 VerdictCode: TypeAlias = Literal["shown", "these_words", "small", "not_shown", "unreadable"]
 """What a figure shows, in short (evaluate/reporting/verdict.py); the same in terminal, page, gate and ``--json``."""
 
+VERDICT_WORDS: Mapping[VerdictCode, str] = {
+    "shown": "found",
+    "these_words": "these words only",
+    "small": "small",
+    "not_shown": "undecided",
+    "unreadable": "not readable",
+}
+"""The word of each verdict, in the order in which verdicts stand on a page."""
+
 FigureKey: TypeAlias = tuple[str, str, str | None]
 """Config, estimand and group of a figure."""
 

@@ -1056,7 +1056,7 @@ def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.Ca
     out = capsys.readouterr().out
     lines = [line for line in out.splitlines() if line.startswith(("race", "noun"))]
     assert [line.split()[0] for line in lines[:2]] == ["noun", "race"]
-    assert ["cannot be read: 41 % of its rows hold words" in line for line in lines[:2]] == [False, True]
+    assert ["not readable: 41 % of its rows hold words" in line for line in lines[:2]] == [False, True]
     # The interval of the other config stands with its verdict and its figure.
     assert ["[" in line for line in lines] == [line.startswith("noun") for line in lines]
     assert "race: 41 of 100 rows with words that the tokenizer does not know." in out

@@ -39,11 +39,11 @@ def test_named_wherever_the_test_is(tmp_path: Path) -> None:
     shown = page(made)
     assert "Shown in 0 of 2 tests; the other way round in 1: weat3." in shown.text
     (verdict,) = build_verdicts(source(made))
-    assert verdict.kind == "not shown"
+    assert verdict.code == "not_shown"
     assert verdict.text.endswith("the other way round, which p does not test: weat3")
     reads = {row[0]: row[-1] for row in shown.rows if len(row) == 5 and "bleached" in row[0]}
-    assert reads["weat3 race; bleached"].startswith("not shown the other way round: Y nearer to A")
-    assert reads["weat4 race; bleached"] == "not shown"
+    assert reads["weat3 race; bleached"].startswith("undecided the other way round: Y nearer to A")
+    assert reads["weat4 race; bleached"] == "undecided"
     beside = page(made, result("sent", FAR, unshown("weat4")))
     assert ["-1.40 other way, p 1.0000"] * 2 in [row[1:] for row in beside.rows]
     assert "the other way round, which p does not test: weat3" in printed(summarize_results([made], tmp_path))

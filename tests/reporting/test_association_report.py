@@ -115,23 +115,23 @@ def decoder(of: Result) -> Result:
 def test_a_verdict_for_each_identity() -> None:
     """What is shown comes first; each kind of test is counted and named in words of its own."""
     race, gender, both = sorted(build_verdicts(source(result())), key=lambda verdict: -len(verdict.text))
-    assert (race.bias_type, race.kind, race.figure and race.figure.group) == ("race", "shown", "weat3")
+    assert (race.bias_type, race.code, race.figure and race.figure.group) == ("race", "shown", "weat3")
     assert race.text == (
-        "in 1 of 4 tests: weat3; in 1, these attribute words only: weat4; the other way round, which p does not test: "
+        "in 1 of 4 tests: weat3; in 1, these words only: weat4; the other way round, which p does not test: "
         "weat5b; not shown in 2; an effect up to +1.30 fits, too"
     )
     assert gender.text == "in 1 of 2 tests: weat6; not judged, since over a fifth of a set has no vector: weat7"
-    assert (both.kind, both.text) == ("cannot be read", "too few words for any p to be small: few")
-    assert [verdict.kind for verdict in build_verdicts(source(result()))] == ["shown", "shown", "cannot be read"]
+    assert (both.code, both.text) == ("unreadable", "too few words for any p to be small: few")
+    assert [verdict.code for verdict in build_verdicts(source(result()))] == ["shown", "shown", "unreadable"]
 
 
 def test_nothing_shown() -> None:
     """None of two: how large an effect could be is said; and of one that p alone shows, that it is of these words."""
     (verdict,) = build_verdicts(source(result("word", unshown("a"), unshown("b", high=1.82))))
-    assert (verdict.kind, verdict.hidden) == ("not shown", 1.82)
+    assert (verdict.code, verdict.hidden) == ("not_shown", 1.82)
     assert verdict.text == "in none of 2 tests; an effect up to +1.82 fits, too"
     (words,) = build_verdicts(source(result("word", shown_test("a", low=-0.1), unshown("b"))))
-    assert words.kind == "these attribute words only"
+    assert words.code == "these_words"
     assert words.text == "in 1 of 2 tests: a; not shown in 1; an effect up to +1.30 fits, too"
 
 
@@ -141,15 +141,15 @@ def test_a_fifth_of_a_set_may_be_lost() -> None:
     (judged,) = build_verdicts(
         source(result("word", shown_test("a", levels={"X": 8, "Y": 8, "A": 8, "B": 8}, missing=two)))
     )
-    assert judged.kind == "shown"
+    assert judged.code == "shown"
     nothing = shown_test("a", value=None, levels=dict.fromkeys("XYAB", 0), missing=three, p=None, p_holm=None, low=None)
     assert [verdict.figure for verdict in build_verdicts(source(result("word", nothing)))] == [None]
     assert "not judged" in page(result("word", nothing, words=None)).text
     (lost,) = build_verdicts(
         source(result("word", shown_test("a", levels={"X": 7, "Y": 8, "A": 8, "B": 8}, missing=three)))
     )
-    assert (lost.kind, lost.text) == (
-        "cannot be read",
+    assert (lost.code, lost.text) == (
+        "unreadable",
         "not judged, since over a fifth of a set has no vector: a",
     )
 
@@ -171,12 +171,12 @@ def test_vectors_that_cannot_be_compared(tmp_path: Path) -> None:
     assert shown.text.index("org/model: Shown in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
     assert not any("decoder (word)" in cell for row in shown.rows for cell in row)
     beside = next(row for row in shown.rows if row[0].startswith("weat3 Adam / Ebony"))
-    assert beside[1:] == ["+1.10 shown, p 0.0100"]
+    assert beside[1:] == ["+1.10 found, p 0.0100"]
     every = [row[-1] for row in shown.rows if len(row) == 5 and row[0].startswith("weat3 ")]
-    assert every == ["cannot be read", "shown"]
+    assert every == ["not readable", "found"]
     (part,) = summarize_results([of], tmp_path).parts
     rows = [row for section in part.sections for row in table_rows(section, part.labels)]
-    assert {row["reads"] for row in rows if "reads" in row} == {"cannot be read"}
+    assert {row["reads"] for row in rows if "reads" in row} == {"not readable"}
     assert any(NOT_COMPARABLE in row["verdict"] for row in rows if "verdict" in row)
 
 
@@ -184,12 +184,12 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
     """A config of unknown words is not read; words at the first position are counted, on a page and by score."""
     unknown = Fitness(rows=10, unknown=3)
     of = result("cword", *TESTS_OF_ALL, replace(TESTS_OF_ALL[0], config="other"), fitness={"bleached": unknown})
-    kinds = {(verdict.config, verdict.kind) for verdict in build_verdicts(source(of))}
-    assert kinds == {("bleached", "cannot be read"), ("other", "shown")}
+    kinds = {(verdict.config, verdict.code) for verdict in build_verdicts(source(of))}
+    assert kinds == {("bleached", "unreadable"), ("other", "shown")}
     shown = page(replace(of, fitness={**of.fitness, "other": Fitness(rows=10, unknown=0, at_start=2)}))
     assert "Shown in 1 of 8 tests: weat3 of other." in shown.text
     beside = [row[1] for row in shown.rows if row[0].startswith("weat3") and len(row) == 2]
-    assert sorted(beside) == ["+1.10 cannot be read", "+1.10 shown, p 0.0100"]
+    assert sorted(beside) == ["+1.10 found, p 0.0100", "+1.10 not readable"]
     assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
     line = "other: 2 words at the first position, where the model has something else"
     assert f"weat-cword · org/model: {line}." in shown.text
@@ -260,7 +260,7 @@ def test_levels_side_by_side() -> None:
         "only at cword (c); 1 only at sent (a)." in shown.text
     )
     row = next(row for row in shown.rows if row[0].startswith("a Adam / Ebony"))
-    assert row[1:] == ["+1.00 shown, p 0.0100", "+0.40 p 0.9000"]
+    assert row[1:] == ["+1.00 found, p 0.0100", "+0.40 p 0.9000"]
 
 
 def test_race_gender_and_both() -> None:
@@ -319,11 +319,11 @@ def test_every_test() -> None:
         "+1.00 [+0.20, +1.50] X Adam, Harry; Y Ebony, Jamel; A joy; B filth",
         "p ≤ 0.0010, corrected 0.0100 smallest possible p 7.8e-05",
         "8 and 8 words, 8 and 8 attributes",
-        "shown",
+        "found",
     ]
     assert rows["weat7 gender; bleached"][2:] == [
         "8 and 8 words, 8 and 8 attributes A without sine, cosine, pi",
-        "cannot be read over a fifth of a set has no vector",
+        "not readable over a fifth of a set has no vector",
     ]
     assert rows["few intersectional; bleached"][1] == "p 0.0200, corrected cannot reach smallest possible p 7.8e-05"
 
@@ -333,7 +333,7 @@ def test_variants_have_a_table_of_their_own() -> None:
     variant = shown_test("weat3", value=1.03, estimand="weat-pop")
     shown = page(result("word", shown_test("weat3"), variant))
     assert "Shown in 1 of 1 test: weat3." in shown.text
-    assert ["weat3 bleached", "+1.03 [+0.20, +1.50] p 0.0010, corrected 0.0100; shown"] in shown.rows
+    assert ["weat3 bleached", "+1.03 [+0.20, +1.50] p 0.0010, corrected 0.0100; found"] in shown.rows
 
 
 def test_without_its_words() -> None:
@@ -499,9 +499,9 @@ def test_the_summary_of_score(tmp_path: Path) -> None:
     rows = [*table_rows(section)]
     assert [*rows[0].values()] == [
         *("weat3; race; bleached", "+1.10 [+0.20, +1.50]", "p 0.0010, corrected 0.0100; smallest possible p 7.8e-05"),
-        *("8 and 8 words, 8 and 8 attributes", "shown"),
+        *("8 and 8 words, 8 and 8 attributes", "found"),
     ]
-    assert rows[5]["reads"] == "cannot be read; over a fifth of a set has no vector"
+    assert rows[5]["reads"] == "not readable; over a fifth of a set has no vector"
     assert rows[5]["words"].endswith("A without sine, cosine, pi")
     assert "corrected over all tests of a config" in section.paragraphs[0]
 

@@ -123,7 +123,7 @@ def scored(result: Result, out: Path) -> str:
 def test_a_model_that_does_the_task_is_judged_by_its_figures() -> None:
     """Its interval, 13 to 33, excludes 0."""
     (verdict,) = build_verdicts(ReportInput(result=PASSING))
-    assert verdict.kind == "shown"
+    assert verdict.code == "shown"
     assert [*describe_tasks(PASSING)] == ["all gates passed in verb"]
 
 
@@ -131,7 +131,7 @@ def test_a_model_that_does_the_task_is_judged_by_its_figures() -> None:
 def test_a_model_that_does_not_is_not_read(failing: Result) -> None:
     """Whether its values are withheld or shown, with the gates that fail."""
     (verdict,) = build_verdicts(ReportInput(result=failing))
-    assert (verdict.kind, verdict.text) == ("cannot be read", f"{NOT_DONE}: it fails control, reliability")
+    assert (verdict.code, verdict.text) == ("unreadable", f"{NOT_DONE}: it fails control, reliability")
 
 
 def test_what_has_no_record_has_passed_nothing() -> None:

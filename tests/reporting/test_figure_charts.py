@@ -130,8 +130,8 @@ def test_headlines_and_the_rest() -> None:
         figure("noun", "pronoun-baseline", 41.5),
     )
     verdicts = [
-        Verdict(config="noun", figure=figures[2], kind="not shown", text=""),
-        Verdict(config="nationality", figure=None, kind="cannot be read", text=""),
+        Verdict(config="noun", figure=figures[2], code="not_shown", text=""),
+        Verdict(config="nationality", figure=None, code="unreadable", text=""),
     ]
     shown = ReportInput(result=result(figures=figures))
     first, rest = figure_charts.plot_headlines([shown], align_figures([figures]), verdicts)
@@ -142,7 +142,7 @@ def test_headlines_and_the_rest() -> None:
     assert [row.marks[0].hollow for row in first.rows] == [False, True]
     assert [row.note for row in rest.rows] == ["preference-half", "pronoun-baseline"]
     assert (first.closed, rest.closed) == (False, True)
-    failed = Verdict(config="occupation", figure=None, kind="cannot be read", text="fails its control")
+    failed = Verdict(config="occupation", figure=None, code="unreadable", text="fails its control")
     (alone,) = figure_charts.plot_headlines([shown], align_figures([figures]), [failed])
     assert (len(alone.rows), alone.closed) == (4, True)
 

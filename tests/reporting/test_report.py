@@ -571,7 +571,7 @@ def test_what_the_tokenizer_makes_of_the_rows() -> None:
     assert shown.row("nationality", "aul · org/model")[2:] == ["100", "41", "3", "60", "5", "3"]
     assert "aul · org/model: nationality is not readable: 41 % of its rows hold words" in shown.text
     assert "noun is not readable" not in shown.text
-    assert "+7.5 cannot be read" in shown.row("nationality", "preference-half")[2], "values remain in their table"
+    assert "+7.5 not readable" in shown.row("nationality", "preference-half")[2], "values remain in their table"
 
 
 def test_nothing_is_said_of_results_that_do_not_count() -> None:

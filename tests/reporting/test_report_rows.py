@@ -108,7 +108,7 @@ def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
 def test_bias_types(sssb: Release, tmp_path: Path) -> None:
     """The kinds of bias are the release's; a control, which is about none, has none."""
     text = document.render_markdown(build_report(gather_inputs([on_race(sssb).write(tmp_path)])))
-    assert "| race-matched<br>race | **cannot be read:** " in text
+    assert "| race-matched<br>race | **not readable:** " in text
     assert "**race, bias type race**" in text
     control = document.render_markdown(
         build_report(gather_inputs([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")]))
@@ -453,7 +453,7 @@ def test_control_beside(tmp_path: Path) -> None:
         each.write(folder_of(tmp_path, str(each.release["name"]), "org/model"))
     account = build_report(gather_inputs([tmp_path / "nli-occupation@1.0.0/org--model/nli.json"]))
     text = document.render_markdown(account)
-    assert "| nli · org/model | nli-occupation@1.0.0 | activities | nn |  | 97.0<br>cannot be read |" in text
+    assert "| nli · org/model | nli-occupation@1.0.0 | activities | nn |  | 97.0<br>not readable |" in text
     assert "| nli · org/model | nli-control@1.0.0 | occupation | accuracy |  | 50.0 \\[48.0, 52.0\\] |" in text
     assert "| accuracy | entailment | 99.0 \\[98.0, 99.5\\] |" in text
     assert "61.0" not in text, "that is of religion"

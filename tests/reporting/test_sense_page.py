@@ -137,10 +137,10 @@ def test_correlations_are_scipys(model: ReportInput) -> None:
 
 def test_answers_in_words() -> None:
     """What an interval says, whichever side of 0 it is on."""
-    assert describe_correlation(Correlation(0.1, -0.4, 0.6, 9)) == "not shown: anything from -0.40 to +0.60 fits"
+    assert describe_correlation(Correlation(0.1, -0.4, 0.6, 9)) == "undecided: anything from -0.40 to +0.60 fits"
     shown = describe_correlation(Correlation(0.5, 0.1, 0.8, 9))
-    assert shown == "shown: words higher in the embedding are higher in the model, from +0.10 to +0.80"
-    assert describe_correlation(Correlation(-0.5, -0.8, -0.1, 9)).startswith("shown: the other way round")
+    assert shown == "found: words higher in the embedding are higher in the model, from +0.10 to +0.80"
+    assert describe_correlation(Correlation(-0.5, -0.8, -0.1, 9)).startswith("found: the other way round")
     assert describe_correlation(Correlation(None, None, None, 6)).startswith("no correlation: 6 words")
     assert describe_correlation(Correlation(0.5, None, None, 4)) == "4 words give no interval"
 
@@ -157,7 +157,7 @@ def test_a_page_of_everything(model: ReportInput, tmp_path: Path) -> None:
     shown = Page(html)
     assert next(row for row in shown.rows if row[0] == "Flowers vs Insects")[1:3] == [
         "weat1",
-        "+1.50 [+0.20, +1.50] shown; p 0.0010, corrected 0.0100",
+        "+1.50 [+0.20, +1.50] found; p 0.0010, corrected 0.0100",
     ]
     assert next(row for row in shown.rows if row[0] == "Math vs Art")[2].startswith("left out")
     assert next(row for row in shown.rows if row[0] == "WAT")[2] == "+0.310 [+0.250, +0.370], 5,110 words"

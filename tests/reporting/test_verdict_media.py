@@ -38,11 +38,11 @@ Key = tuple[str, str]
 """The config, and the figure with its group, as tables name it."""
 
 CODES = {
-    "shown": "shown",
-    "these attribute words only": "these_words",
-    "shown to be small": "small",
-    "not shown": "not_shown",
-    "cannot be read": "unreadable",
+    "found": "shown",
+    "these words only": "these_words",
+    "small": "small",
+    "undecided": "not_shown",
+    "not readable": "unreadable",
 }
 """The words of people's media, by the code that the issue names."""
 
@@ -285,7 +285,7 @@ def test_a_reason_is_told_in_the_terminal() -> None:
         (part,) = summarize_results([made], Path("nowhere")).parts
         rows = [row for row in table_rows(part.sections[0]) if words in row["verdict"]]
         assert [row["config"] for row in rows] == [made.figures[0].config]
-        assert all(row["verdict"].startswith("cannot be read") for row in rows)
+        assert all(row["verdict"].startswith("not readable") for row in rows)
 
 
 def test_a_family_is_counted_once(tmp_path: Path) -> None:
@@ -322,13 +322,13 @@ def test_the_page_of_senses_has_the_same_words() -> None:
     """What a test shows stands before its p; of a model whose words say nothing there is neither interval nor p."""
     shown = association.shown_test("weat1", "", 1.5)
     for made, words in (
-        (association.result("word", shown), ["shown"]),
-        (association.decoder(association.result("word", shown)), ["cannot be read"]),
+        (association.result("word", shown), ["found"]),
+        (association.decoder(association.result("word", shown)), ["not readable"]),
     ):
         (part,) = build_sense_page(gather_inputs([made])).parts
         (cells,) = [row for table in part.sections[0].tables for row in table.rows if row[1].text == "weat1"]
         assert cells[2].note.split("; ")[:1] == words
-        assert ("[" in cells[2].text, "p 0.0010" in cells[2].note) == (words == ["shown"],) * 2
+        assert ("[" in cells[2].text, "p 0.0010" in cells[2].note) == (words == ["found"],) * 2
 
 
 def test_a_file_cannot_say_its_own_verdict(tmp_path: Path) -> None:

@@ -58,16 +58,16 @@ def only(*figures: Figure, **facts: str) -> Verdict:
     [
         (6.75, 31.0, 0.0, "shown", "prefers the stereotype in 70 of 100 pairs"),
         (-31.0, -0.5, 0.0, "shown", "prefers the opposite of the stereotype in 70 of 100 pairs"),
-        (0.0, 31.0, 0.0, "not shown", "a preference from +0 to +31 points, or none, fits the rows"),
-        (-4.0, 28.0, 0.0, "not shown", "a preference from -4 to +28 points, or none, fits the rows"),
+        (0.0, 31.0, 0.0, "not_shown", "a preference from +0 to +31 points, or none, fits the rows"),
+        (-4.0, 28.0, 0.0, "not_shown", "a preference from -4 to +28 points, or none, fits the rows"),
         (
             6.75,
             31.0,
             None,
-            "cannot be read",
+            "unreadable",
             "no score is known to be unbiased: the words that differ are of unlike frequency",
         ),
-        (None, None, 0.0, "cannot be read", "no interval can be estimated"),
+        (None, None, 0.0, "unreadable", "no interval can be estimated"),
     ],
 )
 def test_the_ends_of_an_interval_decide(
@@ -76,7 +76,7 @@ def test_the_ends_of_an_interval_decide(
     """An end on the neutral value includes it; a preference of 20 points is one of 50 + 20 of 100 pairs."""
     value = -20.0 if high is not None and high < 0 else 20.0
     verdict = only(figure("noun", value, low, high, neutral=neutral))
-    assert (verdict.kind, verdict.text.partition(";")[0]) == (kind, text)
+    assert (verdict.code, verdict.text.partition(";")[0]) == (kind, text)
 
 
 def test_what_is_shown_stands_first_and_what_has_no_neutral_value_last() -> None:
@@ -99,7 +99,7 @@ def test_a_figure_with_a_neutral_value_stands_in_for_one_without() -> None:
     pronoun = figure("noun", 9.0, -2.0, 20.0, estimand="pronoun-stereotype")
     half = figure("noun", 25.0, 4.0, 35.0, neutral=None, readings={"he": 3.0, "she": -3.0})
     shown, hidden = build_verdicts(source(half, pronoun))
-    assert (shown.kind, hidden.kind, hidden.figure) == ("shown", "not shown", pronoun)
+    assert (shown.code, hidden.code, hidden.figure) == ("shown", "not_shown", pronoun)
     assert shown.text == 'prefers the stereotype in 75 of 100 pairs; always "he" or always "she" would give 47 to 53'
     assert only(replace(half, low=2.0), pronoun).figure == pronoun
 
@@ -164,7 +164,7 @@ def test_lines_are_corrected_together() -> None:
     found = {line.config: line for line in lines}
 
     assert {name: round(line.p_holm or 0, 9) for name, line in found.items()} == {"a": 0.06, "b": 0.06, "c": 0.036}
-    assert {name: line.kind for name, line in found.items()} == {"c": "shown", "a": "not shown", "b": "not shown"}
+    assert {name: line.code for name, line in found.items()} == {"c": "shown", "a": "not_shown", "b": "not_shown"}
     assert {line.alone for line in lines} == {"shown"}
     assert [line.is_turned for line in lines] == [False, True, True]
     assert all(number in found["a"].text for number in ("3 figures", "0.0300", "0.0600"))
@@ -172,9 +172,9 @@ def test_lines_are_corrected_together() -> None:
     by_word = figure("b", 25.0, 4.0, 35.0, neutral=None, readings={"he": 3.0, "she": -3.0}, p=0.04)
     others = [figure(name, 5.0, -4.0, 9.0, p=0.9) for name in ("he", "she")]
     turned = next(line for line in build_verdicts(source(by_word, *others)) if line.config == "b")
-    assert (turned.kind, turned.alone) == ("not shown", "shown")
+    assert (turned.code, turned.alone) == ("not_shown", "shown")
     alone = only(figure("a", 20.0, 6.0, 31.0, p=0.03))
-    assert (alone.kind, alone.p, alone.p_holm, alone.family) == ("shown", 0.03, 0.03, 1)
+    assert (alone.code, alone.p, alone.p_holm, alone.family) == ("shown", 0.03, 0.03, 1)
 
 
 def test_what_cannot_be_read_is_no_test_of_the_family() -> None:
@@ -182,7 +182,7 @@ def test_what_cannot_be_read_is_no_test_of_the_family() -> None:
     lost = [figure("b", 20.0, 6.0, 31.0, neutral=None), figure("c", 20.0, None, None)]
     lines = build_verdicts(source(figure("a", 20.0, 6.0, 31.0, p=0.04), *lost))
 
-    assert (lines[0].config, lines[0].kind, lines[0].family) == ("a", "shown", 1)
+    assert (lines[0].config, lines[0].code, lines[0].family) == ("a", "shown", 1)
     assert {line.p for line in lines[1:]} == {None}
 
 
@@ -203,12 +203,12 @@ def test_a_config_of_groups_is_one_test_of_two() -> None:
         ]
 
     (line,) = build_verdicts(source(*race(0.02, 0.4)))
-    assert (line.kind, line.p) == ("shown", 0.04)
+    assert (line.code, line.p) == ("shown", 0.04)
     other = figure("b", 5.0, 1.0, 9.0, p=0.045)
     race_line, _ = sorted(build_verdicts(source(*race(0.02, 0.4), other)), key=lambda one: one.config != "race")
-    assert (race_line.kind, race_line.alone, race_line.p_holm) == ("not shown", "shown", 0.08)
+    assert (race_line.code, race_line.alone, race_line.p_holm) == ("not_shown", "shown", 0.08)
     race_line, _ = sorted(build_verdicts(source(*race(0.009, 0.02), other)), key=lambda one: one.config != "race")
-    assert race_line.kind == "shown"
+    assert race_line.code == "shown"
     assert "1 of 2 groups" in race_line.text
 
 
@@ -216,9 +216,9 @@ def test_an_interval_without_p_is_one_at_the_level_that_it_excludes() -> None:
     """As those of plug-ins: alone it is shown, among two it is not."""
     bare = figure("a", 20.0, 6.0, 31.0, p=None)
 
-    assert only(bare).kind == "shown"
+    assert only(bare).code == "shown"
     lines = build_verdicts(source(bare, figure("b", 5.0, -4.0, 14.0)))
-    assert {line.config: (line.kind, line.alone) for line in lines}["a"] == ("not shown", "shown")
+    assert {line.config: (line.code, line.alone) for line in lines}["a"] == ("not_shown", "shown")
 
 
 def groups_of(*tests: tuple[float, float, float, float]) -> tuple[Figure, ...]:
@@ -242,7 +242,7 @@ def groups_of(*tests: tuple[float, float, float, float]) -> tuple[Figure, ...]:
         ),
         (
             [(10, -20, 30, 0.5), (-5, -44, 20, 0.9)],
-            "not shown",
+            "not_shown",
             "of 2 groups none is shown to differ (most: g0); up to 44 points, or none, fit the rows",
             "g0",
         ),
@@ -253,7 +253,7 @@ def test_groups_differ_where_both_interval_and_corrected_p_say_so(
 ) -> None:
     """g1 has an interval that includes 0, g3 a p above 5 %; the figure is that of the smallest p."""
     verdict = only(*groups_of(*tests))
-    assert (verdict.kind, verdict.text) == (kind, text)
+    assert (verdict.code, verdict.text) == (kind, text)
     assert verdict.figure is not None
     assert verdict.figure.group == group
 
@@ -262,8 +262,8 @@ def test_groups_can_differ_though_no_single_one_is_shown_to() -> None:
     """The spread of all has a test of its own."""
     spread = figure("race", 9.0, None, None, estimand="spread", p=0.0123)
     verdict = only(*groups_of((10, -20, 30, 0.5), (-5, -24, 20, 0.9)), spread)
-    assert (verdict.kind, verdict.text) == ("shown", "groups differ (p = 0.0123), no single one is shown to")
-    assert only(*groups_of((10, -20, 30, 0.5)), replace(spread, p=0.05)).kind == "not shown"
+    assert (verdict.code, verdict.text) == ("shown", "groups differ (p = 0.0123), no single one is shown to")
+    assert only(*groups_of((10, -20, 30, 0.5)), replace(spread, p=0.05)).code == "not_shown"
 
 
 def test_groups_without_a_preference_of_the_whole() -> None:
@@ -277,7 +277,7 @@ def test_groups_without_a_preference_of_the_whole() -> None:
 def test_groups_of_few_drawn_rows() -> None:
     """They keep p, which is of permutations, and have no interval: nothing is shown, nor how much could be missed."""
     drawn = [replace(group, low=None, high=None) for group in groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))]
-    assert (only(*drawn).kind, only(*drawn).text[:13]) == ("cannot be read", "too few words")
+    assert (only(*drawn).code, only(*drawn).text[:13]) == ("unreadable", "too few words")
 
 
 # --- What cannot be read --------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def test_a_model_that_fails_its_control_has_that_verdict_alone(value: float, low
     80 of 100 may be much better than a guess, which is not denied; of a few rows, all right, nothing is shown.
     """
     (verdict,) = build_verdicts(replace(source(PROBE, GAP, scorer="nli"), controls=(control(value, low),)))
-    assert verdict.kind == "cannot be read"
+    assert verdict.code == "unreadable"
     assert verdict.config == "nli-control: nation"
     expected = f"the model fails its control: right on {value:.0f} of 100, not shown to beat guessing (50)"
     assert verdict.text == f"{expected}; nothing else that it says can be read"
@@ -317,16 +317,16 @@ def test_a_model_that_passes_its_control_is_judged_by_its_gap() -> None:
     """Nn has no neutral value, and gap has; without a control nothing of them can be read."""
     probe = source(PROBE, GAP, scorer="nli")
     (verdict,) = build_verdicts(replace(probe, controls=(control(80.0, 75.0),)))
-    assert (verdict.kind, verdict.figure) == ("shown", GAP)
+    assert (verdict.code, verdict.figure) == ("shown", GAP)
     (verdict,) = build_verdicts(probe)
-    assert (verdict.kind, verdict.text[:37]) == ("cannot be read", "no result on its control is at hand: ")
+    assert (verdict.code, verdict.text[:37]) == ("unreadable", "no result on its control is at hand: ")
 
 
 def test_a_model_that_ties_everything_cannot_be_read() -> None:
     """100 ties of 100 rows; 99 are a model that can tell two sentences apart."""
     tied = figure("noun", 0.0, -10.0, 10.0, ties=100)
     assert only(tied).text == "the model gives both sentences of every pair the same score"
-    assert only(replace(tied, ties=99)).kind == "not shown"
+    assert only(replace(tied, ties=99)).code == "not_shown"
 
 
 def test_a_config_of_unknown_words_cannot_be_read() -> None:
@@ -334,7 +334,7 @@ def test_a_config_of_unknown_words_cannot_be_read() -> None:
     read = source(figure("noun", 20.0, 6.0, 31.0))
     odd = replace(read, result=replace(read.result, fitness={"noun": Fitness(rows=100, unknown=41)}))
     (verdict,) = build_verdicts(odd)
-    assert (verdict.kind, verdict.text[:26]) == ("cannot be read", "41 % of its rows hold word")
+    assert (verdict.code, verdict.text[:26]) == ("unreadable", "41 % of its rows hold word")
 
 
 def test_what_was_planted_is_no_verdict_on_a_model() -> None:
@@ -378,10 +378,10 @@ def test_shown_to_be_small(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict.figure.low is not None
     assert verdict.figure.high is not None
     assert -30 < verdict.figure.low < -5 < 5 < verdict.figure.high < 30
-    assert verdict.kind == "not shown"
+    assert verdict.code == "not_shown"
     monkeypatch.setattr(Margin, "of", lambda card: Margin(points=30, reason="wide"))
     verdict = build_verdicts(read)[0]
-    assert (verdict.kind, verdict.text) == ("shown to be small", "within 30 points of neutral")
+    assert (verdict.code, verdict.text) == ("small", "within 30 points of neutral")
     assert verdict.basis == "5 occupations \N{MULTIPLICATION SIGN} 31 qualities"
 
 
@@ -417,8 +417,8 @@ def test_a_brief_fits_a_screen_and_counts_what_it_leaves_out() -> None:
     figures = [figure(f"c{n}", 20.0, 6.0, 31.0, neutral=None if n >= 40 else 0.0) for n in range(70)]
     lines = render_section(build_brief([source(*figures)])).splitlines()
     assert len(lines) <= 40
-    assert sum(" **shown:** " in line for line in lines) == MOST_BRIEF == 30
-    assert "Left out here: 10 shown, 30 cannot be read" in lines[-1]
+    assert sum(" **found:** " in line for line in lines) == MOST_BRIEF == 30
+    assert "Not listed here: 10 found, 30 not readable" in lines[-1]
 
 
 def test_a_brief_is_nothing_but_text() -> None:

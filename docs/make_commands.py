@@ -28,7 +28,8 @@ def page() -> str:
 
 def _commands(group: Any, path: str, above: str) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401 - click's, untyped
     """Yield each command with its name as it is typed and its panel, those of a group of commands in its place."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.commands[name]
         panel = above or command.rich_help_panel
         if hasattr(command, "commands"):
             yield from _commands(command, f"{path} {name}", panel)

@@ -25,7 +25,7 @@ COMMONEST = 10_000
 WINDOW = 4_096
 _MOST_WORDS = 1_000_000  # whose cosines are in memory
 _PAPER = "Azzalini, Dolci & Tanelli (2022)"
-_COMMAND = "senseprobe bias-score FILE --vectors VECTORS"
+_COMMAND = "senseprobe study bias-score FILE --vectors VECTORS"
 _NO_ZERO = (
     "Whether a sentence is neutral: common words do not have a mean cosine of 0, so compare it with the baseline. "
 )

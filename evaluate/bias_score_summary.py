@@ -123,7 +123,7 @@ class BiasScores:
     files: tuple[Path, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``senseprobe bias-score --json`` prints."""
+        """Return what ``senseprobe study bias-score --json`` prints."""
         rows = [{**asdict(each), "verdict": each.verdict} for each in self.predictions]
         return {**self.summary.as_dict(), "predictions": rows, "files": [str(path) for path in self.files]}
 

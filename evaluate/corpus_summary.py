@@ -16,7 +16,7 @@ from senseprobe.messages import counted, listed, printable
 MOST_WORDS = 5
 """Words from either end of the log-odds that a terminal shows."""
 _TAN = "Tan & Celis 2019"
-_COMMAND = "senseprobe corpus FILE… --groups pronouns --with occupations"
+_COMMAND = "senseprobe study corpus FILE… --groups pronouns --with occupations"
 MEASURES = (
     Measure(
         id="corpus-mentions",
@@ -112,7 +112,9 @@ class CorpusSummary:
         """A sentence for a dataset's card."""
         counts = [f"{row['group']} {row['sentences']:,}" for row in self.rows()]
         n = counted(self.tally.counts.sentences, "sentence")
-        return f"Of {n}, these mention a group: {listed(counts)} (senseprobe corpus, after {_TAN}; {self.signature})"
+        return (
+            f"Of {n}, these mention a group: {listed(counts)} (senseprobe study corpus, after {_TAN}; {self.signature})"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return Table 1: for each group its sentences, and how many and what percent have words of each category."""
@@ -154,7 +156,7 @@ class CorpusSummary:
         return sorted(rows, key=lambda row: (row.z is None, -(row.z or 0.0), row.word))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``senseprobe corpus --json`` prints."""
+        """Return what ``senseprobe study corpus --json`` prints."""
         counts = self.tally.counts
         return {
             "sources": [*self.sources],

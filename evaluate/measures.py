@@ -13,7 +13,7 @@ _MODULES: tuple[str, ...] = ("word_association", "bias_score", "corpus_summary")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
-    """A measure as `docs/metrics.md` and `senseprobe metrics` have it.
+    """A measure as `docs/metrics.md` and `senseprobe explain` have it.
 
     - `command`: what computes it, as it is typed.
     - `range`: the ends of its numbers, infinite where there is none; `measure`: what they are counted in.

@@ -70,7 +70,7 @@ def source_of(
     machine is to be asked.
     """
     if "planted" in first.model:
-        raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
+        raise ResultError("a planted truth is no score: `senseprobe model plant` makes it again")
     name = None if moved is None else moved.name
     if is_served(name or first.model["name"]) != is_served(first.model["name"]):
         raise ModelError("a model behind a server is never the same as one that is loaded here: nothing was computed")

@@ -27,7 +27,7 @@ MEASURES = (
     Measure(
         id="wat",
         title="Word association test",
-        command="senseprobe wat GRAPH --vectors senses:FILE",
+        command="senseprobe study wat GRAPH --vectors senses:FILE",
         range=(-1, 1),
         measure="Pearson's correlation over words",
         direction="Higher: words that people associate with men are nearer to male words among the vectors too.",

@@ -74,7 +74,7 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
         rows = rows_of(release.folder / "recipe", str(data["dataset"])).get(config)
     except SenseprobeError as error:
         message = f"{name} does not keep its rows, and its recipe cannot be used ({printable(str(error))[:200]})"
-        hint = f"`senseprobe restore {name}` with senseprobe {data['senseprobe']} makes them again"
+        hint = f"`senseprobe verify --restore {name}` with senseprobe {data['senseprobe']} makes them again"
         raise ReleaseError(f"{message}: {hint}") from None
     if rows is None:
         raise ReleaseError(f"{name} keeps neither the rows of {config} nor a recipe of them")

@@ -209,7 +209,7 @@ class WordLists:
 
 def how_to_describe(path: Path) -> str:
     """Return what to do with a CSV file of words that no descriptor describes."""
-    return f"`senseprobe lists --add {yaml_source.format_path(path)}` describes it in {DESCRIPTOR}"
+    return f"`senseprobe words add {yaml_source.format_path(path)}` describes it in {DESCRIPTOR}"
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:

@@ -132,7 +132,7 @@ def test_a_report_is_of_a_folder_or_of_a_release(
     monkeypatch.chdir(tmp_path)
     files = sorted(result.write(Path("results/sssb@1.0.1/model")) for result in results)
     expected = senseprobe.report(files, "files.html", release=str(RELEASE)).read_bytes()
-    Path("results/counts.json").write_text('{"counts": {}}')  # as `corpus` writes them
+    Path("results/counts.json").write_text('{"counts": {}}')  # as `study corpus` writes them
     Path("results/folder.json").mkdir()
     Path("results/link.json").symlink_to("nothing")
     for what in ("results", files[0].parent, "sssb@1.0.1", senseprobe.load(RELEASE)):

@@ -68,7 +68,7 @@ def spelling_of_tokens(_: Path, folder: Path) -> None:
 def five_log_probabilities(_: Path, folder: Path) -> None:
     """What the server complained of is told, and that 20 are needed; texts can be scored."""
     with stub("azure5", folder) as address:
-        done = typed_in(folder, "probe", address)
+        done = typed_in(folder, "model", "check", address)
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]
     assert "Invalid value for 'top_logprobs': must be less than or equal to 5" in first
@@ -79,7 +79,7 @@ def five_log_probabilities(_: Path, folder: Path) -> None:
 def a_fixed_temperature(_: Path, folder: Path) -> None:
     """One line has the true cause, and nothing of likelihoods, logs and templates."""
     with stub("gpt5", folder) as address:
-        done = typed_in(folder, "probe", address)
+        done = typed_in(folder, "model", "check", address)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     (line,) = done.stderr.splitlines()
     assert "no scorer: this model fixes the temperature, so answers cannot be repeated" in line
@@ -91,7 +91,7 @@ def probe_in_a_pipe(_: Path, folder: Path) -> None:
     """Names of scorers, and whether each check passed, are whole; by the stub: echo answers with one new token."""
     environment = {**os.environ, "COLUMNS": "80", "XDG_CACHE_HOME": str(folder)}
     with stub("llama-echo", folder) as address:
-        typed = [sys.executable, "-P", "-m", "senseprobe", "probe", address]
+        typed = [sys.executable, "-P", "-m", "senseprobe", "model", "check", address]
         done = subprocess.run(typed, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         told = json.loads(subprocess.run([*typed, "--json"], env=environment, capture_output=True, check=True).stdout)
     lines = done.stdout.splitlines()

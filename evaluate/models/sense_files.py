@@ -91,7 +91,7 @@ def _is_row(line: bytes) -> bool:
 
 
 def _open_own(path: Path) -> VectorTable | None:
-    """Return the table of a file of `senses build`, with its metadata as the header; None of another file."""
+    """Return the table of a file of `study senses build`, with its metadata as the header; None of another file."""
     with explained(path):
         if not is_safetensors(path):
             return None

@@ -196,7 +196,7 @@ class SenseFile:
 class SenseSummary(FileSummary):
     """What a file of senses is.
 
-    - `metadata`: what a file of ``senses build`` says of how it was made; empty of others.
+    - `metadata`: what a file of ``study senses build`` says of how it was made; empty of others.
     - `parts`: how many senses there are of each part of speech; `satellites` are some of the adjectives.
     - `wordnet`: of the keys of WordNet's data files, and of its ``index.sense``, how many the file has, of how many.
     - `unknown`: how many keys WordNet 3.0 does not have; the first of them.

@@ -237,7 +237,7 @@ def require_preferences(inputs: Sequence[ReportInput]) -> None:
         if scorer is not None and scorer.estimands:
             raise ResultError(
                 f"{scorer.id} measures how near vectors lie to each other, and no sentence is preferred: such a result"
-                " has no report, comparison, gate or slice of pairs: `senseprobe senses report` writes a page of it"
+                " has no report, comparison, gate or slice of pairs: `senseprobe study senses report` writes its page"
             )
 
 
@@ -301,7 +301,7 @@ def _open_release(name: str, content: str, requested: str | None) -> Opened:
     if absent := [config for config in release.configs if not _has_rows(release, config)]:
         note = (
             f"The rows of {listed(absent)} are not in {name}, so that their sentences, words and frames are left out: "
-            f"`senseprobe restore {requested or name}` makes them, and --release says where they are."
+            f"`senseprobe verify --restore {requested or name}` makes them, and --release says where they are."
         )
         return release, [note]
     if findings := verify_release(release.folder)[1]:

@@ -18,7 +18,7 @@ _HEAD = """\
 
 What `senseprobe score` computes. A **scorer** turns a model and a sentence (or a pair) into a number or a few; an
 **estimand** turns the numbers of all rows into a figure, with an interval ([uncertainty](uncertainty.md)). This page is
-made by `senseprobe metrics --markdown` from what they declare of themselves.
+made by `senseprobe explain --markdown` from what they declare of themselves.
 
 Where a paper defines a number and its released code computes another, the paper's is the default, and what the code
 does is a variant with a name of its own.
@@ -70,7 +70,7 @@ def find_metrics(name: str) -> list[dict[str, Any]]:
     metrics = [metric for group in describe_metrics().values() for metric in group]
     if not (matches := [metric for metric in metrics if metric["id"] == name]):
         names = [metric["id"] for metric in metrics]
-        raise ResultError(f"no metric {name!r}: {meant(name, names) or '`senseprobe metrics` lists all'}")
+        raise ResultError(f"no metric {name!r}: {meant(name, names) or '`senseprobe explain` lists all'}")
     return matches
 
 
@@ -125,4 +125,4 @@ def metric_sections() -> Iterator[Section]:
     ):
         rows = ([entry["id"], entry[key], format_range(entry), entry["title"]] for entry in metrics[part])
         yield Section("", tables=(Table.of_texts(dict.fromkeys(columns, "words"), rows, part),))
-    yield Section("", ("senseprobe metrics NAME says what one of them can and cannot say",))
+    yield Section("", ("senseprobe explain NAME says what one of them can and cannot say",))

@@ -197,7 +197,7 @@ def _build_word_cell(config: str, slot: str, word: str, inputs: Sequence[ReportI
     return Cell(word, f"as in “{shorten(sentences[np.argmax(table['frame'].to_numpy() == word)])}”")
 
 
-# --- Slices: the rows with some words (`senseprobe slice`) ----------------------------------------------------------
+# --- Slices: the rows with some words (`senseprobe study slice`) ----------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

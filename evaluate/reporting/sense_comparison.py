@@ -26,7 +26,7 @@ PREFERS_UNPLEASANT, PREFERS_HE = "share with the unpleasant word preferred", "sh
 
 @dataclass(frozen=True, slots=True)
 class WatRecord:
-    """The correlation of an embedding with the scores of a word association graph, as ``senseprobe wat`` states it."""
+    """The correlation of an embedding with the scores of a word association graph, by ``senseprobe study wat``."""
 
     model: str
     level: str
@@ -39,12 +39,12 @@ class WatRecord:
 
 
 def read_wat(path: Path) -> list[WatRecord]:
-    """Read what ``senseprobe wat -o FILE.json`` wrote. ResultError where the file is not that."""
+    """Read what ``senseprobe study wat -o FILE.json`` wrote. ResultError where the file is not that."""
     try:
         records = read_json(read_plain(path, MOST_BYTES))["correlations"]
         return [WatRecord(str(record["model"]), str(record["level"]), _correlation(record)) for record in records]
     except (ValueError, TypeError, KeyError) as error:
-        raise ResultError(f"{path} is not a record of `senseprobe wat`: write one with -o FILE.json") from error
+        raise ResultError(f"{path} is not a record of `senseprobe study wat`: write one with -o FILE.json") from error
 
 
 def _correlation(record: Mapping[str, Any]) -> Correlation:

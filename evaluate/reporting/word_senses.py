@@ -49,7 +49,7 @@ class PlacedSense:
     missing: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the sense as ``senseprobe senses show --json`` prints it."""
+        """Return the sense as ``senseprobe words show --json`` prints it."""
         near = [{"key": key, "cosine": cosine} for key, cosine in self.nearest]
         return {**self.entry._asdict(), "gender": self.gender, "nearest": near, "missing": self.missing}
 
@@ -75,7 +75,7 @@ class WordSenses:
         return sum((cosine > 0) == (gender == "male") for _, gender, cosine in self.check)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``senseprobe senses show --json`` prints."""
+        """Return what ``senseprobe words show --json`` prints."""
         check = [{"key": key, "gender": gender, "cosine": cosine} for key, gender, cosine in self.check]
         facts = {"embedding": self.embedding or None, "lacks": self.why or None}
         return {"word": self.word, **facts, "senses": [sense.as_dict() for sense in self.senses], "check": check}

@@ -95,7 +95,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """What `probe` read of a server.
+    """What `model check` read of a server.
 
     - `model`: the model asked for; `answered`, `systems`: the names and ``system_fingerprint`` it answered with.
     - `tops`: whether the log-probabilities of first tokens can be used; `decision`: the way to ask for decisions, None

@@ -57,7 +57,7 @@ def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
     has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are written `{{ slot }}`, with two
     braces: `{slot}` and `$slot` are text.
 
-    `senseprobe new` and `senseprobe lists --add` write `TODO` where only the author knows what is true: a dataset that
+    `senseprobe new` and `senseprobe words add` write `TODO` where only the author knows what is true: a dataset that
     is described as another misleads everybody who uses it, so `senseprobe build` refuses one. The words and frames of
     the example, whose source is `senseprobe-example`, are there to be replaced: outside of the dataset `example` they
     are found too. Name a list of your own, or replace the words and state their source.

@@ -33,7 +33,7 @@ def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
     """A word has no sense key, in a config that declares senses.
 
     Annotators are not asked whether the word is used in its sense, and no reader can tell which sense its rows are of.
-    Write its key into the list (`senseprobe senses show WORD` prints keys), or choose words that have one with `where`.
+    Write its key into the list (`senseprobe words show WORD` prints keys), or choose words that have one with `where`.
     """
     blocks = subject.config.blocks
     if not any(sense_texts(block).get("key") for block in blocks):
@@ -47,7 +47,7 @@ def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
             cause = f"{text} is empty" if text else "`sense` has no `key` here, and has one in other blocks"
             position = block.block.locate("sense", *([name] if text else []))
             message = f"{cause}: of {first_words(empty)}"
-            hint = f"`senseprobe wordnet {empty[0]}` lists its senses"
+            hint = f"`senseprobe words show {empty[0]}` lists its senses"
             findings[position, message] = subject.finding(position, "W301", message, hint)
     yield from findings.values()
 

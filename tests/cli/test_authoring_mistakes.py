@@ -52,7 +52,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str, str]] = {
     "a list without a description": (
         lambda: (Path("wordlists/beasts.csv").write_text("word\ncat\n"), replace("list: things", "list: beasts")),
         "E110",
-        "senseprobe lists --add wordlists/beasts.csv",
+        "senseprobe words add wordlists/beasts.csv",
     ),
     "a kind as others call it": (lambda: replace("kind: contrast", "kind: nli"), "E102", "called inference here"),
 }

@@ -389,9 +389,9 @@ def test_bad_lines_of_vectors_wherever_vectors_are_named(typed: Typed) -> None:
     first, *lines = Path("v.txt").read_text().splitlines()
     Path("odd.txt").write_text("\n".join(["words", first, "lost", *lines]) + "\n")
     commands = [
-        ("vectors", "odd.txt", "--release", ""),
-        ("bias-score", "texts.txt", "--vectors", "odd.txt", "--pairs", "pairs.csv"),
-        ("wat", "--lexicon", "lexicon.tsv", "--vectors", "vectors:odd.txt", "--pairs", "pairs.csv"),
+        ("model", "vectors", "odd.txt", "--release", ""),
+        ("study", "bias-score", "texts.txt", "--vectors", "odd.txt", "--pairs", "pairs.csv"),
+        ("study", "wat", "--lexicon", "lexicon.tsv", "--vectors", "vectors:odd.txt", "--pairs", "pairs.csv"),
     ]
     for command in commands:
         assert "line 1 has 0 numbers" in typed(*command).message

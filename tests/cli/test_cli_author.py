@@ -118,7 +118,7 @@ def test_version_is_that_of_the_package(run: Run) -> None:
     ("words", "offered"),
     [
         (["lin"], ["lint"]),
-        (["lists", "--a"], ["--add"]),
+        (["words", "list", "--j"], ["--json"]),
         (["build", "x"], ["x"]),
         (["preview", "nli-o"], ["nli-occupation"]),
         (["verify", "sssb@1.0"], ["sssb@1.0.0", "sssb@1.0.1", "sssb@1.0.2", "sssb@1.0.3"]),
@@ -449,10 +449,76 @@ def test_a_build_has_the_same_bytes_everywhere(
 
 def test_lists_are_shown(project: Path, run: Run) -> None:
     """All lists by name, one with its cells; of an unknown one, the nearest."""
-    assert "things" in run("lists").out
-    assert "guinea pig" in run("lists", "things").out
-    told = json.loads(run("lists", "things", "--json").out)
+    assert "things" in run("words", "list").out
+    assert "guinea pig" in run("words", "list", "things").out
+    told = json.loads(run("words", "list", "things", "--json").out)
     assert (told["words"], told["columns"]) == (["dog", "guinea pig"], ["word", "size", "tame", "sense_noun"])
-    found = run("lists", "thing")
+    found = run("words", "list", "thing")
     assert found.code == 2
     assert "no word list 'thing': did you mean 'things'?" in found.err
+
+
+# --- names that commands had ----------------------------------------------------------------------------------------
+
+RENAMED = [
+    ("lists", "words list", "things --json"),
+    ("lists", "words list", "nothing"),
+    ("metrics", "explain", "aul"),
+    ("restore", "verify --restore", "nothing@1.0.0 --out x"),
+    ("vectors", "model vectors", "nothing.txt"),
+    ("probe", "model check", "http://me:secret@127.0.0.1/v1"),
+    ("plant", "model plant", "nothing@1.0.0 x"),
+    ("bias-score", "study bias-score", "x --vectors y"),
+    ("corpus", "study corpus", "nothing.txt"),
+    ("wat", "study wat", ""),
+    ("slice", "study slice", "nothing.json"),
+    ("senses", "study senses", "report nothing.json"),
+    ("senses", "study senses", "--help"),
+    ("senses show", "words show", "dog --nearest many"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rest"), RENAMED)
+def test_a_command_has_its_old_name_too(project: Path, run: Run, old: str, new: str, rest: str) -> None:
+    """The same output and exit code, and one more line on standard error: the new name."""
+    then, now = (run(*name.split(), *rest.split()) for name in (old, new))
+    assert (then.code, then.out) == (now.code, now.out)
+    assert then.err == f"`senseprobe {old}` is now `senseprobe {new}`\n{now.err}"
+
+
+def test_a_list_is_added_by_the_old_option_too(project: Path, run: Run) -> None:
+    """With its value as the next word, or as one word with it."""
+    for name, words in (("a", ("--add", "a.csv", "--json")), ("b", ("--json", "--add=b.csv"))):
+        (project / f"{name}.csv").write_text("word\nfox\n")
+        done = run("lists", *words)
+        assert json.loads(done.out)["list"] == name
+        assert done.err == "`senseprobe lists --add` is now `senseprobe words add`\n"
+
+
+def test_a_card_names_the_senses_of_a_word_as_before(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cards of frozen releases say `senseprobe wordnet WORD`; without a word it is the command that it was."""
+    then, now = run("wordnet", "nurse", "--nearest", "many"), run("words", "show", "nurse", "--nearest", "many")
+    assert (then.code, then.err) == (2, f"`senseprobe wordnet WORD` is now `senseprobe words show`\n{now.err}")
+    assert run("wordnet", "--help").err == ""
+
+
+def test_help_and_completion_have_the_new_names_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen commands and five groups; of the old names, none begins with what is typed."""
+    shown = re.findall(r"^│ ([a-z][a-z-]+) ", run("--help").out, re.MULTILINE)
+    assert shown == [
+        *("init", "new", "lint", "preview", "count", "words"),
+        *("build", "verify", "diff", "import", "publish", "pull"),
+        *("fetch", "score", "report", "compare"),
+        *("annotate", "model", "study", "export", "explain", "gate", "replay"),
+    ]
+    for name, value in {
+        "COMP_WORDS": "senseprobe ",
+        "COMP_CWORD": "1",
+        "_SENSEPROBE_COMPLETE": "complete_bash",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert run().out.split() == shown
+    monkeypatch.setenv("COMP_WORDS", "senseprobe probe --api")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    done = run()
+    assert (done.out.split(), done.err) == (["--api-key-env"], "")

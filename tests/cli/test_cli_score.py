@@ -278,11 +278,15 @@ def test_name_with_markup(typed: Typed, tmp_path: Path) -> None:
     assert "aul · [bold]bert[/italic]" in done.out
 
 
-@pytest.mark.parametrize("command", ["score", "report", "compare", "slice", "replay", "plant"])
+@pytest.mark.parametrize("command", ["score", "report", "compare", "study slice", "replay", "model plant"])
 def test_each_option_says_what_it_takes(command: str) -> None:
     """FILE, DIR, NAME or the like, and not only that it is text; flags take nothing."""
-    found = typer.main.get_group(app).commands[command].params
-    options = [each for each in found if isinstance(each, TyperOption) and not each.is_flag and each.name != "help"]
+    found: Any = typer.main.get_group(app)
+    for name in command.split():
+        found = found.commands[name]
+    options = [
+        each for each in found.params if isinstance(each, TyperOption) and not each.is_flag and each.name != "help"
+    ]
     assert options
     assert [option.name for option in options if not option.metavar] == []
 
@@ -1028,7 +1032,7 @@ def test_restore_writes_through_no_link(typed: Typed, tmp_path: Path) -> None:
     link = tmp_path / "out/sssb/1.0.0/CITATION.cff"
     link.parent.mkdir(parents=True)
     link.symlink_to(tmp_path / "precious")
-    done = typed("restore", "sssb@1.0.0", "--out", "out")
+    done = typed("verify", "--restore", "sssb@1.0.0", "--out", "out")
     assert (done.code, done.message) == (2, "out/sssb/1.0.0/CITATION.cff: is no plain file")
     assert (tmp_path / "precious").read_text() == "mine"
 

@@ -1,4 +1,4 @@
-"""`senseprobe senses show` with an embedding: direction, nearest senses, pages; and what it refuses."""
+"""`senseprobe words show` with an embedding: direction, nearest senses, pages; and what it refuses."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

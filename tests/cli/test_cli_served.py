@@ -59,13 +59,13 @@ def sent(server: PlantedServer) -> list[str]:
 
 def test_probe(typed: Typed, server: PlantedServer) -> None:
     """Each check is listed with what it read, and each scorer with what it lacks; ``openai:`` may stand before."""
-    done = typed("probe", f"{server.url}#planted")
+    done = typed("model", "check", f"{server.url}#planted")
     assert (done.code, done.err) == (0, "")
     assert all(title in done.out for title in CHECKS.values())
     assert all(scorer in done.out for scorer in ("choice-likely", "text-likely", "nli-chat", "ll-byte"))
     assert f"planted at {server.origin} (llama.cpp" in done.out
     asked = len(server.log)
-    told = typed("probe", server.spec, "--json").told
+    told = typed("model", "check", server.spec, "--json").told
     # Keys that programs rely on, written down by hand.
     keys = "origin model answered server build quantisation template slots requests complaints checks noise"
     assert " ".join(told) == f"{keys} fingerprint scorers"
@@ -77,7 +77,7 @@ def test_probe(typed: Typed, server: PlantedServer) -> None:
 def test_probe_of_a_server_that_can_do_nothing(typed: Typed) -> None:
     """What it does not do is printed, and named in the message, with exit code 2."""
     with start(LIARS["empty from the second"]) as server:
-        done = typed("probe", server.spec)
+        done = typed("model", "check", server.spec)
     assert done.code == 2
     assert "an empty answer" in done.out
     assert done.err.startswith(f"{server.origin} can be used by no scorer: ")
@@ -87,8 +87,8 @@ def test_probe_of_a_server_that_can_do_nothing(typed: Typed) -> None:
 def test_the_path_of_a_file_is_cut_to_its_name(typed: Typed) -> None:
     """As llama.cpp lists it."""
     with PlantedServer(kind="llama.cpp", name="/home/someone/models/planted.gguf") as server:
-        done = typed("probe", server.url)
-        told = typed("probe", server.url, "--json").told
+        done = typed("model", "check", server.url)
+        told = typed("model", "check", server.url, "--json").told
     assert done.out.startswith("planted.gguf at ")
     assert "/home" not in done.out + str(told)
 
@@ -97,7 +97,7 @@ def test_no_server(typed: Typed) -> None:
     """A port that nobody listens on is exit code 2, in one message that names it."""
     with PlantedServer() as server:
         pass
-    for words in (("probe", server.spec), ("score", server.spec, "tiny@1.0.0", "--dry-run")):
+    for words in (("model", "check", server.spec), ("score", server.spec, "tiny@1.0.0", "--dry-run")):
         done = typed(*words)
         assert done.code == 2
         assert server.origin in done.message
@@ -105,7 +105,7 @@ def test_no_server(typed: Typed) -> None:
 
 def test_a_run_stops_once_the_model_has_changed(typed: Typed, server: PlantedServer) -> None:
     """The pair that was asked about is finished, with eight questions, and nothing more is asked: exit code 1."""
-    typed("probe", server.spec)
+    typed("model", "check", server.spec)
     change = len(server.prompts()) + 4
     server.log.clear()
     rename(server, change, fingerprint="other")
@@ -249,7 +249,7 @@ def test_a_price_that_is_none(price: str, typed: Typed, server: PlantedServer) -
 
 def test_a_password_in_an_address_is_refused_and_not_repeated(typed: Typed) -> None:
     for words in (
-        ("probe", "http://me:hunter2@127.0.0.1/v1"),
+        ("model", "check", "http://me:hunter2@127.0.0.1/v1"),
         ("score", "openai:http://me:hunter2@h/v1#m", "tiny@1.0.0"),
     ):
         done = typed(*words)
@@ -260,7 +260,10 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(typed: Typed) -> N
 def test_without_served_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where httpx is not installed, the message names the extra that brings it."""
     monkeypatch.setitem(sys.modules, "httpx", None)
-    for words in (("probe", "http://127.0.0.1:1/v1"), ("score", "openai:http://127.0.0.1:1/v1#m", "tiny@1.0.0")):
+    for words in (
+        ("model", "check", "http://127.0.0.1:1/v1"),
+        ("score", "openai:http://127.0.0.1:1/v1#m", "tiny@1.0.0"),
+    ):
         done = typed(*words)
         assert (done.code, done.message) == (2, "httpx not installed: pip install 'senseprobe[served]'")
 

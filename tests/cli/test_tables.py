@@ -66,14 +66,14 @@ def tabled(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Path
 
 
 COMMANDS = {
-    "metrics": "metrics",
-    "lists": "lists",
-    "list": "lists jobs",
+    "explain": "explain",
+    "words list": "words list",
+    "list": "words list jobs",
     "count": "count tiny",
     "diff": "diff tiny@1.0.0 tiny@1.1.0",
     "score": "score {bert} tiny@1.1.0 -m aul",
     "compare": "compare {results}",
-    "probe": "probe {server}",
+    "model check": "model check {server}",
 }
 
 
@@ -169,7 +169,7 @@ def test_a_section_without_content_has_no_heading() -> None:
 def test_a_terminal_without_a_sign_has_it_escaped() -> None:
     """Whose encoding is ASCII, as where a locale is not installed: the ends of a range without one are infinite."""
     env = {**os.environ, "LC_ALL": "tr_TR.UTF-8", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii:strict"}
-    command = [sys.executable, "-P", "-m", "senseprobe", "metrics"]
+    command = [sys.executable, "-P", "-m", "senseprobe", "explain"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u221e" in done.stdout

@@ -241,12 +241,12 @@ def test_a_reader_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     page = tmp_path / "page.md"
     for block in (
-        "```console\n$ senseprobe metrics ll\n### pll\n…\n```",
-        "```console\n$ senseprobe metrics nothing\n```",
+        "```console\n$ senseprobe explain ll\n### pll\n…\n```",
+        "```console\n$ senseprobe explain nothing\n```",
         "```python\nprint(1)\n```\n\n```text\n2\n```",
     ):
         page.write_text(block + "\n")
         with pytest.raises(AssertionError):
             Reader().read(page)
-    page.write_text("```console\n$ senseprobe metrics ll\n### ll\n…\n```\n")
+    page.write_text("```console\n$ senseprobe explain ll\n### ll\n…\n```\n")
     Reader().read(page)

@@ -15,7 +15,7 @@ EXCEPTIONS = {
         "a score comes with an interval over the *words*",
         "The demo builds and verifies the built-in SSSB dataset",
         "Masked and causal language models score contrasts",
-        "`senseprobe plant` makes a model with a known preference",
+        "`senseprobe model plant` makes a model with a known preference",
     )
 }
 """How a longer sentence begins, by page."""

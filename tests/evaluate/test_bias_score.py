@@ -274,6 +274,7 @@ def test_scores_beside_those_of_a_model(folder: Path, tiny_models: dict[str, Pat
     assert scored.scorer == "aul"
     assert balance.verdict in (folder / "page.html").read_text()
     command = [
+        "study",
         "bias-score",
         "sssb@1.1.0",
         "--vectors",
@@ -334,7 +335,7 @@ def test_a_planted_preference_is_predicted_over_words_and_not_over_rows() -> Non
 def test_the_same_bytes_whatever_the_hash_seed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Table, JSON and page, of this process and of one with another seed and time zone."""
     monkeypatch.chdir(folder)
-    words = ["bias-score", "texts.txt", "--vectors", "vectors.txt", "--pairs", "pairs.csv"]
+    words = ["study", "bias-score", "texts.txt", "--vectors", "vectors.txt", "--pairs", "pairs.csv"]
     words += ["--gendered", "gendered.csv", "-o", "o.parquet", "--report", "o.html"]
     names = ("o.parquet", "o.json", "o.html")
     assert CliRunner().invoke(app, words).exit_code == 0
@@ -405,7 +406,7 @@ def test_the_command_prints_rankings_and_what_they_depend_on(folder: Path) -> No
     """The sign, the shares and the baseline are said."""
     names = [str(folder / name) for name in ("texts.txt", "vectors.txt", "pairs.csv")]
 
-    found = CliRunner().invoke(app, ["bias-score", names[0], "--vectors", names[1], "--pairs", names[2]])
+    found = CliRunner().invoke(app, ["study", "bias-score", names[0], "--vectors", names[1], "--pairs", names[2]])
 
     assert found.exit_code == 0
     for part in ("Most female", "female is positive", "shares of variance", "baseline", "zoe, tom"):

@@ -75,7 +75,7 @@ def test_the_command_writes_what_it_prints(
     files = [tmp_path / f"<b>.{ending}" for ending in ("json", "csv", "html", "md")]
     outs = [part for file in files for part in ("-o", file)]
     with pytest.raises(SystemExit) as stop:
-        _run("corpus", text, "--json", *outs, monkeypatch=monkeypatch)
+        _run("study", "corpus", text, "--json", *outs, monkeypatch=monkeypatch)
     assert stop.value.code == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads(files[0].read_text()) == json.loads(json.dumps(api.corpus(str(text)).as_dict()))
@@ -130,7 +130,7 @@ def test_lists_that_cannot_be_used(
     path = tmp_path / "list.csv"
     path.write_text(content)
     with pytest.raises(SystemExit) as stop:
-        _run("corpus", text, option, path, monkeypatch=monkeypatch)
+        _run("study", "corpus", text, option, path, monkeypatch=monkeypatch)
     assert stop.value.code == 2
     assert message in " ".join(capsys.readouterr().err.split())
 

@@ -1,4 +1,4 @@
-"""`senseprobe metrics`: every scorer and estimand says what it is, and the page is the one that the code makes."""
+"""`senseprobe explain`: every scorer and estimand says what it is, and the page is the one that the code makes."""
 
 import json
 from collections.abc import Callable
@@ -19,18 +19,18 @@ Typed = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """Runs `senseprobe metrics` with some words: its exit code, and what it printed."""
+    """Runs `senseprobe explain` with some words: its exit code, and what it printed."""
     run = typing(monkeypatch, capfd)
 
     def metrics_typed(*words: str) -> tuple[int, str, str]:
-        done = run("metrics", *words)
+        done = run("explain", *words)
         return done.code, done.out, done.err
 
     return metrics_typed
 
 
 def test_the_page_is_the_one_that_the_code_makes(typed: Typed) -> None:
-    """Run `senseprobe metrics --markdown > docs/metrics.md` where it is not."""
+    """Run `senseprobe explain --markdown > docs/metrics.md` where it is not."""
     assert (ROOT / "docs/metrics.md").read_text(encoding="utf-8") == build_page()
     assert typed("--markdown") == (0, build_page(), "")
 
@@ -107,7 +107,7 @@ def test_list(typed: Typed) -> None:
     ("words", "message"),
     [
         (("aull",), "no metric 'aull': did you mean 'aul'?"),
-        (("%%",), "no metric '%%': `senseprobe metrics` lists all"),
+        (("%%",), "no metric '%%': `senseprobe explain` lists all"),
         (("--json", "--markdown"), "--markdown and --json: only one of them"),
     ],
 )

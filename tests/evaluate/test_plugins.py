@@ -163,7 +163,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 def test_the_example_of_the_docs(install_example: InstallExample, run: Callable[..., str], tmp_path: Path) -> None:
     """Installed, scored, listed and replayed through the command; the figures are those of a count by hand."""
-    assert "shortness" not in run("metrics")
+    assert "shortness" not in run("explain")
     install_example(EXAMPLE)
     told = run("score", "abc", "sssb@1.0.1:race", "--estimand", "ties", "--json")
     (result,) = json.loads(told)
@@ -177,11 +177,11 @@ def test_the_example_of_the_docs(install_example: InstallExample, run: Callable[
     assert result["libraries"]["senseprobe-shortness"] == "0.1.0"
     assert "family=counter" in result["signature"]
 
-    listed = run("metrics")
+    listed = run("explain")
     assert "shortness" in listed
     assert "Pairs as long" in listed
-    assert "A plug-in: senseprobe-shortness." in run("metrics", "shortness")
-    assert "shortness" in run("metrics", "--markdown")
+    assert "A plug-in: senseprobe-shortness." in run("explain", "shortness")
+    assert "shortness" in run("explain", "--markdown")
     (written,) = (tmp_path / "results").rglob("*.json")
     assert "\nthe same: " in "\n" + run("replay", str(written))
     run("report", str(written), "--out", "page.md")

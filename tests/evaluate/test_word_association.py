@@ -321,14 +321,14 @@ def test_the_command_writes_a_lexicon_and_a_record(typed: Typed, tmp_path: Path)
     """The scores that it writes can be read as a lexicon; the record has the correlation, and both a signature."""
     path, out, record = saved(tmp_path, CHAIN + "man,judge,2\n"), tmp_path / "s.tsv", tmp_path / "s.json"
     vectors = saved(tmp_path, "man 1 0\nwoman 0 1\nnurse 3 4\njudge 4 3\n", "v.txt")
-    assert typed("wat", str(path), "--alpha", "0.5", "-o", str(out)).code == 0
+    assert typed("study", "wat", str(path), "--alpha", "0.5", "-o", str(out)).code == 0
     assert read_scores(out)[0]["nurse"] < math.log(3)
-    done = typed("wat", "--lexicon", str(out), "--vectors", f"vectors:{vectors}", "--json", "-o", str(record))
+    done = typed("study", "wat", "--lexicon", str(out), "--vectors", f"vectors:{vectors}", "--json", "-o", str(record))
     assert done.told == json.loads(record.read_text())
     assert [(r["level"], r["pairs"], r["low"]) for r in done.told["correlations"]] == [("word", 2, None)]
     assert done.told["correlations"][0]["correlation"] == pytest.approx(1)
     assert "lexicon=" in done.told["signature"]
-    assert "words without a score" not in typed("wat", str(path)).out
+    assert "words without a score" not in typed("study", "wat", str(path)).out
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_misuse_is_one_message(
     """Exit code 2, no traceback."""
     saved(tmp_path, CHAIN)
     monkeypatch.chdir(tmp_path)
-    done = typed("wat", *words)
+    done = typed("study", "wat", *words)
     assert done.code == 2
     assert message in done.message
 
@@ -368,7 +368,7 @@ def test_another_axis_is_named_by_its_columns(tmp_path: Path, typed: Typed) -> N
     first, second = (word_association(path, pairs=each) for each in pairs)
     assert first.scores["nurse"] == pytest.approx(math.log(3) / 2)
     assert first.scores == pytest.approx({word: -score for word, score in second.scores.items()})
-    told = typed("wat", str(path), "--pairs", str(pairs[1])).out
+    told = typed("study", "wat", str(path), "--pairs", str(pairs[1])).out
     assert all(part in told for part in ("log(b_p / b_r), positive: poor", "most rich", "mass from poor seeds"))
     assert "male" not in told
 

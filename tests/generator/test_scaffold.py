@@ -141,7 +141,7 @@ def test_what_init_prints_works_as_it_stands(
     monkeypatch.chdir(tmp_path)
     printed = _commands(run("init", "my project"))
     assert printed[0] == "cd 'my project'"
-    assert [re.match(r"senseprobe (\w+) ", line)[1] for line in printed[1:]] == [  # type: ignore[index]
+    assert [re.match(r"senseprobe (model )?(\w+) ", line)[2] for line in printed[1:]] == [  # type: ignore[index]
         *("lint", "preview", "build", "verify", "plant", "score", "report")
     ]
 
@@ -502,7 +502,7 @@ def test_a_list_is_added_with_its_descriptor(project: Path, run: Run, place: str
     """What its cells show is stated; what they do not is to be filled in, and nothing is built until it is."""
     (project / place).write_text(JOBS)
     before = (project / "wordlists/datapackage.yaml").read_text()
-    output = run("lists", "--add", place)
+    output = run("words", "add", place)
     assert "wrote wordlists/datapackage.yaml\n" in output
     text = (project / "wordlists/datapackage.yaml").read_text()
     assert text.startswith(before)
@@ -512,13 +512,13 @@ def test_a_list_is_added_with_its_descriptor(project: Path, run: Run, place: str
     assert (project / "wordlists/jobs.csv").read_text() == JOBS
     codes = [line.split()[1] for line in run("lint", code=1).splitlines()[:-1]]
     assert codes == ["E115", "E115", "E208"]  # description, source, licence
-    assert "smith  metal" in run("lists", "jobs")  # templates can use it at once
+    assert "smith  metal" in run("words", "list", "jobs")  # templates can use it at once
 
 
 def test_the_key_of_a_list_is_what_tells_its_rows_apart(project: Path, run: Run) -> None:
     """A word may be there twice, in two tests."""
     (project / "wordlists/tests.csv").write_text("word,test,a b\nrose,one,x\nrose,two,x\nlily,two,x\n")
-    run("lists", "--add", "wordlists/tests.csv")
+    run("words", "add", "wordlists/tests.csv")
     schema = YAML(typ="safe").load((project / "wordlists/datapackage.yaml").read_text())["resources"][-1]["schema"]
     assert schema["primaryKey"] == ["word", "test"]
     assert [field["name"] for field in schema["fields"]] == ["word", "test", "a b"]
@@ -532,7 +532,7 @@ def test_a_column_of_keys_of_two_parts_of_speech_is_left_to_its_author(project: 
         "nurse,nurse%1:18:00::,nurse%1:18:00::,nurse.n.01\n"
         "smith,smith%1:18:00::,work%2:36:00::,smith.n.01\n"
     )
-    run("lists", "--add", "wordlists/jobs.csv")
+    run("words", "add", "wordlists/jobs.csv")
     added = YAML(typ="safe").load((project / "wordlists/datapackage.yaml").read_text())["resources"][-1]
     assert [field.get("pos") for field in added["schema"]["fields"]] == [None, "noun", None, None]
 
@@ -556,7 +556,7 @@ def test_a_file_that_cannot_be_a_list_is_misuse(project: Path, run: Run, how: st
     name, text, message = NO_LISTS[how]
     (project / name).write_text(text)
     before = tree(project)
-    output = run("lists", "--add", name, code=2)
+    output = run("words", "add", name, code=2)
     assert message in output
     assert output.count("\n") == 1
     assert tree(project) == before
@@ -567,9 +567,8 @@ def test_no_file_of_the_project_is_overwritten(project: Path, run: Run) -> None:
     (project / "wordlists/jobs.csv").write_text("word\nmine\n")
     (project / "jobs.csv").write_text("word\na\n")
     before = tree(project)
-    assert "wordlists/jobs.csv is there already" in run("lists", "--add", "jobs.csv", code=2)
-    assert "goes without a LIST" in run("lists", "traits", "--add", "jobs.csv", code=2)
-    assert "nowhere.csv: no such file" in run("lists", "--add", "nowhere.csv", code=2)
+    assert "wordlists/jobs.csv is there already" in run("words", "add", "jobs.csv", code=2)
+    assert "nowhere.csv: no such file" in run("words", "add", "nowhere.csv", code=2)
     assert tree(project) == before
 
 

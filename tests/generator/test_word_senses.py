@@ -1,4 +1,4 @@
-"""Word, key and gloss in `preview`, `count --senses`, lint and card; W301 to W303; `senseprobe senses show WORD`."""
+"""Word, key and gloss in `preview`, `count --senses`, lint and card; W301 to W303; `senseprobe words show WORD`."""
 
 import json
 import re
@@ -395,21 +395,21 @@ def test_a_dataset_without_keys_has_no_senses_on_its_card(project: Path, edit: E
     assert "senses" not in release.manifest.config("animal")
 
 
-# --- senseprobe senses show ----------------------------------------------------------------------------------------
+# --- senseprobe words show ----------------------------------------------------------------------------------------
 
 
 def test_senses_show_lists_the_senses_of_a_word(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of its forms too, nouns first; keys, files after lexnames(5WN), words and glosses."""
-    assert _run(monkeypatch, "senses", "show", "Bears") == 0
+    assert _run(monkeypatch, "words", "show", "Bears") == 0
     rows = [re.split(" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines() if "%" in line]
     assert rows == [
         [ANIMAL, "noun.animal", "bear", "a massive mammal with shaggy coat"],
         [INVESTOR, "noun.person", "bear", "an investor who expects prices to fall"],
         ["bear%2:42:01::", "verb.stative", "bear", "have"],
     ]
-    assert _run(monkeypatch, "senses", "show", "optimist", "--json") == 0
+    assert _run(monkeypatch, "words", "show", "optimist", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["word"], shown["embedding"]) == ("optimist", None)
     assert shown["senses"] == [
@@ -424,7 +424,5 @@ def test_senses_show_lists_the_senses_of_a_word(
             "missing": False,
         }
     ]
-    assert _run(monkeypatch, "wordnet", "two bears") == 2  # what `senses show` was called before
-    assert "`senseprobe senses show 'two bears'`" in capsys.readouterr().err
-    assert _run(monkeypatch, "senses", "show", "zebra") == 2
+    assert _run(monkeypatch, "words", "show", "zebra") == 2
     assert "wordnet-3.0 has no word 'zebra'" in capsys.readouterr().err

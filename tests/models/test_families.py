@@ -327,7 +327,7 @@ def test_probes_are_printed_beside_the_control(
     assert (probe.release["name"], known.signature) == (probes, first.signature)
     assert control.stat().st_mtime_ns == before
     (result,) = Path(f"results/{probes}").rglob("nli*.json")
-    monkeypatch.setattr(sys, "argv", ["senseprobe", "slice", str(result), "--largest", "entailment"])
+    monkeypatch.setattr(sys, "argv", ["senseprobe", "study", "slice", str(result), "--largest", "entailment"])
     with pytest.raises(SystemExit, match=r"^0$"):
         main()
     figure = next(each for each in first.figures if each.group is None)

@@ -212,7 +212,7 @@ def test_commands(
 ) -> None:
     """What is printed of an embedding that was made; an existing file stays."""
     typed, out = typing(monkeypatch, capfd), tmp_path / "s.safetensors"
-    build = ("senses", "build", "--encoder", str(encoder), "-o", str(out), "--words", str(words))
+    build = ("study", "senses", "build", "--encoder", str(encoder), "-o", str(out), "--words", str(words))
     done = typed(*build)
     assert done.code == 0, done.err
     assert "not in WordNet: nonesuchword" in done.err
@@ -220,8 +220,8 @@ def test_commands(
     before = out.read_bytes()
     again = typed(*build)
     assert (again.code, "exists: name a new file" in again.err, out.read_bytes()) == (2, True, before)
-    assert "lemma - lemma , lemma - definition" in typed("vectors", f"senses:{out}").out
-    summary = typed("vectors", f"senses:{out}", "--json").told
+    assert "lemma - lemma , lemma - definition" in typed("model", "vectors", f"senses:{out}").out
+    summary = typed("model", "vectors", f"senses:{out}", "--json").told
     assert summary["metadata"]["encoder_dtype"] == "float64"
     assert (summary["header"], summary["unknown"], summary["count"]) == ("", 0, summary["wordnet"]["data files"][0])
 

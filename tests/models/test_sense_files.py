@@ -96,7 +96,7 @@ def test_a_number_that_is_none_names_its_sense(form: str, tmp_path: Path) -> Non
 
 
 def _write_own(path: Path, keys: str, vectors: NDArray[np.float32]) -> None:
-    """Write tensors as `senses build` does, by the library of safetensors."""
+    """Write tensors as `study senses build` does, by the library of safetensors."""
     tensors: dict[str, NDArray[Any]] = {"keys": np.frombuffer(keys.encode(), np.uint8), "embeddings": vectors}
     save_file(tensors, path, {"senseprobe": '{"gloss": "a form"}'})
 

@@ -1,4 +1,4 @@
-"""Files of senses as models: what `vectors` says of them, lengths of one, vectors from Python, and replay.
+"""Files of senses as models: what `model vectors` says of them, lengths of one, vectors from Python, and replay.
 
 Counts of WordNet's adjectives are those of UPSTREAM 7.2, and of its keys those of 1.4; vectors are calculated by hand.
 """
@@ -33,7 +33,7 @@ def test_satellites_are_adjectives(tmp_path: Path, typed: Typed) -> None:
     """Of all keys of WordNet 30,002 are adjectives, and 20,336 of these are satellites (UPSTREAM 7.2)."""
     keys = sorted(Vocabulary.open().keys)
     (tmp_path / "ares.txt").write_text("".join([f"{len(keys)} 1\n", *(f"{key} 1\n" for key in keys)]))
-    summary = typed("vectors", f"senses:{tmp_path / 'ares.txt'}", "--json", "--release", "sssb@1.0.1").told
+    summary = typed("model", "vectors", f"senses:{tmp_path / 'ares.txt'}", "--json", "--release", "sssb@1.0.1").told
     assert (summary["parts"]["adjective"], summary["satellites"]) == (30_002, 20_336)
     assert summary["wordnet"] == {"data files": [206_949, 206_949], "index.sense": [206_941, 206_941]}
     assert (summary["header"], summary["norms"]) == ("206949 1", [1.0, 1.0])
@@ -48,7 +48,7 @@ def test_a_file_is_described(tmp_path: Path, typed: Typed) -> None:
     """By hand: lengths 5 and 2, two keys that WordNet lacks; of the rows of sssb it has judge as a noun alone."""
     path = tmp_path / "lmms.txt"
     path.write_text("judge%1:18:00:: 3 4\nblack%3:00:01:: 0 2\nkind%5:00:00:good:01 0 0\nodd%1:00:77:: 1 0\n")
-    done = typed("vectors", f"senses:{path}", "--release", "sssb@1.0.1")
+    done = typed("model", "vectors", f"senses:{path}", "--release", "sssb@1.0.1")
     assert "text of senses with no header, as LMMS" in done.out
     assert "lengths from 0 to 5; zero: 1 (kind%5:00:00:good:01)" in done.out
     assert "senses of 2 nouns, 0 verbs, 2 adjectives (1 of them satellites), 0 adverbs" in done.out
@@ -58,7 +58,7 @@ def test_a_file_is_described(tmp_path: Path, typed: Typed) -> None:
     nan = tmp_path / "nan.txt"
     nan.write_text("judge%1:18:00:: 3 4\nblack%3:00:01:: 0 nan\n")
     assert "line 2 has a number that is not finite in float32 (black%3:00:01::)" in typed(
-        "vectors", f"senses:{nan}"
+        "model", "vectors", f"senses:{nan}"
     ).message.replace("\n", " ")
 
 
@@ -125,7 +125,7 @@ def test_a_result_is_replayed(tmp_path: Path, typed: Typed, monkeypatch: pytest.
     assert typed("replay", str(path)).code == 1
 
 
-# Reads a file of senses as `vectors` does, and prints the most memory that it had, in kB.
+# Reads a file of senses as `model vectors` does, and prints the most memory that it had, in kB.
 READ = """
 import resource, sys
 from senseprobe import api

@@ -1,4 +1,4 @@
-"""What `senseprobe vectors` says of a file; then real vectors and a real encoder, from packages."""
+"""What `senseprobe model vectors` says of a file; then real vectors and a real encoder, from packages."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def test_a_file_is_summarised(tmp_path: Path, typed: Typed) -> None:
     lines = ("math 3 4", "algebra 0 2", "math 9 9", "nil 0 0", "Adam 1 0")
     path = tmp_path / "v.vec"
     path.write_text("\n".join(["5 2", *lines, ""]))
-    summary = typed("vectors", str(path), "--json", "--release", "association@1.0.1").told
+    summary = typed("model", "vectors", str(path), "--json", "--release", "association@1.0.1").told
     sets = {(part["test"], part["role"]): part for part in summary.pop("coverage")}
     assert summary == {
         "files": [str(path)],
@@ -51,13 +51,16 @@ def test_a_file_is_summarised(tmp_path: Path, typed: Typed) -> None:
         "numbers",
         "addition",
     }
-    done = typed("vectors", f"vectors:{path}")
+    done = typed("model", "vectors", f"vectors:{path}")
     assert (done.code, done.err) == (0, "")
     assert "5 vectors of 2 dimensions" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("weat7 "))
     assert row.split()[:4] == ["weat7", "2", "of", "8"]
-    assert "weat7" not in typed("vectors", str(path), "--release", "").out
-    assert (typed("vectors", str(tmp_path / "none")).code, typed("vectors", str(path), "--release", "x@1").code) == (
+    assert "weat7" not in typed("model", "vectors", str(path), "--release", "").out
+    assert (
+        typed("model", "vectors", str(tmp_path / "none")).code,
+        typed("model", "vectors", str(path), "--release", "x@1").code,
+    ) == (
         2,
         2,
     )
@@ -86,7 +89,7 @@ def test_glove_from_its_package(downloaded: Path, typed: Typed) -> None:
     assert (file.table.vocabulary.count, file.dimensions, file.lower) == (400_000, 50, True)
     [[(_, the)]] = file.encode("word", [Unit("The")])
     assert the[:5].tolist() == pytest.approx([0.418, 0.24968, -0.41242, 0.1217, 0.34527], abs=1e-7)
-    summary = typed("vectors", "glove", "--json", "--release", "association@1.0.1").told
+    summary = typed("model", "vectors", "glove", "--json", "--release", "association@1.0.1").told
     missing = {word for part in summary["coverage"] for word in part["missing"]}
     assert (missing, summary["capitals"], summary["zeros"]) == ({"gladiola", "unliked"}, 0, 0)
 

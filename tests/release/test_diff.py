@@ -430,7 +430,7 @@ def test_every_command_takes_a_name_without_a_version(
     typed = typing(monkeypatch, capfd)
     assert typed("verify", "tiny").out.startswith("tiny@1.10.0: as it was frozen")
     assert typed("verify", "tiny", "--json").told["release"] == "tiny@1.10.0"
-    assert typed("restore", "tiny", "--out", "copies").code == 0
+    assert typed("verify", "--restore", "tiny", "--out", "copies").code == 0
     assert (tiny.root / "copies/tiny/1.10.0/release.json").is_file()
     assert typed("diff", "tiny", "--json").told == typed("diff", "tiny@1.0.0", "tiny@1.10.0", "--json").told
     assert typed("diff", "tiny:job", "--json").told == typed("diff", "tiny@1.0.0:job", "tiny@1.10.0:job", "--json").told

@@ -98,7 +98,7 @@ def test_rows_restored_by_another_writer_are_the_frozen_ones(old: Path, copy: Pa
     """Their files are others, which `restored.json` notes; both environments take them, and a flipped byte is found."""
     frozen = (copy / "noun" / "test-00000-of-00001.parquet").read_bytes()
     shutil.rmtree(copy / "noun")
-    _run(old, "restore", copy)
+    _run(old, "verify", "--restore", copy)
     path = copy / "noun" / "test-00000-of-00001.parquet"
     assert path.read_bytes() != frozen
     assert pq.read_table(path).to_pylist() == pq.read_table(SSSB / "noun").to_pylist()

@@ -76,7 +76,7 @@ def test_more_shards_than_files(small_project: Path, tmp_path: Path, monkeypatch
 
 
 def test_no_such_shard(tmp_path: Path) -> None:
-    """Shards count from 0, and no more are begun than `join` takes."""
+    """Shards count from 0, and no more are begun than are joined."""
     with pytest.raises(SenseprobeError, match="no shard 4 of 4: they are 0 to 3"):
         api.build_shard("sssb", "1.0.0", 4, 4)
     with pytest.raises(SenseprobeError, match="100,001 shards: at most 100,000 can be joined"):
@@ -186,7 +186,7 @@ def test_rows_are_restored(whole: Path) -> None:
     findings = api.verify(str(whole))
     assert {finding.code for finding in findings} == {"E402"}
     assert len(findings) == 3
-    assert all("senseprobe restore sssb@1.0.0" in finding.hint for finding in findings)
+    assert all("senseprobe verify --restore sssb@1.0.0" in finding.hint for finding in findings)
     elsewhere = api.restore(str(whole), whole.parent.parent / "elsewhere")
     assert _bytes(elsewhere.folder) == before
     assert _bytes(api.restore(str(whole)).folder) == before
@@ -218,7 +218,7 @@ def test_of_two_processes_that_restore_at_once_one_says_so(
         assert first.stdout
         assert first.stdout.readline() == "writing\n"
         there = [path.name for path in whole.iterdir()]
-        second = typed("restore", str(whole))
+        second = typed("verify", "--restore", str(whole))
         assert second.code == 2
         told = f"another process is restoring sssb@1.0.0 in {whole}: wait for it to end, and run again to see that"
         assert second.message.startswith(told)
@@ -226,7 +226,7 @@ def test_of_two_processes_that_restore_at_once_one_says_so(
         first.communicate("\n" * 1000)
     assert first.returncode == 0
     assert _bytes(whole) == before
-    again = typed("restore", str(whole))
+    again = typed("verify", "--restore", str(whole))
     assert (again.code, again.err) == (0, "")
     assert _bytes(whole) == before
 
@@ -258,7 +258,7 @@ def test_a_release_that_ships_with_us_is_restored_in_the_project(
     (tmp_path / "senseprobe.toml").touch()
     assert api.restore("sssb@1.0.0").folder == tmp_path / "releases" / "sssb" / "1.0.0"
     assert not (shipped / "race").exists()
-    with pytest.raises(ReleaseError, match=r"keeps no rows of race in .*: `senseprobe restore sssb@1\.0\.0`"):
+    with pytest.raises(ReleaseError, match=r"keeps no rows of race in .*: `senseprobe verify --restore sssb@1\.0\.0`"):
         api.load(str(shipped)).table("race")
 
 

@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused(typed: Typed, tmp_path: Path, monkeypatch:
 
 
 def test_size_is_stated_first(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On standard error, so that what programs read stays as it is; `restore` has it from the manifest."""
+    """On standard error, so that what programs read stays as it is; `verify --restore` has it from the manifest."""
     monkeypatch.chdir(tmp_path)
     write_release(tmp_path)
     _free(monkeypatch, 2_500_000_000)
@@ -105,8 +105,8 @@ def test_size_is_stated_first(typed: Typed, tmp_path: Path, monkeypatch: pytest.
     assert len(heard) == 1
     shutil.rmtree(folder / "job")
     _free(monkeypatch, 100)
-    assert "they would not fit" in typed("restore", "tiny@1.0.0").message
-    assert typed("restore", "tiny@1.0.0", "--force").code == 0
+    assert "they would not fit" in typed("verify", "--restore", "tiny@1.0.0").message
+    assert typed("verify", "--restore", "tiny@1.0.0", "--force").code == 0
 
 
 def test_the_estimate_is_near_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

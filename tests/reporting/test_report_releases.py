@@ -107,7 +107,7 @@ def test_rows_that_can_be_restored(tmp_path: Path, typed: Typed) -> None:
     (tmp_path / "senseprobe.toml").touch()
     out = typed("report", str(path))
     assert out.code == 0
-    assert "`senseprobe restore nli-religion@1.0.0` makes them" in out.err
+    assert "`senseprobe verify --restore nli-religion@1.0.0` makes them" in out.err
 
 
 def test_a_release_of_no_result_is_refused(typed: Typed, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_rows_that_are_not_here(tmp_path: Path) -> None:
     empty = nothing.assign(**{label: pd.Series(dtype=float) for label in ("entailment", "neutral", "contradiction")})
     path = result(release, empty, scorer="nli", figures=()).write(tmp_path)
     (one,) = gather_inputs([path], str(release.folder))
-    assert f"`senseprobe restore {release.folder}` makes them" in one.missing[0]
+    assert f"`senseprobe verify --restore {release.folder}` makes them" in one.missing[0]
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_names_are_text(model: ReportInput) -> None:
 def test_other_files_are_no_records_of_wat(tmp_path: Path, text: str) -> None:
     """One message with the file's name and what makes one."""
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ResultError, match=r"x\.json is not a record of `senseprobe wat`"):
+    with pytest.raises(ResultError, match=r"x\.json is not a record of `senseprobe study wat`"):
         read_wat(tmp_path / "x.json")
 
 

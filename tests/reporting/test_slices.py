@@ -1,4 +1,4 @@
-"""`senseprobe slice`: figures of the rows with some words, and the words with the largest probabilities."""
+"""`senseprobe study slice`: figures of the rows with some words, and the words with the largest probabilities."""
 
 import json
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
     run = typing(monkeypatch, capfd)
 
     def slice_typed(*words: str) -> tuple[int, str, str]:
-        done = run("slice", *words)
+        done = run("study", "slice", *words)
         return done.code, done.out, done.err
 
     return slice_typed

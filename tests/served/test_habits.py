@@ -144,7 +144,7 @@ def test_a_row_whose_answer_begins_otherwise_has_no_number() -> None:
 def test_five_log_probabilities_are_too_few_whether_it_is_said_or_not(typed: Typed) -> None:
     """The server's words, and what they cost, stand in the first line, and in what a scorer says."""
     with PlantedServer(twist=declining(FIVE)) as server:
-        done, told = typed("probe", server.url), typed("probe", server.url, "--json").told
+        done, told = typed("model", "check", server.url), typed("model", "check", server.url, "--json").told
         declined = typed("score", server.spec, "sssb@1.1.0:noun-bare", "-m", "choice-likely", "--limit", "1")
     first = done.out.splitlines()[0]
     assert AT_MOST_FIVE.rstrip(".") in first
@@ -161,7 +161,7 @@ def test_five_log_probabilities_are_too_few_whether_it_is_said_or_not(typed: Typ
 def test_a_fixed_temperature_without_log_probabilities_is_one_line(typed: Typed) -> None:
     """As OpenAI's newer models are (case 11): the cause, in the server's words, and nothing of echo and templates."""
     with PlantedServer(twist=declining(LIMIT, FIXED, NONE)) as server:
-        done = typed("probe", server.url)
+        done = typed("model", "check", server.url)
         scored = typed("score", server.spec, "sssb@1.1.0:noun-bare", "-m", "text-likely", "--limit", "1")
     assert (done.code, scored.code) == (2, 2)
     first = done.out.splitlines()[0]

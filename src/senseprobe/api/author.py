@@ -336,10 +336,13 @@ def new(
     return [*add(_own_layer(), name, kind)]
 
 
-def add_word_list(file: str | Path) -> list[Path]:
-    """Add a CSV file with a column `word` to the project's lists, with a descriptor to be filled in; return the files.
+def add_word_list(
+    file: Annotated[str | Path, Argument(metavar="FILE.csv", help="A file with a column `word`.")],
+) -> list[Path]:
+    """Add a CSV file of words to the project's lists.
 
-    Raises SenseprobeError outside of a project, and where the file cannot be a list or is one already.
+    Return the files that were written; fill in their `TODO`. Raises SenseprobeError outside of a project, and where
+    the file cannot be a list or is one already.
     """
     from senseprobe.scaffold import add_list
 

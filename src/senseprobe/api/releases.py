@@ -248,7 +248,7 @@ def build_shard(
     version: str,
     shard: Annotated[int, Option(least=0, default=None, help="Which part, from 0.")],
     shards: Annotated[
-        int, Option(least=1, default=None, help="Build only one of this many parts; `join` puts them together.")
+        int, Option(least=1, default=None, help="Build only one of this many parts; `--join` puts them together.")
     ],
     out: str | Path | None = None,
     progress: Progress | None = None,

@@ -260,7 +260,7 @@ class SlicedResult(list["ResultSlice"]):
         self.source = source
 
     def sections(self) -> Iterator[Section]:
-        """Yield what ``senseprobe slice`` prints: figures of each slice, and the control of inference."""
+        """Yield what ``senseprobe study slice`` prints: figures of each slice, and the control of inference."""
         from senseprobe.document import Section
         from senseprobe.evaluate.reporting.row_tables import slice_sections
         from senseprobe.evaluate.reporting.scope import ReportScope
@@ -355,7 +355,7 @@ def metrics(
 
 
 def metrics_by_kind() -> dict[str, list[dict[str, Any]]]:
-    """Return what ``senseprobe metrics --json`` prints: ``scorers`` and ``estimands``."""
+    """Return what ``senseprobe explain --json`` prints: ``scorers`` and ``estimands``."""
     from senseprobe.evaluate.reporting.metric_docs import describe_metrics
 
     return describe_metrics()

@@ -153,7 +153,7 @@ def report_senses(
     ],
     out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="The page to write.")] = Path("senses.html"),
     *,
-    wat: Annotated[Sequence[str | Path], Option(metavar="WAT.json", help="What `wat --json` printed.")] = (),
+    wat: Annotated[Sequence[str | Path], Option(metavar="WAT.json", help="What `study wat --json` printed.")] = (),
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> Path:
     """Write one page of what embeddings of senses hold, beside models of text on the same rows.

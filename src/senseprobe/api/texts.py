@@ -38,10 +38,10 @@ SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
 
 _MOST_BYTES = 2**20  # of a list of words
 CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
-"""Short names of lists that `corpus` knows."""
+"""Short names of lists that `study corpus` knows."""
 
 OUTPUTS = (".html", ".md", ".csv", ".json")
-"""What `corpus` writes: pages, a table, and all of it."""
+"""What `study corpus` writes: pages, a table, and all of it."""
 
 
 def _of_words(given: str | Path | Vectors, **options: Any) -> Vectors:  # noqa: ANN401

@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 findings, 2 misuse or failure.
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version as installed_version
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -16,8 +17,8 @@ from senseprobe import api
 from senseprobe.api import annotation, results
 from senseprobe.api import author as author_api
 from senseprobe.cli import annotate, author, hub, release, report, score, texts
-from senseprobe.cli.command import Command, as_dict, as_it_is, show_sections, some
-from senseprobe.cli.console import complain, print_line
+from senseprobe.cli.command import Command, Group, as_dict, as_it_is, show_sections
+from senseprobe.cli.console import complain, print_line, print_note
 from senseprobe.errors import SenseprobeError
 
 __all__ = ["app", "main"]
@@ -27,7 +28,19 @@ _INTERRUPTED = 130
 
 
 class _Group(TyperGroup):
-    """The commands; where one lacks an argument, the message says which names there are."""
+    """The commands in the order of their table; where one lacks an argument, the message says which names there are.
+
+    A command's old name still works, with a notice. Help and completion have the new names alone.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401
+        return [each.title for entries in _PANELS.values() for each in entries]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
+        old, new, rest = _renamed(args)
+        if new and not ctx.resilient_parsing:  # as where a shell asks what completes a line
+            print_note(f"`senseprobe {old}` is now `senseprobe {new}`")
+        return super().resolve_command(ctx, [*new.split(), *rest])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - what a command returns
         try:
@@ -37,6 +50,20 @@ class _Group(TyperGroup):
                 raise
             name = error.param.metavar or error.param.opts[-1]
             raise SenseprobeError(f"{name} is missing: {_describe(name, error.param)}") from None
+
+
+def _renamed(args: Sequence[str]) -> tuple[str, str, Sequence[str]]:
+    """Return an old name that a line begins with, its new name, and the rest; nothing, and the line, without one."""
+    if args[:1] == ["lists"] and any(word.partition("=")[0] == "--add" for word in args):
+        words = (part for word in args[1:] for part in (word.split("=", 1) if word.startswith("--add=") else [word]))
+        return "lists --add", "words add", [word for word in words if word != "--add"]
+    if args[:1] == ["wordnet"] and any(not word.startswith("-") for word in args[1:2]):
+        return "wordnet WORD", "words show", args[1:]
+    for length in (2, 1):
+        old = " ".join(args[:length])
+        if old in _OLD_NAMES:
+            return old, _OLD_NAMES[old], args[length:]
+    return "", "", args
 
 
 def _describe(name: str, parameter: Any) -> str:  # noqa: ANN401 - typer's own type is private
@@ -73,7 +100,8 @@ def _options(
     pass
 
 
-_JOBS = {
+_SHOW_SENSES = Command(api.show_senses, texts.show_placed, as_dict, call=texts.place, name="show")
+_PANELS: dict[str, tuple[Command | Group, ...]] = {
     "Author": (
         Command(author_api.init, author.show_project),
         Command(author_api.new, author.show_template),
@@ -84,20 +112,27 @@ _JOBS = {
             author.exit_code_of_lint,
             call=author.lint,
         ),
-        Command(author_api.word_lists, author.show_lists, author.describe_lists, call=author.lists, name="lists"),
-        Command(author_api.count, author.show_counts, author.describe_counts),
         Command(author_api.preview, author.show_preview, author.describe_preview),
-        Command(
-            author_api.prepare_wordnet,
-            author.show_wordnet,
-            author.describe_wordnet,
-            call=author.prepare_wordnet,
-            name="wordnet",
+        Command(author_api.count, author.show_counts, author.describe_counts),
+        Group(
+            "words",
+            "Look up and add words: the project's lists, and senses in WordNet.",
+            (
+                Command(author_api.word_lists, author.show_lists, author.describe_lists, name="list"),
+                Command(author_api.add_word_list, author.show_added, author.describe_added, name="add"),
+                _SHOW_SENSES,
+            ),
         ),
     ),
     "Release": (
         Command(api.build, release.show_built, release.describe_built, call=release.build, others=(api.build_shard,)),
-        Command(api.verify, release.show_differences, release.describe_differences, some),
+        Command(
+            api.verify,
+            release.show_verified,
+            release.describe_verified,
+            release.exit_code_of_verify,
+            call=release.verify,
+        ),
         Command(
             api.diff,
             release.show_diff,
@@ -105,56 +140,9 @@ _JOBS = {
             lambda changes: int(changes.enough is False),
             call=release.diff,
         ),
-        Command(api.restore, release.show_release, release.describe_release),
-        Command(api.join, release.show_release, release.describe_release),
         Command(
             api.import_release, release.show_import, release.describe_import, call=release.import_files, name="import"
         ),
-    ),
-    "Score": (
-        Command(api.fetch, score.show_fetched, score.describe_fetched),
-        Command(score.describe_vectors, show_sections, as_dict, name="vectors"),
-        Command(
-            api.score,
-            score.show_scored,
-            score.describe_results,
-            score.exit_code_of_score,
-            call=score.score,
-            others=(api.model, api.vectors, api.server),
-        ),
-        Command(api.plant, score.show_planted, score.describe_planted),
-        Command(
-            api.replay,
-            score.show_replay,
-            exit_code=lambda replayed: int(bool(replayed.differences)),
-            call=score.replay,
-            note="The exit code is 0 if it is the same, 1 if not. Figures whose definition has changed since are "
-            "listed and not compared.",
-        ),
-        Command(score.probe, show_sections, as_dict, score.exit_code_of_probe),
-        Command(
-            results.report,
-            report.show_report,
-            as_it_is,
-            call=report.report,
-            note="With --json, print instead the figures, their values under randomly permuted polarity, and tests of "
-            "equivalence.",
-        ),
-        Command(results.compare, report.show_comparison, as_dict, call=report.compare),
-        Command(
-            results.gate,
-            report.show_gate,
-            exit_code=lambda checked: 0 if checked.passed else 1,
-            note="The exit code is 1 if it is. The interval of the growth must lie wholly above the margin: chance "
-            "alone fails 5 % of all gates at most.",
-        ),
-        Command(results.metrics, report.show_metrics, as_it_is, call=report.metrics),
-        Command(api.bias_score, texts.show_bias_scores, as_dict, call=texts.bias_score),
-        Command(api.corpus, texts.show_corpus, as_dict),
-        Command(results.slice_result, show_sections, report.describe_slices, name="slice"),
-        Command(api.word_association, show_sections, as_dict, call=texts.associate, name="wat"),
-    ),
-    "Share": (
         Command(api.publish, hub.show_published, as_dict, call=hub.publish),
         Command(
             api.pull,
@@ -164,87 +152,165 @@ _JOBS = {
             "pull.",
         ),
     ),
+    "Score": (
+        Command(api.fetch, score.show_fetched, score.describe_fetched),
+        Command(
+            api.score,
+            score.show_scored,
+            score.describe_results,
+            score.exit_code_of_score,
+            call=score.score,
+            others=(api.model, api.vectors, api.server),
+        ),
+        Command(
+            results.report,
+            report.show_report,
+            as_it_is,
+            call=report.report,
+            note="With --json, print instead the figures, their values under randomly permuted polarity, and tests of "
+            "equivalence.",
+        ),
+        Command(results.compare, report.show_comparison, as_dict, call=report.compare),
+    ),
+    "More": (
+        Group(
+            "annotate",
+            "Have a release checked by people: ask them, weigh their answers, leave out what they reject.",
+            (
+                Command(
+                    annotation.push,
+                    annotate.show_pushed,
+                    annotate.describe_pushed,
+                    call=annotate.push,
+                    others=(annotation.PlanOptions,),
+                ),
+                Command(
+                    annotation.export,
+                    annotate.show_exported,
+                    annotate.describe_exported,
+                    call=annotate.export,
+                    others=(annotation.PlanOptions,),
+                ),
+                Command(annotation.status, show_sections, as_dict),
+                Command(
+                    annotation.pull,
+                    annotate.show_pulled,
+                    annotate.describe_pulled,
+                    lambda pulled: 0 if pulled[1].usual else 1,
+                ),
+                Command(
+                    annotation.ingest,
+                    annotate.show_ingested,
+                    as_dict,
+                    lambda ingested: 0 if ingested.usual else 1,
+                    name="import",
+                ),
+                Command(annotation.agreement, show_sections, as_dict, name="agree"),
+                Command(
+                    annotation.adjudicate,
+                    show_sections,
+                    as_dict,
+                    annotate.exit_code_of_adjudication,
+                    call=annotate.adjudicate,
+                    name="apply",
+                ),
+                Command(annotation.report, annotate.show_report, annotate.describe_report),
+                Command(annotation.queue, annotate.show_queue, annotate.describe_queue),
+                Command(
+                    annotation.publish_answers,
+                    annotate.show_publication,
+                    annotate.describe_publication,
+                    name="release",
+                ),
+            ),
+        ),
+        Group(
+            "model",
+            "Look at a model before it is scored: its file of vectors, or its server; or plant a bias in one.",
+            (
+                Command(score.describe_vectors, show_sections, as_dict, name="vectors"),
+                Command(score.probe, show_sections, as_dict, score.exit_code_of_probe, name="check"),
+                Command(api.plant, score.show_planted, score.describe_planted),
+            ),
+        ),
+        Group(
+            "study",
+            "Measure bias in texts, associations, word senses, and parts of a result.",
+            (
+                Command(api.bias_score, texts.show_bias_scores, as_dict, call=texts.bias_score),
+                Command(api.corpus, texts.show_corpus, as_dict),
+                Command(api.word_association, show_sections, as_dict, call=texts.associate, name="wat"),
+                Group(
+                    "senses",
+                    "Make, look at and report embeddings of word senses.",
+                    (
+                        Command(api.build_senses, texts.show_built, name="build"),
+                        _SHOW_SENSES,
+                        Command(api.report_senses, texts.show_page, name="report"),
+                    ),
+                ),
+                Command(results.slice_result, show_sections, report.describe_slices, name="slice"),
+            ),
+        ),
+        Group(
+            "export",
+            "Write a release, or results, for other programs and collections.",
+            (
+                Command(api.export, hub.show_harness_tasks, as_dict, name="lm-eval"),
+                Command(api.export_inspect, hub.show_inspect_tasks, as_dict, name="inspect"),
+                Command(api.export_every_eval_ever, hub.show_records, name="eee"),
+                Command(api.export_hub_results, hub.show_records, name="hub-eval"),
+            ),
+        ),
+        Command(results.metrics, report.show_metrics, as_it_is, call=report.metrics, name="explain"),
+        Command(
+            results.gate,
+            report.show_gate,
+            exit_code=lambda checked: 0 if checked.passed else 1,
+            note="The exit code is 1 if it is. The interval of the growth must lie wholly above the margin: chance "
+            "alone fails 5 % of all gates at most.",
+        ),
+        Command(
+            api.replay,
+            score.show_replay,
+            exit_code=lambda replayed: int(bool(replayed.differences)),
+            call=score.replay,
+            note="The exit code is 0 if it is the same, 1 if not. Figures whose definition has changed since are "
+            "listed and not compared.",
+        ),
+    ),
 }
-_GROUPS = {
-    "senses": (
-        "Score",
-        "Make, look at and report embeddings of word senses.",
-        (
-            Command(api.build_senses, texts.show_built, name="build"),
-            Command(api.show_senses, texts.show_placed, as_dict, call=texts.place, name="show"),
-            Command(api.report_senses, texts.show_page, name="report"),
-        ),
-    ),
-    "export": (
-        "Share",
-        "Write a release, or results, for other programs and collections.",
-        (
-            Command(api.export, hub.show_harness_tasks, as_dict, name="lm-eval"),
-            Command(api.export_inspect, hub.show_inspect_tasks, as_dict, name="inspect"),
-            Command(api.export_every_eval_ever, hub.show_records, name="eee"),
-            Command(api.export_hub_results, hub.show_records, name="hub-eval"),
-        ),
-    ),
-    "annotate": (
-        "Annotate",
-        "Have a release checked by people: ask them, weigh their answers, leave out what they reject.",
-        (
-            Command(
-                annotation.push,
-                annotate.show_pushed,
-                annotate.describe_pushed,
-                call=annotate.push,
-                others=(annotation.PlanOptions,),
-            ),
-            Command(
-                annotation.export,
-                annotate.show_exported,
-                annotate.describe_exported,
-                call=annotate.export,
-                others=(annotation.PlanOptions,),
-            ),
-            Command(annotation.status, show_sections, as_dict),
-            Command(
-                annotation.pull,
-                annotate.show_pulled,
-                annotate.describe_pulled,
-                lambda pulled: 0 if pulled[1].usual else 1,
-            ),
-            Command(
-                annotation.ingest,
-                annotate.show_ingested,
-                as_dict,
-                lambda ingested: 0 if ingested.usual else 1,
-                name="import",
-            ),
-            Command(annotation.agreement, show_sections, as_dict, name="agree"),
-            Command(
-                annotation.adjudicate,
-                show_sections,
-                as_dict,
-                annotate.exit_code_of_adjudication,
-                call=annotate.adjudicate,
-                name="apply",
-            ),
-            Command(annotation.report, annotate.show_report, annotate.describe_report),
-            Command(annotation.queue, annotate.show_queue, annotate.describe_queue),
-            Command(
-                annotation.publish_answers,
-                annotate.show_publication,
-                annotate.describe_publication,
-                name="release",
-            ),
-        ),
-    ),
+_UNLISTED = (
+    # `action.yml` calls it, and people do who want WordNet in a folder of their own; other commands prepare it
+    # themselves.
+    Command(author_api.prepare_wordnet, author.show_wordnet, author.describe_wordnet, name="wordnet"),
+    Command(api.join, release.show_release, release.describe_release),
+)
+"""Commands that work and are in no help."""
+
+_OLD_NAMES = {
+    "lists": "words list",
+    "restore": "verify --restore",
+    "metrics": "explain",
+    "vectors": "model vectors",
+    "probe": "model check",
+    "plant": "model plant",
+    "bias-score": "study bias-score",
+    "corpus": "study corpus",
+    "wat": "study wat",
+    "slice": "study slice",
+    "senses": "study senses",
+    "senses show": "words show",
 }
-for _panel, _commands in _JOBS.items():
-    for _command in _commands:
-        _command.add_to(app, _panel)
-for _name, (_panel, _help, _commands) in _GROUPS.items():
-    _group = typer.Typer(help=_help, no_args_is_help=True)
-    for _command in _commands:
-        _command.add_to(_group)
-    app.add_typer(_group, name=_name, rich_help_panel=_panel)
+"""Command lines as they were before 0.3.0. None is removed: cards of frozen releases say `senseprobe wordnet WORD`
+(which is `words show`), READMEs of exported tasks `senseprobe probe`, papers `senseprobe corpus`, and messages of older
+results the others."""
+
+for _panel, _entries in _PANELS.items():
+    for _entry in _entries:
+        _entry.add_to(app, _panel)
+for _entry in _UNLISTED:
+    _entry.add_to(app, hidden=True)
 
 
 def main() -> None:

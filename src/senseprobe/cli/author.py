@@ -1,4 +1,4 @@
-"""Commands that make a dataset: init, new, lint, lists, count, preview and wordnet."""
+"""What commands that make a dataset print: init, new, lint, words, count, preview and wordnet."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from senseprobe.api import author
 from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
-from senseprobe.options import Argument, Option
+from senseprobe.options import Option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -150,15 +150,6 @@ def _summary(report: "Report", *, strict: bool) -> str:
     return "; ".join(parts)
 
 
-def prepare_wordnet(
-    folder: Path | None, word: Annotated[str | None, Argument(hidden=True)] = None
-) -> "PreparedWordNet":
-    """Prepare WordNet; name the command that looks a word up, where somebody gives one."""
-    if word is not None:
-        raise SenseprobeError(f"the senses of a word are shown by `senseprobe senses show {quote(word)}`")
-    return author.prepare_wordnet(folder)
-
-
 def show_wordnet(prepared: "PreparedWordNet") -> None:
     """Print where WordNet is, and from where."""
     print_line(f"WordNet {prepared.version} in {prepared.folder} ({prepared.source})")
@@ -169,39 +160,20 @@ def describe_wordnet(prepared: "PreparedWordNet") -> dict[str, str]:
     return {"folder": str(prepared.folder), "source": prepared.source, "version": prepared.version}
 
 
-def lists(
-    name: str | None,
-    add: Annotated[
-        Path | None, Option(metavar="FILE.csv", help="Add this file to the project's lists instead.")
-    ] = None,
-) -> "list[WordList] | list[Path]":
-    """Return the lists, or the files that were written to add one."""
-    if add is None:
-        return author.word_lists(name)
-    if name is not None:
-        raise SenseprobeError(f"--add {add} goes without a LIST: its name is that of the file")
-    return author.add_word_list(add)
-
-
-def show_lists(listed: Sequence[Any], name: str | None, add: Path | None) -> None:
-    """Print the lists, the words of one, or what was added."""
+def show_lists(listed: "Sequence[WordList]", name: str | None) -> None:
+    """Print the lists, or the words of one."""
     from senseprobe.document import Section, Table
 
-    descriptions = describe_lists(listed, None, add)
-    if add is not None:
-        _print_added(add.stem, descriptions["written"])
-    elif name is None:
-        rows = ((d["list"], len(d["words"]), " ".join(d["columns"])) for d in descriptions)
+    if name is None:
+        rows = ((d["list"], len(d["words"]), " ".join(d["columns"])) for d in describe_lists(listed, None))
         table = Table.of_texts({"list": "name", "words": "number", "columns": "words"}, rows)
         print_sections([Section("", tables=(table,))])
     else:
         print_sections(table.section() for table in listed)
 
 
-def describe_lists(listed: Sequence[Any], name: str | None, add: Path | None) -> Any:  # noqa: ANN401 - JSON
-    """Return what `lists --json` prints."""
-    if add is not None:
-        return {"list": add.stem, "written": [author.display_path(path) for path in listed]}
+def describe_lists(listed: "Sequence[WordList]", name: str | None) -> Any:  # noqa: ANN401 - JSON
+    """Return what `words list --json` prints."""
     descriptions = [
         {
             "list": table.resource.name,
@@ -214,10 +186,18 @@ def describe_lists(listed: Sequence[Any], name: str | None, add: Path | None) ->
     return descriptions if name is None else descriptions[0]
 
 
-def _print_added(name: str, files: Sequence[str]) -> None:
-    for file in files:
-        print_line(f"wrote {file}")
-    print_line(f"fill in description, sources and licence of {name}, and see that the types are right: senseprobe lint")
+def show_added(written: Sequence[Path], file: Path) -> None:
+    """Print what was written to add a list."""
+    for path in written:
+        print_line(f"wrote {author.display_path(path)}")
+    print_line(
+        f"fill in description, sources and licence of {file.stem}, and see that the types are right: senseprobe lint"
+    )
+
+
+def describe_added(written: Sequence[Path], file: Path) -> dict[str, Any]:
+    """Return what `words add --json` prints."""
+    return {"list": file.stem, "written": [author.display_path(path) for path in written]}
 
 
 # ---- count ----

@@ -1,7 +1,7 @@
 """A command as a row of a table: its options come from functions of the API, its help from their docstrings."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_origin
 
@@ -16,11 +16,6 @@ _JSON = DeclaredParameter("as_json", bool, False, Option("--json", help="Print J
 def fine(value: object) -> int:
     """Return 0, whatever a command found."""
     return 0
-
-
-def some(findings: Sequence[object]) -> int:
-    """Return 1 where there are findings."""
-    return 1 if findings else 0
 
 
 def show_sections(value: Any) -> None:  # noqa: ANN401
@@ -61,12 +56,17 @@ class Command:
     name: str = ""
     note: str = ""
 
-    def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
+    @property
+    def title(self) -> str:
+        """The command's name."""
+        return self.name or self.function.__name__.replace("_", "-")
+
+    def add_to(self, app: typer.Typer, panel: str | None = None, *, hidden: bool = False) -> None:
         """Make it a command of an application, in a panel of its help."""
-        name = self.name or self.function.__name__.replace("_", "-")
         summary = inspect.getdoc(self.function) or ""
         text = summary.partition("\n\n")[0].replace("`", "")
-        app.command(name, help=f"{text}\n\n{self.note}".strip(), rich_help_panel=panel)(self._function())
+        text = f"{text}\n\n{self.note}".strip()
+        app.command(self.title, help=text, rich_help_panel=panel, hidden=hidden)(self._function())
 
     def _function(self) -> Callable[..., None]:
         """Return the function that the library of command lines reads, and calls with what was typed."""
@@ -102,6 +102,22 @@ class Command:
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             names |= {each.name for source in (self.function, *self.others) for each in parameters_of(source)}
         return function(*values, **{name: option for name, option in options.items() if name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands behind one name."""
+
+    title: str
+    help: str
+    commands: "tuple[Command | Group, ...]"
+
+    def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
+        """Make it a group of an application, in a panel of its help."""
+        group = typer.Typer(help=self.help, no_args_is_help=True)
+        for command in self.commands:
+            command.add_to(group)
+        app.add_typer(group, name=self.title, rich_help_panel=panel)
 
 
 def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -1,16 +1,18 @@
-"""Commands that make, check and compare releases: build, join, restore, verify, import, diff."""
+"""What commands that make, check and compare releases print: build, verify, import and diff."""
 
 import csv
+import glob
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
+from senseprobe.api.releases import releases_folder
 from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
-from senseprobe.options import Option
+from senseprobe.options import FORCE, Option
 
 if TYPE_CHECKING:
     from senseprobe.importers.notes import Notes
@@ -27,13 +29,32 @@ def build(
     shard: int | None,
     force: bool,
     say: Callable[[str], None],
+    join: Annotated[
+        Sequence[Path],
+        Option("--join", metavar="FOLDER", help="Join the parts in this folder of releases; may be repeated."),
+    ] = (),
 ) -> "Frozen | Path":
-    """Return the release that was built, or the folder of one shard of it."""
+    """Return the release that was built or joined, or the folder of one shard of it."""
+    if join:
+        if shards is not None or shard is not None:
+            raise SenseprobeError("--join joins parts, and --shard makes one: leave out one of them")
+        return api.join(_parts(join, dataset, version), out or releases_folder(None))
     if (shards is None) != (shard is None):
         raise SenseprobeError("--shards N and --shard I go together")
     if shards is not None and shard is not None:
         return api.build_shard(dataset, version, shard, shards, out, force=force, say=say)
     return api.build(dataset, version, out, force=force, say=say)
+
+
+def _parts(folders: Sequence[Path], dataset: str, version: str) -> list[Path]:
+    """Return the shards of a release in folders of releases."""
+    parts = []
+    for folder in folders:
+        found = sorted(folder.glob(f"{glob.escape(dataset)}/{glob.escape(version)}.shard-*"))
+        if not found:
+            raise SenseprobeError(f"no part of {dataset} {version} in {folder}: expected {dataset}/{version}.shard-…")
+        parts += found
+    return parts
 
 
 def show_built(built: "Frozen | Path", shard: int | None, shards: int | None) -> None:
@@ -65,18 +86,52 @@ def describe_release(release: "Frozen") -> dict[str, Any]:
     return {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
 
 
-def show_differences(findings: "Sequence[Finding]", release: str, rebuild: bool) -> None:
-    """Print in what a release is not as it was frozen."""
-    print_findings(findings)
-    state = counted(len(findings), "difference") if findings else "as it was frozen"
-    rebuilt = ", and its recipe makes the same rows" if rebuild and not findings else ""
+def verify(
+    release: str,
+    rebuild: bool,
+    content: str,
+    say: Callable[[str], None],
+    restore: Annotated[
+        bool, Option("--restore", help="First build the rows of a release that keeps only manifest and recipe.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        Option(help="With --restore: folder of releases.", shown_default="where it is, or the project's"),
+    ] = None,
+    force: Annotated[bool, FORCE] = False,
+) -> "Frozen | Sequence[Finding]":
+    """Return what is not as it was frozen, or the release whose rows were restored, which are checked as well."""
+    if not restore:
+        if out or force:
+            raise SenseprobeError(f"{'--out' if out else '--force'} goes with --restore")
+        return api.verify(release, rebuild, content=content)
+    if rebuild or content:
+        raise SenseprobeError("--restore checks the rows that it builds: leave out --rebuild and --content")
+    return api.restore(release, out, force=force, say=say)
+
+
+def show_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool) -> None:
+    """Print in what a release is not as it was frozen, or what was restored."""
+    if not isinstance(verified, Sequence):
+        show_release(verified)
+        return
+    print_findings(verified)
+    state = counted(len(verified), "difference") if verified else "as it was frozen"
+    rebuilt = ", and its recipe makes the same rows" if rebuild and not verified else ""
     print_line(f"{api.full_name(release)}: {state}{rebuilt}")
 
 
-def describe_differences(findings: "Sequence[Finding]", release: str, rebuild: bool) -> dict[str, Any]:
+def describe_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool) -> dict[str, Any]:
     """Return what `verify --json` prints."""
-    listed_findings = [finding.as_dict() for finding in findings]
+    if not isinstance(verified, Sequence):
+        return describe_release(verified)
+    listed_findings = [finding.as_dict() for finding in verified]
     return {"release": api.full_name(release), "rebuilt": rebuild, "findings": listed_findings}
+
+
+def exit_code_of_verify(verified: "Frozen | Sequence[Finding]") -> int:
+    """Return 1 where a release is not as it was frozen."""
+    return int(isinstance(verified, Sequence) and bool(verified))
 
 
 def import_files(

@@ -1,4 +1,4 @@
-"""What commands print that read results: report, compare, gate, slice, and metrics, which explains every figure."""
+"""What commands print that read results: report, compare, gate, study slice, and explain, of every figure."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -87,5 +87,5 @@ def show_metrics(declared: Any) -> None:  # noqa: ANN401
 
 
 def describe_slices(slices: "SlicedResult") -> list[dict[str, Any]]:
-    """Return what `slice --json` prints."""
+    """Return what `study slice --json` prints."""
     return [part.as_dict() for part in slices]

@@ -1,4 +1,4 @@
-"""Commands that score models: fetch, vectors, score, replay, plant and probe."""
+"""Commands that score models: fetch, score, replay, and model vectors, check and plant."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -156,7 +156,7 @@ def show_planted(result: "Result", out: Path, release: str) -> None:
 
 
 def describe_planted(result: "Result", out: Path, release: str) -> Any:  # noqa: ANN401 - JSON
-    """Return what `plant --json` prints."""
+    """Return what `model plant --json` prints."""
     return describe_scored([result], out, release)
 
 

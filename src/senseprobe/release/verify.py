@@ -66,7 +66,7 @@ def verify_release(
     except DamagedRelease as error:
         return None, list(error.findings)
     away = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
-    hint = f"`senseprobe restore {manifest.name}` makes its rows again"
+    hint = f"`senseprobe verify --restore {manifest.name}` makes its rows again"
     findings = [Finding(path=name, code="E402", message="has no rows here", hint=hint) for name in sorted(away) if rows]
     unread = away if rows else manifest.configs
     findings += _file_findings(folder, manifest, unread, progress or (lambda size: None))

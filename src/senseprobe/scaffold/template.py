@@ -53,7 +53,7 @@ FIRST_STEPS: Mapping[str, str] = {
     f"preview {EXAMPLE}/{CONFIG}": "some of its pairs of sentences",
     f"build {EXAMPLE} 1.0.0": "freeze them in releases/",
     f"verify {EXAMPLE}@1.0.0 --rebuild": "still as frozen, and the recipe still makes the same rows",
-    f"plant {EXAMPLE}@1.0.0 planted": "train a tiny model with a known preference, without a network",
+    f"model plant {EXAMPLE}@1.0.0 planted": "train a tiny model with a known preference, without a network",
     f"score planted {EXAMPLE}@1.0.0": "what a scorer reads of it: figures, intervals, and where they are stored",
     f"report results/{EXAMPLE}@1.0.0/planted/aul.json": "the same as a page, report.html",
 }

@@ -58,23 +58,23 @@ PAGE = """# Coverage of the intervals, size of the tests
 
 Written by `python benchmarks/coverage.py --draws {draws} --seed {seed} --write docs/coverage.md`; do not edit.
 
-Each draw of a cell is a new model with a known truth, in which every level of every factor has a normal effect: in the
-mix `levels` (standard deviation 1, interactions and noise 0.4) the words decide, in `rest` (0.4 and 1) their
-combinations do (on race there are none: a pair is the difference of two sentences). The designs are those of sssb with
-the words invented, and `inference` is 10 verbs by 10 objects by 20 occupations by 3 persons.
+Each draw of a cell is a new model with a known truth. Every level of every factor has a normal effect. In the mix
+`levels` (standard deviation 1, interactions and noise 0.4) the words decide. In `rest` (0.4 and 1) their combinations
+decide; race has none, since a pair is the difference of two sentences. The designs are those of sssb with invented
+words, and `inference` is 10 verbs by 10 objects by 20 occupations by 3 persons.
 
 ## Intervals
 
-How often a nominal 95 % interval holds the truth, in per cent of {draws} draws, and in brackets its median half-width
-in points. Truths are shares on [0, 1]: 0.5 is neutral, 0.96 reads 46 points. For a contrast of two senses the truth is
-that of the first, and the second stands at 0.5; `A - B` are two models at the same truth, which share half of the
-variance of every effect. Nurse, the one occupation typed female, is fixed, and so are every occupation of the verb
-design and the three persons: an interval is held against the truth given their effects, and the column names the truth
-before them.
+The tables show how often a nominal 95 % interval contains the truth, in per cent of {draws} draws, and in brackets its
+median half-width in points. Truths are shares on [0, 1]: 0.5 is neutral, 0.96 reads 46 points. For a contrast of two
+senses the truth is that of the first, and the second is at 0.5. `A - B` are two models at the same truth, which share
+half of the variance of every effect. Nurse, the one female-typed occupation, is fixed, and so are the occupations of
+the verb design and the three persons. An interval is compared with the truth given their effects; the column names the
+truth before them.
 
-Asked for: at least 93 % for truths from 0.1 to 0.9, less a Monte-Carlo error of three standard errors ({error:.1f}
-points here). The columns beyond are measured and printed. "none" says how often there was no interval of the difference
-of two models to give: no level differed from another, and senseprobe says "interval not estimable".
+Required: at least 93 % for truths from 0.1 to 0.9, minus a Monte-Carlo error of three standard errors ({error:.1f}
+points here). The outer columns are only measured. "none" is the share of draws in which the difference of two models
+had no interval: no level differed from another, and senseprobe says "interval not estimable".
 
 {coverage}
 
@@ -82,33 +82,33 @@ of two models to give: no level differed from another, and senseprobe says "inte
 
 ## Intervals at the boundary
 
-Models that hardly ever say 'she': truths are how often they say 'he' of a male-typed occupation, and the design names
-how often of nurse ("he of all": as often). In most of these draws all rows of a class agree, or all but one or two.
-"noun, three frames" has every pair in three frames that are held, so that a row is one of three that are averaged; on
-"noun - verb", the matched contrast, 'he' is said of nurse as of the others on the side of the verbs. Asked for: at
-least 93 % at every truth, less three standard errors. There is an interval in every draw.
+These models hardly ever say 'she'. Truths are how often they say 'he' of a male-typed occupation; the design names how
+often they say it of nurse ("he of all": as often). In most draws all rows of a class agree, or all but one or two.
+"noun, three frames" has every pair in three fixed frames, so a row is one of three that are averaged. In "noun - verb",
+the matched contrast, the verbs say 'he' of nurse as often as of the others. Required: at least 93 % at every truth,
+minus three standard errors. Every draw has an interval.
 
 {boundary}
 
-At 0.999 a class or two agree in nearly every draw: intervals are as wide there as that many words allow, and cover
-more than they have to.
+At 0.999 a class or two agree in nearly every draw. Intervals are then as wide as that many words allow, and cover more
+than they need to.
 
 ## Tests
 
-How often a test at 5 % rejects a null that is true. Asked for: at most 5 %, a Monte-Carlo error of three standard
-errors allowed, of every test but the one that is marked: it is here to show why a difference between two models is
-never read from the p-values of single factors. What "equivalence" is held to is a figure that lies exactly on the edge
-of a margin of 20 points; with few words it is never shown there, which is what few words can do.
+The table shows how often a test at 5 % rejects a true null. Required: at most 5 %, plus a Monte-Carlo error of three
+standard errors. The one marked test is exempt. It shows why you must never read a difference between two models from
+the p-values of single factors. "Equivalence" is tested with a figure exactly on the edge of a margin of 20 points. With
+few words it is never shown there, because few words cannot show it.
 
 {size}
 
 ## Tests of groups
 
-How often `relative` and `spread` reject at 5 % where no group differs from the others, in per cent of {draws} draws.
-The columns are the standard deviations of what bad and good words have with each group, bad to good; what a word has
-with all groups alike cancels. Groups are held against the median of the others, and {divisions:,} divisions of the
-words are tried where there are more: a permutation test keeps its size with any number of them, and so many suffice.
-Claimed are at most, a Monte-Carlo error of three standard errors allowed: {claimed}.
+The table shows how often `relative` and `spread` reject at 5 % if no group differs from the others, in per cent of
+{draws} draws. The columns are the standard deviations of the effects of bad and good words with each group, bad to
+good. Effects that a word has with all groups cancel. Groups are compared with the median of the others. At most
+{divisions:,} divisions of the words are tried: a permutation test keeps its size with any number of them.
+Required, plus a Monte-Carlo error of three standard errors, is at most: {claimed}.
 "Not attainable": with so few words and so many groups no p can be below 5 % after Holm's correction.
 
 {groups}
@@ -117,10 +117,10 @@ Claimed are at most, a Monte-Carlo error of three standard errors allowed: {clai
 
 CONTENT = """## Contents of chat models
 
-`preference-half` and `pronoun-stereotype` of a chat model are over the signs of contents, which the tables above cover.
-`content-mean` is over the contents themselves: here planted ones, in nats, the sum of a true mean and of the same
-normal effects as above. How often a nominal 95 % interval holds the mean, in per cent of {draws} draws, and in brackets
-its median half-width. Asked for: at least 93 %, less three standard errors.
+`preference-half` and `pronoun-stereotype` of a chat model use the signs of contents, which the tables above cover.
+`content-mean` uses the contents themselves. The planted contents are the sum of a true mean, in nats, and the same
+normal effects as above. The table shows how often a nominal 95 % interval contains the mean, in per cent of {draws}
+draws, and in brackets its median half-width. Required: at least 93 %, minus three standard errors.
 
 {intervals}
 """
@@ -128,23 +128,24 @@ its median half-width. Asked for: at least 93 %, less three standard errors.
 
 ASSOCIATION = """## Association tests
 
-A simulated cosine is the sum of the effect and of normal effects of the target (X or Y) with the side of its attribute
-(A or B), of the attribute with the group of its target, and of the pair. Their standard deviations are
+A simulated cosine is the sum of the true effect and three normal effects: of the target (X or Y) with the side of its
+attribute (A or B), of the attribute with the group of its target, and of the pair. Their standard deviations are
 
 {scatters}
 
-and on GloVe 50d those of attributes are 0.5 to 3.4 times those of associations within a group. Each set has so many
-words, and the truth is the effect size of lists of this length. How often a nominal 95 % interval of d holds it, in per
-cent of {draws} draws, and in brackets its median half-width. Asked for: at least 93 %, less three standard errors.
+and on GloVe 50d those of attributes are 0.5 to 3.4 times those of associations within a group. The design is the number
+of words in each set, and the truth is the effect size of lists of this length. The table shows how often a nominal 95 %
+interval of d contains it, in per cent of {draws} draws, and in brackets its median half-width. Required: at least 93 %,
+minus three standard errors.
 
 {intervals}
 
-How often a one-sided test rejects where X and Y do not differ, in per cent of {draws} draws. "Attributes held": they do
-not differ on these very words of A and B, which is what a permutation of targets tests, and where it has to keep its
-level. "Attributes drawn": they do not differ on average over all words that A and B could have had. The p of `weat`
-takes no account of which were drawn, the interval does. `weat-sentence` permutes sentences: each word has {sentences},
-the word has the named share of their variance, and {sentence_draws} divisions are drawn. It keeps its level only where
-sentences of one word are no more alike than others (0 %): the last lines are measured, and not bound to a level.
+The table shows how often a one-sided test rejects if X and Y do not differ, in per cent of {draws} draws. "Attributes
+held": they do not differ on these very words of A and B. A permutation of targets tests this, and must keep its level.
+"Attributes drawn": they do not differ on average over all possible words of A and B. The p of `weat` ignores which
+words were drawn; the interval does not. `weat-sentence` permutes sentences: each word has {sentences},
+the word explains the named share of their variance, and {sentence_draws} divisions are drawn. It keeps its level only
+if sentences of one word are no more alike than others (0 %): the last lines are only measured.
 
 {sizes}
 """
@@ -152,25 +153,24 @@ sentences of one word are no more alike than others (0 %): the last lines are me
 
 NEARNESS = """## Nearness of words and of their senses
 
-The cosine of a word with an attribute is the sum of the effect of the word on the attribute's side (A or B, blame or
-praise) and of normal effects of the word on the side, of the attribute with all words, and of the pair. Their standard
-deviations are
+The cosine of a word with an attribute is the sum of the word's true effect on the attribute's side (A or B, blame or
+praise) and three normal effects: of the word on the side, of the attribute with all words, and of the pair. Their
+standard deviations are
 
 {scatters}
 
-`sc-weat` of one word has its interval over attributes, that of a config over words and attributes, and
-`sense-difference` of one word in two senses over attributes that both share. The columns are the true effect (of a
-difference: that of the first sense, the second having 0), for lists of this length. How often a nominal 95 % interval
-holds it, in per cent of {draws} draws, and in brackets its median half-width. Asked for: at least 93 %, less three
-standard errors, of `sc-weat`; the others are measured.
+The interval of `sc-weat` is over attributes for one word, and over words and attributes for a config. That of
+`sense-difference` for one word is over attributes that both senses share. The columns are the true effect for lists of
+this length; for a difference, that of the first sense, with 0 for the second. The tables show how often a nominal 95 %
+interval contains it, in per cent of {draws} draws, and in brackets its median half-width. Required of `sc-weat`: at
+least 93 %, minus three standard errors. The others are only measured.
 
 {intervals}
 
-Differences of one word are covered less than asked where attributes scatter strongly and one of the effects is near its
-end (A and B of five words are told apart completely at 1.90).
-The interval of `sense-difference` over words holds the attributes, of which the two senses have different ones. Were
-these drawn, too, as below, it would be much too narrow: it says that words differ between the
-senses as these attributes have it, and a note beside the figure says so.
+Differences of one word are covered less than required if attributes scatter strongly and one of the effects is near its
+maximum (1.90 separates A and B of five words completely). The interval of `sense-difference` over words treats the
+attributes as fixed, and the two senses have different ones. If these are drawn too, as below, it is much too narrow. It
+says that words differ between the senses on these attributes, and a note beside the figure says so.
 
 {differences}
 """
@@ -305,24 +305,24 @@ def of_groups(cells: Sequence[SizeCell]) -> str:
 
 
 def claims() -> Iterator[str]:
-    """How often the tests of groups may reject, by scatter: a clause each."""
+    """Yield a clause for each limit of the tests of groups."""
     by_limits: dict[tuple[float, float], list[str]] = {}
     for scatter in SCATTERS:
         by_limits.setdefault((scatter.single, scatter.family), []).append(scatter.name)
     for (one, many), names in sorted(by_limits.items()):
-        yield f"{100 * one:g} % of one group, {100 * many:g} % of any group and of `spread` at {' and '.join(names)}"
+        yield f"{100 * one:g} % for one group, {100 * many:g} % for any group and `spread` at {' and '.join(names)}"
 
 
 def over(cells: Sequence[Cell]) -> str:
-    """How much wider than they need be intervals are: a sentence."""
+    """Return a sentence on how much wider than necessary intervals are."""
     asked = sorted((cell for cell in cells if cell.required), key=lambda cell: cell.covered)
     wide = [cell for cell in asked if cell.covered > 0.975]
     middle, most = asked[len(asked) // 2], asked[-1]
     return (
         f"**Over-coverage**: of the {len(asked)} cells from 0.1 to 0.9, {len(wide)} cover more than 97.5 %; the median "
         f"is {100 * middle.covered:.1f} %, the most {100 * most.covered:.1f} % ({most.design}, `{most.estimand}`, "
-        f"{most.mix}, {most.truth:g}). What a row has of its own is counted once for every factor, and the degrees of "
-        "freedom are those of the smallest stratum: the intervals err on the wide side."
+        f"{most.mix}, {most.truth:g}). A row's own noise counts once for every factor, and the degrees of freedom are "
+        "those of the smallest stratum, so the intervals are rather too wide."
     )
 
 

@@ -36,12 +36,11 @@ HE = ("he", "him", "his", "himself")
 
 TEXT = """## Pages with nothing in them
 
-How often a page of `{release}` has a line that says "found" though nothing is there: {pages:,} pages of planted
-scores, half of them with much scatter of words, half with much of combinations, and {random} of BERTs with random
-weights.
-"By itself" is what each line would say alone, as it did before the lines of a page were one family. Asked for: at most
-{limit:.0f} % of planted pages. Random models are printed beside: what random weights make of words is no sample of
-nothing, as one word of praise may lie near a group by chance and stay there in every frame.
+The table shows how often a page of `{release}` has a line that says "found" although there is no effect. It has
+{pages:,} pages of planted scores, half of them with much scatter of words, half with much of combinations, and {random}
+pages of BERTs with random weights. "By itself" is the verdict of each line alone, before the lines of a page were one
+family. Required: at most {limit:.0f} % of planted pages. Random models are only measured. Their weights can have an
+effect: by chance one word of praise may lie near a group, and then it stays there in every frame.
 
 | pages | lines with a test, on average | "found" by itself | "found" |
 |---|---|---|---|

@@ -30,16 +30,16 @@ ONE, FAMILY = 0.05, 0.07
 
 TEXT = """## Relative figures in two senses
 
-The difference of a group's `relative` between two senses, R(A) - R(B), of {draws} draws each. Words are shared by
-both senses, which then have half of the variance of their effects in common, or each sense has words of its own.
-Coverage is of one group without others (against a sentence that names no group), with R(A) in the columns; asked for:
-at least 93 %, less three standard errors.
+This is the difference of a group's `relative` between two senses, R(A) - R(B), with {draws} draws each. Either both
+senses share words, and with them half of the variance of their effects, or each sense has its own words. Coverage is
+for one group without others (against a sentence that names no group), with R(A) in the columns. Required: at least
+93 %, minus three standard errors.
 
 {coverage}
 
-How often the test at 5 % rejects where a group is drawn alike in both senses, to nothing (0 / 0), or to unpleasant
-words (+30 / +30; of several groups, the first). "Any group" is after Holm's correction. Asked for: at most {one:.0f} %
-of one group and {family:.0f} % of the family, three standard errors allowed.
+The table shows how often the test at 5 % rejects if a group has the same figure in both senses: nothing (0 / 0), or a
+preference for unpleasant words (+30 / +30; of several groups, the first). "Any group" is after Holm's correction.
+Required: at most {one:.0f} % for one group and {family:.0f} % for the family, plus three standard errors.
 
 | words | groups | R in both senses | one group | any group |
 |---|---|---|---|---|

@@ -18,9 +18,10 @@ from simulation.models import Effects, Mix
 
 TEXT = """## Drawn rows
 
-Of so many rows of a config that `--limit` draws: how often the interval holds the truth of the whole release, in per
-cent of the draws that have one, of {draws}; in brackets its median half-width, and how often there is none, since fewer
-than five levels were drawn of what the release samples. Asked for: at least 93 %, less three standard errors.
+`--limit` draws the named number of rows of a config. The table shows how often the interval contains the truth of the
+whole release, in per cent of those of {draws} draws that have an interval. In brackets are its median half-width, and
+how often there is none because fewer than five levels of a sampled factor were drawn. Required: at least 93 %, minus
+three standard errors.
 
 {intervals}
 """

@@ -35,12 +35,12 @@ MOST = 0.07
 
 TEXT = """## Synonyms
 
-How often `relative` finds a group that does not differ, of {draws} draws with {groups} groups, where words in clusters
-have a share of their variance in common. By words each word is a level of its own, as by default; by clusters
-(`generalise: [nation, good.cluster, bad.cluster]`) those of one polarity are dealt out whole. "Interval" is how often
-that of one group misses its true 0, at nominal 5 %. "Noted" is how often the page says that words go together. Asked
-for, by clusters: at most {most:.0f} %, three standard errors allowed; by words it is measured, to show what synonyms
-do. "Not attainable": so few clusters have no p below 5 %.
+The table shows how often `relative` finds a group that does not differ, in {draws} draws with {groups} groups. The
+words of a cluster share part of their variance. By words, each word is its own level, as by default. By clusters
+(`generalise: [nation, good.cluster, bad.cluster]`), tests divide clusters whole. "Interval" is how often that of one
+group misses its true 0, at nominal 5 %. "Noted" is how often the page says that words go together. Required by
+clusters: at most {most:.0f} %, plus three standard errors. By words it is only measured, to show the effect of
+synonyms. "Not attainable": so few clusters have no p below 5 %.
 
 | clusters of bad and good words | in common | levels | one group | any after Holm | spread | interval | noted |
 |---|---|---|---|---|---|---|---|

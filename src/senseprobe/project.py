@@ -8,6 +8,7 @@ so layers are compared by real path.
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -49,6 +50,15 @@ def cache_folder(name: str) -> Path:
     """Return ``senseprobe/NAME`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; RuntimeError where there is no home."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
     return (cache if cache.is_absolute() else Path.home() / ".cache") / "senseprobe" / name
+
+
+TABLE_VERSION = re.compile(r"0\.0\.[1-9]\d{8}", re.ASCII)
+"""The version of a release that `score` made of a user's table: digits of the hash of what is in the table."""
+
+
+def table_release(name: str, version: str) -> Path:
+    """Return where the release of a table that `score` read is kept; RuntimeError where there is no home."""
+    return cache_folder("tables") / name / version
 
 
 def built_in() -> Layer:
@@ -153,9 +163,22 @@ def _named_release(name: str, version: str) -> Path:
         folder = layer.releases / name / version
         if has_release(str(folder)):
             return folder
+    if TABLE_VERSION.fullmatch(version):
+        return _release_of_table(name, version)
     spec, names = f"{name}@{version}", list_releases()
     like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
     raise ReleaseError(f"no release {spec!r}: {offered(spec, names, like)}")
+
+
+def _release_of_table(name: str, version: str) -> Path:
+    with suppress(RuntimeError):
+        folder = table_release(name, version)
+        if has_release(str(folder)):
+            return folder
+    raise ReleaseError(
+        f"{name}@{version} is a table that was scored, and its copy is not in the cache: score the same file again "
+        "(`senseprobe score MODEL FILE`); if the file has changed, so has its version"
+    )
 
 
 def list_datasets() -> list[str]:

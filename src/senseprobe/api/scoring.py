@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,7 +26,7 @@ from senseprobe.api.models import (
 )
 from senseprobe.api.releases import verified
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.options import RELEASE_OR_CONFIG, Argument, Option
+from senseprobe.options import RELEASE_HELP, RELEASE_OR_CONFIG, Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -43,6 +43,17 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]
 LIBRARIES = ("torch", "transformers")
 """What models of texts are run by; files of vectors, and models behind servers, need none."""
+RELEASE_OR_TABLE = Argument(
+    metavar="RELEASE[:CONFIG]|FILE",
+    help=f"{RELEASE_HELP} Or your own table: .csv, .tsv, .jsonl or .parquet with the columns stereo and anti, or "
+    "premise and hypothesis.",
+    completes="release",
+)
+COLUMN_MAP = Option(
+    type=list[str],
+    metavar="ROLE=COLUMN,…",
+    help="Of your own table: what its columns are, as stereo=sent_more,anti=sent_less.",
+)
 SEED = Option(metavar="N", least=0, help="Seed of permutations, of the sample of --limit and of planting.")
 RESULTS_FOLDER = Option(type=Path, default=Path("results"), metavar="DIR", help="Folder of results.")
 
@@ -119,7 +130,7 @@ def score(
             "openai:URL#MODEL behind a server.",
         ),
     ],
-    release: Annotated[ReleaseSpec | RowTable, RELEASE_OR_CONFIG],
+    release: Annotated[ReleaseSpec | RowTable, RELEASE_OR_TABLE],
     scorers: Annotated[
         str | Sequence[str],
         Option(
@@ -146,6 +157,7 @@ def score(
         ),
     ] = (),
     config: str | None = None,
+    map: Annotated[Mapping[str, str] | None, COLUMN_MAP] = None,  # noqa: A002 - as the option is called
     out: Annotated[str | Path | None, RESULTS_FOLDER] = None,
     seed: Annotated[int, SEED] = 0,
     limit: Annotated[
@@ -177,9 +189,12 @@ def score(
     contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (default: all that
     the model has).
 
-    `release` may also be a draft, or the table that `draft` makes one of: its results are called "not a release", with
-    a hash of the rows. `config` is one of the release, unless its name says which. `say` hears which estimands need
-    more columns, and which release a name without a version is.
+    `release` may also be a file of pairs, CSV, TSV, JSON lines or Parquet, with the columns ``stereo`` and ``anti`` or
+    ``premise`` and ``hypothesis``, or those that `map` names: ``{"stereo": "sent_more", "anti": "sent_less"}``. A copy
+    of it is kept in the cache as a release, named after the file, for reports and replays; `say` hears how it was read.
+    Or it is a draft, or the table that `draft` makes one of: its results are called "not a release", with a hash of the
+    rows. `config` is one of the release, unless its name says which. `say` hears which estimands need more columns, and
+    which release a name without a version is.
 
     Return a result for each scorer, with its `figures` and `rows`; written to `out`/RELEASE/MODEL if `out` is given.
     With a number format coarser than float32 its `coarse` says how many of up to 200 rows float32 turns around. With
@@ -196,7 +211,7 @@ def score(
     levels = (level,) if isinstance(level, str) else tuple(level)
     source = _prepared(source_of(model), say, stored=store, levels=levels)
     are_vectors = source.model is not None and not source.reads_texts
-    resolved = _resolve_release(release, say, level_named=are_vectors or bool(levels))
+    resolved = _resolve_release(release, say, columns=map, level_named=are_vectors or bool(levels))
     job = _job(resolved, seed, limit, estimands, config, _libraries(source))
     run = scoring.RunOptions(None if out is None else Path(out), store, say, progress, show_failing)
     scoring.check_out(job, source.name, run.out)
@@ -218,6 +233,7 @@ def estimate(
     scorers: str | Sequence[str] = (),
     *,
     config: str | None = None,
+    map: Mapping[str, str] | None = None,  # noqa: A002 - as of `score`
     seed: int = 0,
     limit: int | None = None,
     store: bool = True,
@@ -233,7 +249,7 @@ def estimate(
     if not source.is_served:
         raise ModelError(f"{source.name} is not behind a server: there is nothing to estimate")
     source = _prepared(source, say, stored=store)
-    job = _job(_resolve_release(release, say, level_named=False), seed, limit, (), config, ())
+    job = _job(_resolve_release(release, say, columns=map, level_named=False), seed, limit, (), config, ())
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     chosen = served.chosen_scorers(job, source, names)
     return served.estimated(job, source, chosen, _control_job(source, seed) if control else None)
@@ -270,13 +286,28 @@ def _libraries(source: ModelSource) -> tuple[str, ...]:
     return LIBRARIES if source.reads_texts and not source.is_served else ()
 
 
-def _resolve_release(release: ReleaseSpec | RowTable, say: Callable[[str], None], *, level_named: bool) -> ReleaseSpec:
-    """Return a draft of a table, or of a name the newest release.
+def _resolve_release(
+    release: ReleaseSpec | RowTable,
+    say: Callable[[str], None],
+    *,
+    columns: Mapping[str, str] | None,
+    level_named: bool,
+) -> ReleaseSpec:
+    """Return the release of a file, a draft of a table in memory, or of a name the newest release.
 
-    `say` hears which release, and of a draft what it cannot be asked for; not where the level is named.
+    `columns` are mapped of a file. `say` hears which release, how a file was read, and of a draft what it cannot be
+    asked for; not where the level is named.
     """
     from senseprobe.importers.draft import Draft
+    from senseprobe.importers.scored_table import is_table, release_of_table
 
+    if is_table(release):
+        from senseprobe.evaluate.estimands.headline import describe_headlines
+
+        path = Path(cast("str | Path", release))
+        return release_of_table(path, columns, installed_version("senseprobe"), describe_headlines, say)
+    if columns is not None:
+        raise SenseprobeError(f"map (--map) is of a file of pairs, and {str(release)[:80]} is not a file")
     if not _is_table(release) and not isinstance(release, Draft):
         spec = cast("ReleaseSpec", release)
         newest = project.newest_release(spec) if isinstance(spec, str) else None

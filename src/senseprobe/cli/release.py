@@ -147,7 +147,7 @@ def import_files(
     **about: Any,  # noqa: ANN401 - of the table that is read
 ) -> "tuple[dict[str, Any], Notes]":
     """Return what is told of the release that was made, or would be."""
-    about |= {"columns": _parse_map(columns), "labels": _parse_labels(labels)}
+    about |= {"columns": parse_map(columns), "labels": _parse_labels(labels)}
     if dry_run:
         draft = api.read_import(format_, files, name, version, license_, **about)
         rows = {table.name: len(table.rows) for table in draft.tables}
@@ -165,7 +165,7 @@ def describe_import(imported: "tuple[dict[str, Any], Notes]") -> dict[str, Any]:
     return {**description, "facts": notes.facts, "notes": [asdict(note) for note in notes.listed]}
 
 
-def _parse_map(values: Sequence[str] | None) -> dict[str, str] | None:
+def parse_map(values: Sequence[str] | None) -> dict[str, str] | None:
     """Return columns by role; each value is a line of CSV, so that a part with a comma can be in quotation marks."""
     columns: dict[str, str] = {}
     for part in (part for row in csv.reader(values or (), skipinitialspace=True) for part in row):

@@ -11,6 +11,7 @@ from senseprobe.api.models import API_KEY_ENV, CONCURRENCY
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
 from senseprobe.api.scoring import with_exact
 from senseprobe.cli.console import print_document, print_line, print_sections
+from senseprobe.cli.release import parse_map
 from senseprobe.errors import FindingsError, ModelError, SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.options import HEADER, SKIP_BAD, Argument, Option
@@ -55,6 +56,7 @@ def score(
     scorers: Sequence[str],
     level: Sequence[str],
     estimands: Sequence[str],
+    map: Sequence[str] | None,  # noqa: A002 - as of the API
     out: Path,
     seed: int,
     limit: int | None,
@@ -71,6 +73,7 @@ def score(
     """Score a model, or count what that would take of a server."""
     source = api.source_of(model, **options)
     rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": say}
+    rows["map"] = parse_map(map)
     if dry_run:
         return api.estimate(source, release, scorers, **rows)
     if exact:

@@ -63,6 +63,9 @@ _MEASURED = {
     "inference": "Which class a model of inference gives a pair of sentences.",
 }
 
+PAIR = "id"
+"""A factor of this name, where no column is called so, has a level for each row: figures generalise over pairs."""
+
 Cells = Mapping[str, str | bool | None]
 """A row of a table, by column; JSON's and Parquet's numbers are texts, and None is an empty cell."""
 
@@ -127,15 +130,21 @@ class ColumnMap:
     def sources(self) -> dict[str, str]:
         """Return the columns of the table that are read, by the columns of the release."""
         mapped = {*self.columns.values()}
-        return {**self.columns, **{_column_name(name): name for name in self.factors if name not in mapped}}
+        factors = (name for name in self.factors if name not in mapped and not self._is_pair(name))
+        return {**self.columns, **{_column_name(name): name for name in factors}}
+
+    def _is_pair(self, factor: str) -> bool:
+        """Return whether the levels of a factor are the rows themselves: no column of ids is mapped."""
+        return factor == PAIR and PAIR not in self.columns
 
     def named_factors(self) -> tuple[Factor, ...]:
         """Return the factors, by the columns of the release."""
         roles = {column: role for role, column in self.columns.items()}
         names = [roles.get(name) or _column_name(name) for name in self.factors]
-        if taken := [name for name in names if name in ROLES[self.kind] and name not in self.columns]:
+        taken = [name for name in names if name in ROLES[self.kind] and name not in self.columns]
+        if taken := [name for name in taken if not self._is_pair(name)]:
             raise SenseprobeError(f"the factor {taken[0]!r} has the name of a role: map it too ({taken[0]}=COLUMN)")
-        return tuple(Factor(name=name, columns=(name,)) for name in names)
+        return tuple(Factor(name="pair" if self._is_pair(name) else name, columns=(name,)) for name in names)
 
     def check(self, source: Source, names: Sequence[str]) -> None:
         """Raise ReleaseError where a table with columns of these names lacks one that is mapped or a factor."""
@@ -175,6 +184,35 @@ def map_columns(
         return None
     bibtex = read_sources([citation])[0].data if citation else None
     return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex, labels=labels or {})
+
+
+def map_by_names(source: Source, names: Sequence[str]) -> dict[str, str]:
+    """Return the map of a table whose columns are called as roles are, in any case of letters; of gold also ``label``.
+
+    Raise SenseprobeError where it has no pair of sentences by these names.
+    """
+    by_name = {name.casefold(): name for name in reversed(names)}
+    for kind, sentences in SENTENCES.items():
+        if {*sentences} <= {*by_name}:
+            columns = {role: by_name[role] for role in ROLES[kind] if role in by_name}
+            if "gold" in ROLES[kind] and "gold" not in columns and "label" in by_name:
+                columns["gold"] = by_name["label"]
+            return columns
+    there = listed(map(excerpt, names)) or "none"
+    raise SenseprobeError(
+        f"{source.name}: its columns are {printable(there)}; a row needs stereo and anti, or premise and hypothesis: "
+        "name yours, as in --map stereo=COLUMN,anti=COLUMN"
+    )
+
+
+def column_names(form: str, source: Source) -> list[str]:
+    """Return the columns of a table in ``csv``, ``jsonl`` or ``parquet``. Raise ReleaseError if it cannot be read."""
+    if form == "parquet":
+        return [*_open_parquet(source).schema_arrow.names]
+    if form == "jsonl":
+        return _json_objects(source)[0]
+    wanted = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
+    return find_header(source, wanted, quoted_tabs=False)[1]
 
 
 def mapped_format(name: str, column_map: ColumnMap) -> Format:
@@ -275,7 +313,7 @@ def _check_values(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> Non
         raise LeftOut(f"{unnamed[0]}: {excerpt(row[unnamed[0]] or '')!r} is none of the integers that are named")
     if flags := [name for name in _FLAGS if (row.get(name) or "").lower() not in _TRUTH]:
         raise LeftOut(f"{flags[0]}: {excerpt(row[flags[0]])!r} is not true or false")
-    if empty := [factor.name for factor in column_map.named_factors() if row[factor.name] is None]:
+    if empty := [factor.name for factor in column_map.named_factors() if row.get(factor.columns[0], "") is None]:
         raise LeftOut(f"no value in the factor {empty[0]}")
 
 
@@ -299,13 +337,18 @@ def _csv_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list
 
 def _json_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
     """Read JSON lines: an object on each, whose mapped values are texts, numbers, true, false or null."""
+    names, rows = _json_objects(source)
+    return names, _flat_rows(source, column_map, rows, notes)
+
+
+def _json_objects(source: Source) -> tuple[list[str], list[tuple[int, Any]]]:
+    """Return the names in the objects of JSON lines, and the objects with their lines."""
     as_text = {"parse_int": str, "parse_float": str, "parse_constant": str}
     try:
         rows = [*read_json_lines(source.lines, object_pairs_hook=_unique, **as_text)]
     except UnreadableError as error:
         raise ReleaseError(f"{source.name}:{error.line}: {error}") from None
-    names = [*dict.fromkeys(name for _, row in rows for name in row)]
-    return names, _flat_rows(source, column_map, rows, notes)
+    return [*dict.fromkeys(name for _, row in rows for name in row)], rows
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -326,6 +369,17 @@ def _flat_rows(source: Source, column_map: ColumnMap, rows: list[tuple[int, Any]
 
 def _parquet_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
     """Read Parquet, of which columns of texts, numbers and booleans can be mapped; memory has a cap."""
+    file = _open_parquet(source)
+    names = file.schema_arrow.names
+    roles = {role: column for role, column in column_map.sources().items() if role not in column_map.labels}
+    by_column = read_schema_names(file.schema_arrow.metadata)
+    if named := [role for role, column in roles.items() if column in by_column and role in column_map.columns]:
+        notes.add_fact(source, f"the integers of {', '.join(named)} have the names that its schema gives them")
+    labels = {column: by_column.get(column, {}) for column in roles.values()}
+    return names, _parquet_cells(source, file, [*dict.fromkeys(column_map.sources().values())], labels)
+
+
+def _open_parquet(source: Source) -> Any:  # noqa: ANN401 - pyarrow has no types
     try:
         file = bounded_parquet(source.data, MAX_MEMORY)
         names = file.schema_arrow.names
@@ -333,12 +387,7 @@ def _parquet_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[
         raise _unreadable(source, error) from None
     if len({*names}) < len(names):
         raise ReleaseError(f"{source.name}: has two columns of one name: rename or remove one of them")
-    roles = {role: column for role, column in column_map.sources().items() if role not in column_map.labels}
-    by_column = read_schema_names(file.schema_arrow.metadata)
-    if named := [role for role, column in roles.items() if column in by_column and role in column_map.columns]:
-        notes.add_fact(source, f"the integers of {', '.join(named)} have the names that its schema gives them")
-    labels = {column: by_column.get(column, {}) for column in roles.values()}
-    return names, _parquet_cells(source, file, [*dict.fromkeys(column_map.sources().values())], labels)
+    return file
 
 
 def _parquet_cells(

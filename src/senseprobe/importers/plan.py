@@ -29,7 +29,7 @@ from senseprobe.importers.formats import TABLES, Format, find_format
 from senseprobe.importers.notes import Note, Notes, read_remarks
 from senseprobe.importers.sentence_pairs import check_language, is_english
 from senseprobe.importers.sources import Row, Source, Table, read_sources, slug
-from senseprobe.messages import counted, printable
+from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README
 from senseprobe.release.card import read_section
@@ -161,10 +161,13 @@ def read_import(
     license_: str | None = None,
     language: str | None = None,
     column_map: ColumnMap | None = None,
+    *,
+    strict: bool = False,
 ) -> ImportedDataset:
     """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
 
     `language` is that of their sentences, by default that of the format; a table of one's own needs a `column_map`.
+    With `strict`, a line that makes no row is an error.
     Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them, or in that
     language, or where the map does not fit.
     """
@@ -178,6 +181,12 @@ def read_import(
     language = _find_language(format_, language)
     sources, notes = tuple(read_sources(paths, language)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
+    left_out = [note for note in notes.listed if not note.kept]
+    if strict and left_out:
+        lines = "; ".join(f"{note.file}:{note.line}: {note.reason}" for note in left_out[:3])
+        raise SenseprobeError(f"{lines}: {counted(len(left_out), 'row')} cannot be used: correct or delete them")
+    if strict and not tables:
+        raise SenseprobeError(f"{listed(source.name for source in sources)}: has a header, and not one row")
     if not tables:
         first_notes = "; ".join(map(str, notes.listed[:3]))
         raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")

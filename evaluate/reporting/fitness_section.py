@@ -106,5 +106,5 @@ def _suggest_counterparts(causal: Sequence[ReportInput], inputs: Sequence[Report
         if other and other not in {entry.result.scorer for entry in inputs if same_model(result, entry.result)}:
             rows = ":".join(filter(None, (result.release["name"], result.release["config"])))
             rows += "" if result.limit is None else f" --limit {result.limit} --seed {result.seed}"
-            command = f"senseprobe score {result.model['name']} {rows} -m {other}"
+            command = f"senseprobe score {result.model['name']} {rows} -s {other}"
             yield f"{source.label}: `{command}` gives the figures to read beside it."

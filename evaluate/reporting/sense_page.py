@@ -81,7 +81,7 @@ def build_sense_page(sources: Sequence[ReportInput], wat: Sequence[WatRecord] = 
     inputs = SenseInputs.of(sources, wat)
     if not inputs.columns:
         raise ResultError(
-            "no result is on vectors: score an embedding with -m weat, -m sc-weat-word or -m sc-weat-sense"
+            "no result is on vectors: score an embedding with -s weat, -s sc-weat-word or -s sc-weat-sense"
         )
     releases = dict.fromkeys(str(source.result.release["name"]) for source in sources)
     names = dict.fromkeys(str(source.result.model["name"]) for source in (*inputs.tested, *inputs.placed))

@@ -191,7 +191,7 @@ def select_contrasts(tables: Mapping[str, pd.DataFrame], *, by_key: bool) -> Map
         if by_key and (lacking := [name for name in needed if name not in rows]):
             raise SenseprobeError(
                 f"{config} has no sense keys of its words ({', '.join(lacking)}): take a release that has, such as"
-                " sssb@1.1.0, or -m sc-weat-word"
+                " sssb@1.1.0, or -s sc-weat-word"
             )
         texts = {text: _texts(rows, name, by_key=by_key) for name, text in _VALUES.items()}
         for text in [*_VALUES.values()][1:]:  # of pronouns nothing is looked up

@@ -29,6 +29,7 @@ class Option:
     - `default`: of the command; `shown_default`: what its help says instead, empty: nothing.
     - `parse`: makes the function's value of what was typed; its ValueError says what was expected.
     - `old`: names that it had, which still work, with a notice.
+    - `also`: other names, which no help has.
     - `completes`: whether a shell completes names of a ``dataset`` or a ``release``.
     - `variable`: an environment variable that also sets it; `hidden`: whether the help leaves it out.
     """
@@ -43,6 +44,7 @@ class Option:
     shown_default: str | None = None
     parse: Callable[[Any], Any] | None = None
     old: str = ""
+    also: str = ""
     completes: Literal["", "dataset", "release"] = ""
     variable: str | None = None
     hidden: bool = False

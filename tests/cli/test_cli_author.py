@@ -114,6 +114,15 @@ def test_version_is_that_of_the_package(run: Run) -> None:
     assert (done.code, done.out, done.err) == (0, f"senseprobe {version('senseprobe')}\n", "")
 
 
+def test_without_a_command_it_says_where_to_begin(run: Run) -> None:
+    """Three command lines that exist, and where the others are."""
+    done = run()
+    assert (done.code, done.err) == (0, "")
+    named = re.findall(r"senseprobe ([a-z]+) [a-z]", done.out)
+    assert named == ["init", "fetch", "score", "report"]
+    assert "senseprobe --help" in done.out
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -498,7 +507,7 @@ def test_a_list_is_added_by_the_old_option_too(project: Path, run: Run) -> None:
 def test_a_card_names_the_senses_of_a_word_as_before(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cards of frozen releases say `senseprobe wordnet WORD`; without a word it is the command that it was."""
     then, now = run("wordnet", "nurse", "--nearest", "many"), run("words", "show", "nurse", "--nearest", "many")
-    assert (then.code, then.err) == (2, f"`senseprobe wordnet WORD` is now `senseprobe words show`\n{now.err}")
+    assert (then.code, then.err) == (2, f"`senseprobe wordnet WORD` is now `senseprobe words show WORD`\n{now.err}")
     assert run("wordnet", "--help").err == ""
 
 

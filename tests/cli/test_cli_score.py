@@ -1072,7 +1072,7 @@ def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) 
     show_scored([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), "sssb@1.0.0")
     out = capsys.readouterr().out
     assert "noun: 60 pairs with another first token, before which only <|im_start|> stands.\n" in out
-    assert "-m ll-no-start` gives the figures to read beside it" in out
+    assert "-s ll-no-start` gives the figures to read beside it" in out
     both = [result_of(scorer=name, fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})
             for name in ("ll", "ll-no-start")]  # fmt: skip
     show_scored(both, Path(), "sssb@1.0.0")

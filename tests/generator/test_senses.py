@@ -26,8 +26,8 @@ resources:
 
 
 def run(*args: str, home: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The command in a folder, with its WordNet in `home`."""
-    env = {**os.environ, "SENSEPROBE_WORDNET": str(home)}
+    """The command in a folder, with its WordNet in `home`; without one, in our own folder."""
+    env = {**os.environ, "SENSEPROBE_WORDNET": str(home) if home.name else ""}
     command = [sys.executable, "-m", "senseprobe", *args]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120)
 
@@ -53,6 +53,15 @@ def test_every_key_of_the_built_in_data_is_right(home: Path, tmp_path: Path) -> 
     assert report["keys_not_checked"] == 0
     # At least 16 nations x 3 keys, 6 occupations x 2, 5 nouns, 4 races, a colour, and the 15 meanings of verb frames.
     assert report["keys_checked"] >= 16 * 3 + 6 * 2 + 5 + 4 + 1 + 15
+
+
+def test_lint_prepares_wordnet_by_itself(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In our own folder of a new user, from Debian's files; one line says so, once."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    first, second = (run("lint", "sssb", home=Path(), folder=tmp_path) for _ in range(2))
+    assert (first.returncode, first.stdout) == (0, second.stdout)
+    assert f"prepared WordNet 3.0 in {tmp_path}/senseprobe/nltk_data" in first.stderr
+    assert (second.stderr, "not checked" in second.stdout) == ("", False)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon import Lexicon, PreparedWordNet, SenseEntry, look_up, prepare
+from senseprobe.lexicon import Lexicon, PreparedWordNet, SenseEntry, look_up, prepare, prepare_if_found
 from senseprobe.lexicon.install import install
 
 DEBIAN = Path("/usr/share/wordnet")
@@ -236,6 +236,25 @@ def test_a_half_written_folder_is_not_taken_for_a_whole_one(bare: Path, tiny: Pa
     with pytest.raises(LexiconError, match=r"in the way.*lacks data\.verb.*remove it"):
         prepare(tmp_path / "new", debian=tiny)
     assert (half / "data.noun").exists()
+
+
+def test_wordnet_is_prepared_by_itself_once_and_without_a_download(
+    bare: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In our own folder, from a copy that is there; a folder that the user names is left alone."""
+    _command(bare, "apt-get", f"touch {tmp_path}/asked")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "own"))
+    heard: list[str] = []
+    prepare_if_found(heard.append, debian=tiny)
+    monkeypatch.delenv("SENSEPROBE_WORDNET")
+    prepare_if_found(heard.append, debian=tmp_path / "none")
+    assert (heard, {path.name for path in tmp_path.iterdir()}) == ([], {"bin"})
+    for _ in range(2):
+        prepare_if_found(heard.append, debian=tiny)
+    home = tmp_path / "xdg/senseprobe/nltk_data"
+    assert heard == [f"prepared WordNet 3.0 in {home} (debian {tiny})"]
+    assert Lexicon.open("wordnet-3.0", home).name == "wordnet-3.0"
 
 
 def test_a_faster_process_is_no_error(tiny: Path, tmp_path: Path) -> None:

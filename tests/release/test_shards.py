@@ -66,6 +66,54 @@ def test_shards_join_into_the_same_release(whole: Path, parts: list[Path], tmp_p
     assert api.verify(str(joined.folder), rebuild=True) == []
 
 
+def test_build_joins_the_parts_in_folders_of_releases(
+    whole: Path, parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each is what `--out` of a part was; the old command, which names the parts, prints the same."""
+    typed = typing(monkeypatch, capfd)
+    folders = [word for part in parts for word in ("--join", str(part.parents[1]))]
+    done = typed("build", "sssb", "1.0.0", *folders, "--out", "joined", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert _bytes(tmp_path / "joined" / "sssb" / "1.0.0") == _bytes(whole)
+    shutil.rmtree("joined")
+    old = typed("join", *map(str, parts), "--out", "joined", "--json")
+    assert (old.code, old.out) == (0, done.out)
+    assert old.err == "`senseprobe join` is now `senseprobe build DATASET VERSION --join FOLDER`\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--join", "nowhere", "--out", "x"), "no part of sssb 1.0.1 in nowhere: .* sssb/1.0.1.shard-…"),
+        (("--join", "x", "--shard", "0", "--shards", "2"), "leave out one of them"),
+        (("--join", "nowhere"), "no part of sssb 1.0.1 in nowhere"),
+    ],
+)
+def test_what_cannot_be_joined(
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """One message, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    done = typing(monkeypatch, capfd)("build", "sssb", "1.0.1", *words)
+    assert done.code == 2
+    assert re.search(message, done.message)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_restoring_takes_its_own_options_alone(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Restored rows are checked, so nothing else is; where nothing is restored, nothing is written."""
+    typed = typing(monkeypatch, capfd)
+    for words in (("--restore", "--rebuild"), ("--restore", "--content", "0" * 12), ("--out", "x"), ("--force",)):
+        done = typed("verify", "sssb@1.0.0", *words)
+        assert (done.code, "--restore" in done.message) == (2, True)
+
+
 def test_more_shards_than_files(small_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has three files: the fourth shard is empty, and no harm is done."""
     monkeypatch.chdir(small_project)

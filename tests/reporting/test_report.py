@@ -607,14 +607,14 @@ def test_the_command_that_gives_the_other() -> None:
     one = starting("ll-mean", "<s>", None)
     other = starting("ll-mean-no-start", "", 0.0)
     text = Page(render([one])).text
-    assert "`senseprobe score org/model sssb@1.0.0 -m ll-mean-no-start` gives the figures to read beside it." in text
+    assert "`senseprobe score org/model sssb@1.0.0 -s ll-mean-no-start` gives the figures to read beside it." in text
     sample = replace(one, release={**one.release, "config": "noun"}, limit=100, seed=7)
-    command = "`senseprobe score org/model sssb@1.0.0:noun --limit 100 --seed 7 -m ll-mean-no-start`"
+    command = "`senseprobe score org/model sssb@1.0.0:noun --limit 100 --seed 7 -s ll-mean-no-start`"
     assert command in Page(render([sample])).text
     assert Page(render([one])).row("noun", "none 40 of 100, before which only <s> stands")
     elsewhere = Page(render([one, replace(other, model={**MODEL, "weights": "9" * 64})])).text
-    assert "-m ll-mean-no-start`" in elsewhere
-    assert "-m ll-mean`" in elsewhere
+    assert "-s ll-mean-no-start`" in elsewhere
+    assert "-s ll-mean`" in elsewhere
 
 
 def test_no_first_token_no_table() -> None:

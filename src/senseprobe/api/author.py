@@ -306,6 +306,16 @@ def prepare_wordnet(
     return prepare(None if folder is None else Path(folder))
 
 
+def find_wordnet(say: Callable[[str], None]) -> None:
+    """Prepare WordNet 3.0 from a copy on this machine, without a download, if that was not done yet; `say` hears it.
+
+    Without a copy, and in a folder that ``$SENSEPROBE_WORDNET`` names, nothing is done.
+    """
+    from senseprobe.lexicon import prepare_if_found
+
+    prepare_if_found(say)
+
+
 def init(folder: Annotated[str | Path, Argument(metavar="DIR", help="Folder of the new project.")]) -> list[Path]:
     """Make a project of your own, with a small example that works.
 

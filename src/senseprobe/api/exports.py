@@ -44,7 +44,7 @@ def export_inspect(
     release: Annotated[ReleaseSpec, RELEASE],
     out: Annotated[str | Path, NEW_FOLDER],
     scorer: Annotated[
-        str, Option("--scorer -m", metavar="SCORER", help="What is asked: a scorer choice-….")
+        str, Option("--scorer -s", also="--metric -m", metavar="SCORER", help="What is asked: a scorer choice-….")
     ] = "choice-likely",
     *,
     send: Annotated[bool, Option("--send", help="Also a release that is not for distribution.")] = False,

@@ -134,7 +134,8 @@ def score(
     scorers: Annotated[
         str | Sequence[str],
         Option(
-            "--scorer -m",
+            "--scorer -s",
+            also="--metric -m",
             metavar="NAME",
             help="A scorer, such as aul, ll, weat or choice-likely; may be repeated. Default: the first that fits.",
         ),
@@ -144,7 +145,7 @@ def score(
         str | Sequence[str],
         Option(
             metavar="word|sent|cword|sense",
-            help="Of -m weat: the word alone, its sentence, the word in its sentence, or its senses; may be repeated.",
+            help="Of -s weat: the word alone, its sentence, the word in its sentence, or its senses; may be repeated.",
         ),
     ] = (),
     estimands: Annotated[

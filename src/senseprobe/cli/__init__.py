@@ -37,10 +37,10 @@ class _Group(TyperGroup):
         return [each.title for entries in _PANELS.values() for each in entries]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
-        old, new, rest = _renamed(args)
-        if new and not ctx.resilient_parsing:  # as where a shell asks what completes a line
+        old, new, words = _renamed(args)
+        if old and not ctx.resilient_parsing:  # as where a shell asks what completes a line
             print_note(f"`senseprobe {old}` is now `senseprobe {new}`")
-        return super().resolve_command(ctx, [*new.split(), *rest])
+        return super().resolve_command(ctx, [*words])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - what a command returns
         try:
@@ -53,16 +53,18 @@ class _Group(TyperGroup):
 
 
 def _renamed(args: Sequence[str]) -> tuple[str, str, Sequence[str]]:
-    """Return an old name that a line begins with, its new name, and the rest; nothing, and the line, without one."""
+    """Return the old name that a line begins with, its new name, and the line as it is now; no names without one."""
     if args[:1] == ["lists"] and any(word.partition("=")[0] == "--add" for word in args):
         words = (part for word in args[1:] for part in (word.split("=", 1) if word.startswith("--add=") else [word]))
-        return "lists --add", "words add", [word for word in words if word != "--add"]
+        return "lists --add", "words add", ["words", "add", *(word for word in words if word != "--add")]
     if args[:1] == ["wordnet"] and any(not word.startswith("-") for word in args[1:2]):
-        return "wordnet WORD", "words show", args[1:]
+        return "wordnet WORD", "words show WORD", ["words", "show", *args[1:]]
+    if args[:1] == ["join"]:
+        return "join", "build DATASET VERSION --join FOLDER", args
     for length in (2, 1):
         old = " ".join(args[:length])
-        if old in _OLD_NAMES:
-            return old, _OLD_NAMES[old], args[length:]
+        if new := _OLD_NAMES.get(old):
+            return old, new, [*new.split(), *args[length:]]
     return "", "", args
 
 
@@ -80,7 +82,7 @@ app = typer.Typer(
     name="senseprobe",
     cls=_Group,
     help="Build, annotate and publish datasets that measure social bias in language models, and score models on them.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 
@@ -91,16 +93,28 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
+_BEGIN = """\
+Where to begin:
+
+  make a dataset    senseprobe init my-project
+  score a model     senseprobe fetch smollm2, then senseprobe score smollm2 sssb:race
+  read a result     senseprobe report results
+
+`senseprobe --help` lists the commands; each has a --help with examples."""
+
+
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print_line(_BEGIN)
 
 
-_SHOW_SENSES = Command(api.show_senses, texts.show_placed, as_dict, call=texts.place, name="show")
+_SHOW_SENSES = Command(api.show_senses, texts.show_placed, as_dict, call=texts.place, name="show", wordnet=True)
 _PANELS: dict[str, tuple[Command | Group, ...]] = {
     "Author": (
         Command(author_api.init, author.show_project),
@@ -111,9 +125,10 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             author.describe_findings,
             author.exit_code_of_lint,
             call=author.lint,
+            wordnet=True,
         ),
-        Command(author_api.preview, author.show_preview, author.describe_preview),
-        Command(author_api.count, author.show_counts, author.describe_counts),
+        Command(author_api.preview, author.show_preview, author.describe_preview, wordnet=True),
+        Command(author_api.count, author.show_counts, author.describe_counts, wordnet=True),
         Group(
             "words",
             "Look up and add words: the project's lists, and senses in WordNet.",
@@ -125,7 +140,14 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
         ),
     ),
     "Release": (
-        Command(api.build, release.show_built, release.describe_built, call=release.build, others=(api.build_shard,)),
+        Command(
+            api.build,
+            release.show_built,
+            release.describe_built,
+            call=release.build,
+            others=(api.build_shard,),
+            wordnet=True,
+        ),
         Command(
             api.verify,
             release.show_verified,
@@ -141,7 +163,12 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             call=release.diff,
         ),
         Command(
-            api.import_release, release.show_import, release.describe_import, call=release.import_files, name="import"
+            api.import_release,
+            release.show_import,
+            release.describe_import,
+            call=release.import_files,
+            name="import",
+            wordnet=True,
         ),
         Command(api.publish, hub.show_published, as_dict, call=hub.publish),
         Command(
@@ -161,6 +188,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             score.exit_code_of_score,
             call=score.score,
             others=(api.model, api.vectors, api.server),
+            wordnet=True,
         ),
         Command(
             results.report,
@@ -183,6 +211,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
                     annotate.describe_pushed,
                     call=annotate.push,
                     others=(annotation.PlanOptions,),
+                    wordnet=True,
                 ),
                 Command(
                     annotation.export,
@@ -190,6 +219,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
                     annotate.describe_exported,
                     call=annotate.export,
                     others=(annotation.PlanOptions,),
+                    wordnet=True,
                 ),
                 Command(annotation.status, show_sections, as_dict),
                 Command(
@@ -228,7 +258,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             "model",
             "Look at a model before it is scored: its file of vectors, or its server; or plant a bias in one.",
             (
-                Command(score.describe_vectors, show_sections, as_dict, name="vectors"),
+                Command(score.describe_vectors, show_sections, as_dict, name="vectors", wordnet=True),
                 Command(score.probe, show_sections, as_dict, score.exit_code_of_probe, name="check"),
                 Command(api.plant, score.show_planted, score.describe_planted),
             ),
@@ -244,7 +274,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
                     "senses",
                     "Make, look at and report embeddings of word senses.",
                     (
-                        Command(api.build_senses, texts.show_built, name="build"),
+                        Command(api.build_senses, texts.show_built, name="build", wordnet=True),
                         _SHOW_SENSES,
                         Command(api.report_senses, texts.show_page, name="report"),
                     ),

@@ -152,7 +152,7 @@ def _summary(report: "Report", *, strict: bool) -> str:
 
 def show_wordnet(prepared: "PreparedWordNet") -> None:
     """Print where WordNet is, and from where."""
-    print_line(f"WordNet {prepared.version} in {prepared.folder} ({prepared.source})")
+    print_line(str(prepared))
 
 
 def describe_wordnet(prepared: "PreparedWordNet") -> dict[str, str]:

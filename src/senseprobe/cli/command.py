@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
+from senseprobe.api.author import find_wordnet
 from senseprobe.cli.console import print_json, print_note, print_sections
 from senseprobe.options import UNSTATED, Argument, DeclaredParameter, Option, parameters_of
 
@@ -45,6 +46,7 @@ class Command:
     - `call`: what is called, where that is not `function` itself; `say`, if it has that, hears what is noted.
     - `show`: prints the value; `json` makes of it what ``--json`` prints, an option that there is with it.
     - `note`: what the help also says, of the command alone.
+    - `wordnet`: whether WordNet is prepared first, if it is found on this machine and was not prepared yet.
     """
 
     function: Callable[..., Any]
@@ -55,6 +57,7 @@ class Command:
     others: tuple[Callable[..., Any], ...] = ()
     name: str = ""
     note: str = ""
+    wordnet: bool = False
 
     @property
     def title(self) -> str:
@@ -87,6 +90,8 @@ class Command:
             yield _JSON
 
     def _run(self, options: Mapping[str, Any]) -> None:
+        if self.wordnet:
+            find_wordnet(print_note)
         value = self._call(self.call or self.function, {**options, "say": print_note})
         if self.json and options["as_json"]:
             print_json(self._call(self.json, options, value))
@@ -123,6 +128,8 @@ class Group:
 def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Return what a function gets for what was typed: its own default where nothing was."""
     option, value = parameter.option, typed[parameter.name]
+    if option.also and (also := typed[f"also_{parameter.name}"]) is not None:
+        value = [*(value or ()), *also] if isinstance(also, list) else also
     if option.old and (old := typed[f"old_{parameter.name}"]) is not None:
         if value not in (_default_of(parameter), old):
             raise typer.BadParameter(f"{option.old} is its old name: give one of the two", param_hint=parameter.flag)
@@ -144,7 +151,7 @@ def _default_of(parameter: DeclaredParameter) -> Any:  # noqa: ANN401
 
 
 def _as_typed(parameter: DeclaredParameter) -> Iterator[inspect.Parameter]:
-    """Yield a parameter as the library of command lines has it, and its old name."""
+    """Yield a parameter as the library of command lines has it, and its other names."""
     option, kind = parameter.option, parameter.type
     kind_or_none: Any = kind | None
     default = _default_of(parameter)
@@ -164,10 +171,11 @@ def _as_typed(parameter: DeclaredParameter) -> Iterator[inspect.Parameter]:
     information = make(*option.flags.split(), **facts)
     keyword = inspect.Parameter.KEYWORD_ONLY
     yield inspect.Parameter(parameter.name, keyword, default=default, annotation=Annotated[kind, information])
-    if option.old:
-        information = typer.Option(*option.old.split(), **facts | {"hidden": True, "show_default": False})
-        old = Annotated[kind_or_none, information]
-        yield inspect.Parameter(f"old_{parameter.name}", keyword, default=None, annotation=old)
+    for name, names in (("old", option.old), ("also", option.also)):
+        if names:
+            information = typer.Option(*names.split(), **facts | {"hidden": True, "show_default": False})
+            other = Annotated[kind_or_none, information]
+            yield inspect.Parameter(f"{name}_{parameter.name}", keyword, default=None, annotation=other)
 
 
 def _complete_dataset(incomplete: str) -> list[str]:

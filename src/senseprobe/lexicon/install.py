@@ -8,9 +8,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,13 +73,17 @@ class PreparedWordNet:
     source: str
     version: str
 
+    def __str__(self) -> str:
+        """Return what was prepared, where, and from what."""
+        return f"WordNet {self.version} in {self.folder} ({self.source})"
 
-def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> PreparedWordNet:
+
+def prepare(destination: Path | None = None, *, debian: Path = DEBIAN, download: bool = True) -> PreparedWordNet:
     """Make `destination` an NLTK data folder with WordNet 3.0, if it is not one yet; return it with its source.
 
     The default is ``$SENSEPROBE_WORDNET``, else ``senseprobe/nltk_data`` in ``$XDG_DATA_HOME`` or ``~/.local/share``.
     Sources, in order: the destination itself, NLTK downloads on NLTK's data path, Debian's files in the folder
-    `debian`, and Debian's packages, downloaded with apt and unpacked without being root. Raise LexiconError where none
+    `debian`, and, with `download`, Debian's packages from apt, unpacked without being root. Raise LexiconError if none
     is a whole WordNet 3.0, or where the destination cannot be written.
     """
     home, wordnet = wordnet_in(destination)
@@ -86,7 +91,7 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepar
         return PreparedWordNet(home, "already there", VERSION)
     refused = []
     with TemporaryDirectory(prefix="senseprobe-") as scratch:
-        for source, files in _sources(Path(scratch), debian):
+        for source, files in _sources(Path(scratch), debian, download=download):
             why = files if isinstance(files, str) else damage(files, needed=COPIED)
             if isinstance(files, Path) and not why:
                 install(files, home)
@@ -95,18 +100,40 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepar
     raise LexiconError(f"no WordNet {VERSION} on this machine ({'; '.join(refused)}): {_ADVICE}")
 
 
-def _sources(scratch: Path, debian: Path) -> Iterator[tuple[str, Path | str]]:
-    """Yield where files may be WordNet 3.0, in words, and their folder, or why there is none."""
-    import nltk.data
+def prepare_if_found(say: Callable[[str], None], *, debian: Path = DEBIAN) -> None:
+    """Prepare WordNet in our own folder from a copy on this machine, once; `say` hears its source.
 
-    for number, folder in enumerate(map(Path, nltk.data.path)):
+    Nothing is downloaded. Without a copy, nothing happens. A folder in ``$SENSEPROBE_WORDNET`` is the user's, where
+    only `prepare` writes.
+    """
+    if os.environ.get("SENSEPROBE_WORDNET") or wordnet_in(None)[1].exists():
+        return
+    with suppress(LexiconError):
+        say(f"prepared {prepare(debian=debian, download=False)}")
+
+
+def _sources(scratch: Path, debian: Path, *, download: bool) -> Iterator[tuple[str, Path | str]]:
+    """Yield where files may be WordNet 3.0, in words, and their folder, or why there is none."""
+    for number, folder in enumerate(_nltk_folders(every=download)):
         files, archive = (folder / "corpora" / name for name in ("wordnet", "wordnet.zip"))
         if files.is_dir():
             yield f"nltk download {files}", files
         if archive.is_file():
             yield f"nltk download {archive}", _unzip(archive, scratch / str(number))
     yield f"debian {debian}", debian
-    yield "apt download", _download_packages(scratch / "apt")
+    if download:
+        yield "apt download", _download_packages(scratch / "apt")
+
+
+def _nltk_folders(*, every: bool) -> list[Path]:
+    """Return NLTK's data path. It takes NLTK a second to say it: unless `every` is wanted, only if one may be there."""
+    folders = (Path(prefix, name) for prefix in (sys.prefix, "/usr", "/usr/local") for name in ("", "share", "lib"))
+    usual = any((folder / "nltk_data").is_dir() for folder in (Path.home(), *folders))
+    if not (every or usual or os.environ.get("NLTK_DATA")):
+        return []
+    import nltk.data
+
+    return [*map(Path, nltk.data.path)]
 
 
 def _unzip(archive: Path, into: Path) -> Path | str:

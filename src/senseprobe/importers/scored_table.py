@@ -61,7 +61,8 @@ def read_table(path: Path, columns: Mapping[str, str] | None = None) -> Imported
         columns = map_by_names(source, column_names(form, source))
 
     def read(factor: str) -> ImportedDataset:
-        return read_import(form, [path], column_map=ColumnMap(columns=columns, factors=[factor]), strict=True)
+        column_map = ColumnMap(columns=columns, factors=[factor], title=printable(path.name))
+        return read_import(form, [path], column_map=column_map, strict=True)
 
     imported = read(columns.get(PAIR, PAIR))
     (table,) = imported.tables

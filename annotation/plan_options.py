@@ -28,11 +28,11 @@ class PlanOptions:
     """
 
     n: Annotated[
-        int | None, Option("--n -n", least=1, help="How many rows.", shown_default="500; all that --where finds")
+        int | None, Option("--n -n", least=1, help="Number of rows.", shown_default="500; all that --where finds")
     ] = None
     overlap: Annotated[
         int | None,
-        Option(least=1, help="How many people shall answer each row.", shown_default="3; all --annotators if fewer"),
+        Option(least=1, help="Number of annotators per row.", shown_default="3; all --annotators if fewer"),
     ] = None
     seed: Annotated[int, Option(least=0, most=2**63 - 1, help="Seed of the sample, and of the order of sentences.")] = 0
     strata: Annotated[
@@ -42,33 +42,35 @@ class PlanOptions:
             default="",
             parse=_listed,
             metavar="COLUMN,...",
-            help="Each level of these gets its share: config,target.",
+            help="Sample each level of these columns, for example config,target.",
         ),
     ] = ()
     allocation: Annotated[
         str,
         Option(
             type=Literal["proportional", "equal"],
-            help="Whether levels of --strata get shares by size, or equal ones.",
+            help="Give levels of --strata shares in proportion to their size, or equal shares.",
         ),
     ] = "proportional"
     where: Annotated[
         Sequence[str],
-        Option(metavar="COLUMN=VALUE", help="Only such rows; may be repeated.", shown_default=""),
+        Option(metavar="COLUMN=VALUE", help="Ask only about rows with this value; may be repeated.", shown_default=""),
     ] = ()
     exclude: Annotated[
         Sequence[str | Path],
         Option(
             type=list[str],
             metavar="PROJECT",
-            help="Leave out the rows of this project; may be repeated.",
+            help="Omit the rows of this project; may be repeated.",
             shown_default="",
         ),
     ] = ()
-    gold: Annotated[Path | None, Option(help="A CSV of known answers: id, then a column per question.")] = None
+    gold: Annotated[
+        Path | None, Option(help="Mix in rows with known answers from this CSV: id, then a column per question.")
+    ] = None
     config: Annotated[
         str | Sequence[str] | None,
-        Option(help="Only rows of this config; may be repeated.", shown_default=""),
+        Option(help="Ask only about this config; may be repeated.", shown_default=""),
     ] = None
     questions: Annotated[
         Sequence[str],
@@ -77,13 +79,13 @@ class PlanOptions:
             default="",
             parse=_listed,
             metavar="ID,...",
-            help="Ask only these, as sense,natural.",
+            help="Ask only these questions, for example sense,natural.",
             shown_default="all that fit",
         ),
     ] = ()
-    prefill: Annotated[bool, Option("--prefill", help="Show the release's labels as answers, which biases people.")] = (
-        False
-    )
-    groups: Annotated[bool, Option("--groups", help="Ask which groups annotators belong to, if they want to say.")] = (
-        False
-    )
+    prefill: Annotated[
+        bool, Option("--prefill", help="Show the release's labels as answers, which biases annotators.")
+    ] = False
+    groups: Annotated[
+        bool, Option("--groups", help="Also ask annotators which groups they belong to; they may decline.")
+    ] = False

@@ -132,19 +132,19 @@ HEADER = Option(
     type=str,
     parse=_parse_yes,
     metavar="yes|no",
-    help="Of vectors as text: whether line 1 is a header, whatever it says. Default: what the lines tell.",
+    help="Say whether line 1 of a text file of vectors is a header. Default: detect it.",
 )
-SKIP_BAD = Option("--skip-bad", help="Of vectors as text: pass over lines that are none, and list them.")
-RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION it is the newest release."
+SKIP_BAD = Option("--skip-bad", help="Skip unreadable lines in a text file of vectors, and list them.")
+RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or a path; without @VERSION, the newest release."
 RELEASE = Argument(metavar="RELEASE", help=RELEASE_HELP, completes="release")
 RELEASE_OR_CONFIG = Argument(metavar="RELEASE[:CONFIG]", help=RELEASE_HELP, completes="release")
 RELEASES_OF_RESULTS = Option(
     type=list[str],
     metavar="RELEASE",
-    help="Where a release is, by name or path, to read words, frames and sentences; may be repeated. Default: the "
-    "release of the name that the result has.",
+    help="Read words, frames and sentences from this release, by name or path; may be repeated. Default: the "
+    "release that the result names.",
 )
-RELEASES_FOLDER = Option(help="Folder of releases.", shown_default="the project's releases/")
+RELEASES_FOLDER = Option(help="Write to this folder of releases.", shown_default="the project's releases/")
 DATASET = Argument(metavar="DATASET", completes="dataset")
 VERSION = Argument(metavar="VERSION", help="MAJOR.MINOR.PATCH")
-FORCE = Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")
+FORCE = Option("--force", help="Write it even if it has more than 10^9 rows or may not fit on the disk.")

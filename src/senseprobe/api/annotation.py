@@ -31,10 +31,10 @@ SHEET_GUIDE = plan_options.READ_FIRST
 
 PlanOptions = plan_options.PlanOptions
 
-PROJECT = Argument(metavar="PROJECT", help="What the annotation project is called.")
-NEW_PROJECT = Option("--project", help="What the annotation project is called.", shown_default="")
-FOLDER = Option(help="The folder of the annotation project.", shown_default="annotations/PROJECT in your project")
-WHERE_RELEASE = Option("--release", help="Where the release is, if not in your project.")
+PROJECT = Argument(metavar="PROJECT", help="Name of the annotation project.")
+NEW_PROJECT = Option("--project", help="Name of the annotation project.", shown_default="")
+FOLDER = Option(help="Folder of the annotation project.", shown_default="annotations/PROJECT in your project")
+WHERE_RELEASE = Option("--release", help="Read the release from here, if it is not in your project.")
 NAMES = Option("--names", help="Keep the annotators' names instead of pseudonyms.")
 
 Progress = Callable[[int, int], None]
@@ -112,7 +112,7 @@ def push(
     folder: Annotated[str | Path | None, FOLDER] = None,
     progress: Progress | None = None,
 ) -> tuple[Plan, PushResult]:
-    """Draw rows of a release and put them to Label Studio; what is there already is not sent again.
+    """Draw rows of a release and send them to Label Studio; rows that are there are not sent again.
 
     The server and its token are those of LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. Raises AnnotationError where the
     server refuses, or the project has another plan already.
@@ -136,10 +136,10 @@ def export(
     release: Annotated[ReleaseSpec, RELEASE],
     project: Annotated[str, NEW_PROJECT],
     options: PlanOptions,
-    annotators: Annotated[int, Option(least=0, most=100, help="Write a CSV for each of so many people.")] = 0,
+    annotators: Annotated[int, Option(least=0, most=100, help="Write a CSV for each of this many annotators.")] = 0,
     folder: Annotated[str | Path | None, FOLDER] = None,
 ) -> tuple[Plan, list[Path]]:
-    """Write plan, interface and tasks as files, and a CSV for each annotator to fill in, without a server.
+    """Write the annotation plan, interface and tasks as files, with a CSV per annotator; no server is needed.
 
     Return the plan, and the files.
     """
@@ -154,7 +154,7 @@ def export(
 
 @with_progress("asking about {project}")
 def status(project: Annotated[str, PROJECT], folder: Annotated[str | Path | None, FOLDER] = None) -> Status:
-    """Say how many rows have how many answers on Label Studio, and from whom."""
+    """Show the progress on Label Studio: answers per row and per annotator."""
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import read_status
 
@@ -168,7 +168,7 @@ def pull(
     *,
     names: Annotated[bool, NAMES] = False,
 ) -> tuple[PullResult, IngestResult]:
-    """Fetch all answers from Label Studio, under pseudonyms; the raw export is kept.
+    """Fetch all answers from Label Studio under pseudonyms, and keep the raw export.
 
     They are taken into the project's tables. Raises AnnotationError where the server refuses.
     """
@@ -192,7 +192,7 @@ def ingest(
         Sequence[str | Path],
         Argument(
             metavar="FILE...",
-            help="A JSON export of Label Studio, or filled-in CSV files.",
+            help="A JSON export of Label Studio, or CSV files with answers.",
             shown_default="the project's own sheets",
         ),
     ] = (),
@@ -200,7 +200,7 @@ def ingest(
     *,
     names: Annotated[bool, NAMES] = False,
 ) -> IngestResult:
-    """Take answers that come as files; a CSV is of the annotator after whom it is named.
+    """Import answers from files; each CSV is named after its annotator.
 
     Names that are kept are the ids of the export, and the names of sheets.
     """
@@ -223,7 +223,7 @@ def _open_answers(project: str, folder: str | Path | None) -> tuple[Plan, Path, 
 
 @with_progress("comparing answers to {project}")
 def agreement(project: Annotated[str, PROJECT], folder: Annotated[str | Path | None, FOLDER] = None) -> Agreement:
-    """Say how far annotators agree, on each question, with intervals; also by stratum, annotator, word and group.
+    """Measure agreement on each question, with intervals; also by stratum, annotator, word and group.
 
     It is also written to `agreement.json`. Raises AnnotationError where nobody has answered.
     """
@@ -239,31 +239,31 @@ def adjudicate(
         Rule | str,
         Option(
             type=Literal["majority", "dawid-skene"],
-            help="How answers become decisions; see docs/annotation.md.",
+            help="Combine answers by this rule; see docs/annotation.md.",
         ),
     ] = "majority",
     folder: Annotated[str | Path | None, FOLDER] = None,
     release: Annotated[ReleaseSpec | None, WHERE_RELEASE] = None,
     *,
-    least: Annotated[int, Option(least=1, help="How many answers a question needs.")] = 2,
+    least: Annotated[int, Option(least=1, help="Number of answers that a question needs.")] = 2,
     threshold: Annotated[
         float | None,
         Option(
             type=list[str],
             metavar="[QUESTION=]SHARE",
-            help="Share of answers (majority) or probability that a choice needs; may be repeated, for one question.",
+            help="Share of answers, or probability, that a choice needs; may be repeated for single questions.",
             shown_default="0.5 and more than half; dawid-skene 0.8",
         ),
     ] = None,
     thresholds: Mapping[str, float] | None = None,
     keep_reported: Annotated[
-        bool, Option("--keep-reported", help="Let rows stay that annotators of the targeted group report.")
+        bool, Option("--keep-reported", help="Keep rows that annotators of the targeted group report.")
     ] = False,
     propose: Annotated[
-        bool, Option("--propose", help="Write the rows of words and frames that people reject throughout.")
+        bool, Option("--propose", help="Write the rows of words and frames that annotators reject in all rows.")
     ] = False,
 ) -> Adjudication:
-    """Make verdicts of answers: the next build leaves out the rows that people reject.
+    """Turn answers into verdicts; the next build omits the rejected rows.
 
     They are in the dataset's `verdicts.csv`, with `annotation.json` beside it; what is proposed is in
     `proposed-verdicts.csv` in the annotation folder, of rows that nobody judged. `thresholds` are by question; a `Rule`
@@ -288,10 +288,10 @@ def queue(
     folder: Annotated[str | Path | None, FOLDER] = None,
     *,
     push: Annotated[
-        bool, Option("--push", help="Put them to Label Studio, as a project of their own, instead of a CSV.")
+        bool, Option("--push", help="Send them to Label Studio, as a separate project, instead of writing a CSV.")
     ] = False,
 ) -> tuple[int, Path | str | None]:
-    """Put the rows that are undecided to one more person, as a CSV to fill in or on Label Studio.
+    """Ask one more person about the undecided rows, in a CSV or on Label Studio.
 
     Returns how many rows that are, and where: the path of a sheet, which `ingest` takes once it is filled in; with
     `push` the address of a project on Label Studio, whose answers `pull` fetches with the others; None without any row.
@@ -318,11 +318,13 @@ def report(
     project: Annotated[str, PROJECT],
     out: Annotated[
         str | Path | None,
-        Option("--out -o", metavar="FILE", help="The page.", shown_default="report.html in the project's folder"),
+        Option(
+            "--out -o", metavar="FILE", help="Write this page.", shown_default="report.html in the project's folder"
+        ),
     ] = None,
     folder: Annotated[str | Path | None, FOLDER] = None,
 ) -> Path:
-    """Write one HTML page of a round: progress, agreement, annotators, time, disputes, and what was decided and why.
+    """Write one HTML page about an annotation round: progress, agreement, annotators, disputes and decisions.
 
     Return its path. Annotators have pseudonyms on it. Raises AnnotationError where nobody has answered, or it cannot be
     written.
@@ -336,15 +338,15 @@ def report(
 @with_progress("releasing answers to {project}")
 def publish_answers(
     project: Annotated[str, PROJECT],
-    out: Annotated[str | Path, Argument(metavar="OUT", help="The folder to write, which must not exist.")],
+    out: Annotated[str | Path, Argument(metavar="OUT", help="Write to this new folder.")],
     folder: Annotated[str | Path | None, FOLDER] = None,
     release: Annotated[ReleaseSpec | None, WHERE_RELEASE] = None,
     *,
     free_text: Annotated[
-        bool, Option("--free-text", help="Also what annotators wrote in their own words: read it first.")
+        bool, Option("--free-text", help="Include comments in the annotators' own words; read them first.")
     ] = False,
 ) -> Publication:
-    """Write all single answers under pseudonyms, as they may be published beside the release."""
+    """Write all single answers under pseudonyms, to be published with the release."""
     from senseprobe.annotation.adjudication import has_reports
     from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.publication import publish

@@ -55,12 +55,11 @@ def lint(
         Argument(
             metavar="DATASET[/CONFIG]|PATH",
             shown_default="",
-            help="Datasets by name; templates, datasets or lists by path, or folders of them; "
-            "default: the whole nearest project.",
+            help="Datasets by name, or templates, datasets, lists and folders by path; default: the whole project.",
         ),
     ] = (),
 ) -> Report:
-    """Check every word list and template: what is wrong, where, and what to do.
+    """Check word lists and templates, and print each mistake with its place and a remedy.
 
     A dataset is checked with the lists that it uses. Return findings, guesses and counts. Raises SenseprobeError for a
     path that is none of these.
@@ -168,12 +167,14 @@ def count(
     *,
     tokenizer: Annotated[
         str | None,
-        Option(help="Also count the tokens of this tokenizer: a name on the Hugging Face Hub, or a folder."),
+        Option(help="Also count tokens with this tokenizer: a name on the Hugging Face Hub, or a folder."),
     ] = None,
-    senses: Annotated[bool, Option("--senses", help="Also list the senses of words: key, gloss and rows.")] = False,
+    senses: Annotated[
+        bool, Option("--senses", help="Also list the sense of each word: key, gloss and number of rows.")
+    ] = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[DatasetCounts]:
-    """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts leave out.
+    """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts omit.
 
     With `senses`, each config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises
     DeclarationError where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be
@@ -256,13 +257,13 @@ class Preview:
 
 def preview(
     name: Annotated[str, Argument(metavar="DATASET/CONFIG", completes="dataset")],
-    n: Annotated[int, Option("-n", least=1, help="How many rows.")] = 20,
+    n: Annotated[int, Option("-n", least=1, help="Number of rows.")] = 20,
     *,
-    seed: Annotated[int, Option(least=0, help="Seed of the sample.")] = 0,
+    seed: Annotated[int, Option(least=0, help="Seed of the random sample.")] = 0,
 ) -> Preview:
-    """Show a random sample of rows of a config: which words come from which slot, with their senses.
+    """Show a random sample of rows, with the slot and the sense of each word.
 
-    What was guessed is marked. Raises DeclarationError where the dataset has mistakes other than in `expect`,
+    Guessed forms are marked. Raises DeclarationError where the dataset has mistakes other than in `expect`,
     SenseprobeError where `name` names no config, or several.
     """
     from senseprobe.generator.preview import preview as draw
@@ -279,7 +280,7 @@ def preview(
 def word_lists(
     name: Annotated[str | None, Argument(metavar="LIST", shown_default="all visible lists")] = None,
 ) -> list[WordList]:
-    """Show the word lists that templates can use, the project's own first, with their columns; or the words of one.
+    """List the word lists that templates can use, or the words of one list.
 
     Raises SenseprobeError where there is none of that name.
     """
@@ -294,10 +295,10 @@ def word_lists(
 
 def prepare_wordnet(
     folder: Annotated[
-        str | Path | None, Option(help="NLTK data folder to write.", shown_default="senseprobe's own")
+        str | Path | None, Option(help="Write to this NLTK data folder.", shown_default="senseprobe's own")
     ] = None,
 ) -> PreparedWordNet:
-    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine.
+    """Prepare WordNet 3.0 for looking up senses, from a copy on this machine or from Debian's packages.
 
     Raises LexiconError where there is no copy.
     """
@@ -317,7 +318,7 @@ def find_wordnet(say: Callable[[str], None]) -> None:
 
 
 def init(folder: Annotated[str | Path, Argument(metavar="DIR", help="Folder of the new project.")]) -> list[Path]:
-    """Make a project of your own, with a small example that works.
+    """Make a project with a small example that works.
 
     Return its files.
     """
@@ -335,9 +336,9 @@ def first_steps() -> str:
 
 def new(
     name: Annotated[str, Argument(metavar="DATASET/CONFIG")],
-    kind: Annotated[str, Option(metavar="KIND", help="What a row is: contrast, inference or association.")],
+    kind: Annotated[str, Option(metavar="KIND", help="Kind of rows: contrast, inference or association.")],
 ) -> list[Path]:
-    """Add a template with comments to your project, and the dataset and word lists that it needs.
+    """Add a commented template to your project, with the dataset and word lists that it needs.
 
     Return the files that were written. Raises SenseprobeError outside of a project.
     """
@@ -347,7 +348,7 @@ def new(
 
 
 def add_word_list(
-    file: Annotated[str | Path, Argument(metavar="FILE.csv", help="A file with a column `word`.")],
+    file: Annotated[str | Path, Argument(metavar="FILE.csv", help="A CSV file with a column `word`.")],
 ) -> list[Path]:
     """Add a CSV file of words to the project's lists.
 

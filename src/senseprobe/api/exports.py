@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.exports.lm_eval_tasks import Exported
 
 
-NEW_FOLDER = Option("--out -o", metavar="DIR", help="Folder to write, which must not exist.")
+NEW_FOLDER = Option("--out -o", metavar="DIR", help="Write to this new folder.")
 RESULTS = Argument(metavar="RESULT.json", type=list[Path], help="Results that `score` wrote.")
-MODEL_OF_HUB = Option(metavar="ORG/NAME", help="The model on the Hub, where the result has no such name.")
-DATASET_OF_HUB = Option(metavar="USER/NAME", help="The dataset on the Hub: USER/NAME, or USER/NAME@REVISION.")
+MODEL_OF_HUB = Option(metavar="ORG/NAME", help="The model on the Hub, if the result does not name it.")
+DATASET_OF_HUB = Option(metavar="USER/NAME", help="The dataset on the Hub: USER/NAME or USER/NAME@REVISION.")
 
 
 @with_progress("exporting {release}")
 def export(release: Annotated[ReleaseSpec, RELEASE], out: Annotated[str | Path, NEW_FOLDER]) -> Exported:
-    """Write a release as tasks of EleutherAI's lm-evaluation-harness that give the same figures.
+    """Write a release as lm-evaluation-harness tasks that give the same figures.
 
     Raises DamagedRelease, and SenseprobeError where no config has labelled pairs, or `out` exists.
     """
@@ -44,12 +44,15 @@ def export_inspect(
     release: Annotated[ReleaseSpec, RELEASE],
     out: Annotated[str | Path, NEW_FOLDER],
     scorer: Annotated[
-        str, Option("--scorer -s", also="--metric -m", metavar="SCORER", help="What is asked: a scorer choice-….")
+        str,
+        Option(
+            "--scorer -s", also="--metric -m", metavar="SCORER", help="Ask the question of this scorer, a choice-… one."
+        ),
     ] = "choice-likely",
     *,
-    send: Annotated[bool, Option("--send", help="Also a release that is not for distribution.")] = False,
+    send: Annotated[bool, Option("--send", help="Also export a release that may not be distributed.")] = False,
 ) -> Exported:
-    """Write a release as tasks of Inspect that give the same figures of a chat model.
+    """Write a release as Inspect tasks that give the same figures for a chat model.
 
     Inspect would send the sentences of a release to any server. Raises
     DamagedRelease, and SenseprobeError where the scorer is another, no config has labelled pairs, or `out` exists.
@@ -68,19 +71,25 @@ def export_inspect(
 
 def export_every_eval_ever(
     results: Annotated[ResultSource | Sequence[ResultSource], RESULTS],
-    out: Annotated[str | Path, Option("--out -o", metavar="DIR|FILE.json", help="A new folder, or a file for one.")],
+    out: Annotated[
+        str | Path,
+        Option("--out -o", metavar="DIR|FILE.json", help="Write to this new folder, or to one file for one result."),
+    ],
     *,
     dataset: Annotated[str, DATASET_OF_HUB] = "",
     model: Annotated[str, MODEL_OF_HUB] = "",
-    organization: Annotated[str, Option(metavar="NAME", help="Who evaluated.")] = "unknown",
+    organization: Annotated[str, Option(metavar="NAME", help="The organisation that evaluated the model.")] = "unknown",
     relationship: Annotated[
-        str, Option(metavar="R", help="To the model's maker: first_party, third_party, collaborative or other.")
+        str,
+        Option(
+            metavar="R", help="Relationship to the model's maker: first_party, third_party, collaborative or other."
+        ),
     ] = "other",
     retrieved: Annotated[
-        str, Option(metavar="TIME", help="Of the export: seconds since 1970, or a date. Default: now.")
+        str, Option(metavar="TIME", help="Time of the export: seconds since 1970, or a date. Default: now.")
     ] = "",
 ) -> ExportedResults:
-    """Write results as records of Every Eval Ever: distances from the neutral value, where one is known.
+    """Write results as Every Eval Ever records: distances from the neutral value, if it is known.
 
     A date of `retrieved` is ISO 8601, and SOURCE_DATE_EPOCH stands for now. Raises ResultError where no figure has a
     known neutral value, and SenseprobeError where `out` exists or cannot be written.
@@ -100,7 +109,7 @@ def export_hub_results(
     dataset: Annotated[str, DATASET_OF_HUB],
     model: Annotated[str, MODEL_OF_HUB] = "",
 ) -> ExportedResults:
-    """Write results for repositories on the Hub: .eval_results of models, eval.yaml of the dataset.
+    """Write results for the Hub: .eval_results for models, eval.yaml for the dataset.
 
     ``dataset/eval.yaml`` is for the dataset's repository, ``models/ORG/NAME/.eval_results/`` for that of a model.
     Raises ResultError where no config's main figure has a known neutral value and for results on several releases, and

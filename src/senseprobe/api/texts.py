@@ -56,46 +56,50 @@ def bias_score(
         Argument(
             type=list[str],
             metavar="FILE|RELEASE",
-            help="Texts with a sentence a line, tables, hf://datasets/…; a release.",
+            help="Texts with one sentence per line, tables, hf://datasets/…, or a release.",
         ),
     ],
     vectors: Annotated[
-        str | Path | Vectors, Option(type=str, metavar="FILE", help="Word vectors, or glove once fetched.")
+        str | Path | Vectors,
+        Option(type=str, metavar="FILE", help="Read word vectors from this file; glove works after a fetch."),
     ],
     *,
     encoder: Annotated[
         str | None,
         Option(
             metavar="MODEL",
-            help="What weighs words: infersent:FILE, or a transformer, as bias-score-proxy. Default: all alike.",
+            help="Weight words by infersent:FILE, or by a transformer (bias-score-proxy). Default: equally.",
         ),
     ] = None,
     pairs: Annotated[
         str | Path | None,
-        Option(metavar="FILE.csv", help="Pairs of words that span another axis; the first column is positive."),
+        Option(metavar="FILE.csv", help="Span another axis by these word pairs; the first column is the positive end."),
     ] = None,
     gendered: Annotated[
-        str | Path | None, Option(metavar="FILE.csv", help="Words that count 0, in a column `word`.")
+        str | Path | None, Option(metavar="FILE.csv", help="Count the words in the column `word` of this file as 0.")
     ] = None,
     keep_boundary: Annotated[
-        bool, Option("--keep-boundary/--drop-boundary", help="Whether the encoder's marks keep their share.")
+        bool,
+        Option("--keep-boundary/--drop-boundary", help="Keep, or drop, the weight of the encoder's boundary tokens."),
     ] = True,
-    words: Annotated[bool, Option("--words", help="Each line is a word, whose score is its cosine.")] = False,
-    column: Annotated[str | None, Option(metavar="NAME", help="Column of a table with the sentences.")] = None,
-    top: Annotated[int, Option(metavar="N", help="How many sentences are ranked.")] = 10,
+    words: Annotated[bool, Option("--words", help="Treat each line as one word; its score is its cosine.")] = False,
+    column: Annotated[
+        str | None, Option(metavar="NAME", help="Read the sentences from this column of a table.")
+    ] = None,
+    top: Annotated[int, Option(metavar="N", help="Number of sentences in the ranking.")] = 10,
     out: Annotated[
         str | Path | None,
-        Option("--out -o", metavar="FILE.parquet", help="Write all scores, and a JSON file."),
+        Option("--out -o", metavar="FILE.parquet", help="Write all scores, and a JSON file next to them."),
     ] = None,
     page: Annotated[str | Path | None, Option("--report", metavar="FILE", help="Write a page, .html or .md.")] = None,
     beside: Annotated[
         str | Path | None,
-        Option(metavar="RESULT.json", help="Say whether the score predicts this model's preferences."),
+        Option(metavar="RESULT.json", help="Test whether the score predicts the preferences in this result."),
     ] = None,
     say: Callable[[str], None] = warn,
     progress: Callable[[int], None] | None = None,
 ) -> BiasScores:
-    """Score how far the words of sentences lean to either end of a gender axis of word vectors (the Bias Score).
+    """Measure how far sentences lean towards one end of a gender axis of word vectors (the Bias Score).
 
     Azzalini et al. (2022). A transformer's score is called ``bias-score-proxy``; without an encoder it is
     ``bias-score-uniform``. Without `pairs` the axis is that of Bolukbasi et al.'s ten, female positive, and without
@@ -291,30 +295,34 @@ def corpus(
         Argument(
             type=list[str],
             metavar="FILE…",
-            help="Texts, .gz, .zst, .jsonl, .csv, .parquet, folders, hf://datasets/….",
+            help="Texts, .jsonl, .csv or .parquet, also as .gz or .zst, folders, or hf://datasets/….",
         ),
     ],
     *,
     groups: Annotated[
         str | Path,
-        Option(type=str, metavar="LIST|FILE.csv", help="Whose mentions: columns word and group."),
+        Option(type=str, metavar="LIST|FILE.csv", help="Count mentions by this list: columns word and group."),
     ] = "pronouns",
     words: Annotated[
         str | Path,
-        Option("--with", type=str, metavar="LIST|FILE.csv", help="Stereotyped words: columns word and gender."),
+        Option(
+            "--with", type=str, metavar="LIST|FILE.csv", help="Count these stereotyped words: columns word and gender."
+        ),
     ] = "occupations",
-    column: Annotated[str | None, Option(metavar="NAME", help="Column of a table with the text.")] = None,
-    splitter: Annotated[str, Option(metavar="rule|nltk", help="What makes sentences; nltk: 2 MB/s.")] = "rule",
-    plurals: Annotated[bool, Option(help="Whether plurals of the stereotyped words count.")] = True,
-    workers: Annotated[int, Option(metavar="N", help="How many processes count.")] = 1,
+    column: Annotated[str | None, Option(metavar="NAME", help="Read the text from this column of a table.")] = None,
+    splitter: Annotated[
+        str, Option(metavar="rule|nltk", help="Split sentences by rule or by NLTK, which reads 2 MB/s.")
+    ] = "rule",
+    plurals: Annotated[bool, Option(help="Also count plurals of the stereotyped words.")] = True,
+    workers: Annotated[int, Option(metavar="N", help="Number of processes.")] = 1,
     out: Annotated[
         Sequence[str | Path],
         Option("--out -o", metavar="FILE", help="Write a page (.html, .md), .csv or .json; may be repeated."),
     ] = (),
-    resume: Annotated[bool, Option(help="Whether a run that was killed goes on.")] = True,
+    resume: Annotated[bool, Option(help="Continue a run that was interrupted.")] = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> CorpusSummary:
-    """Count sentences that mention groups, and stereotyped words beside them (Tan and Celis 2019).
+    """Count the sentences that mention a group, and the stereotyped words in them (Tan and Celis 2019).
 
     With `workers` above 1 a script must be guarded by ``if __name__ == "__main__"``. Raises SenseprobeError where
     something cannot be read or written.

@@ -131,7 +131,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
         Command(author_api.count, author.show_counts, author.describe_counts, wordnet=True),
         Group(
             "words",
-            "Look up and add words: the project's lists, and senses in WordNet.",
+            "List and add words, and look up their senses in WordNet.",
             (
                 Command(author_api.word_lists, author.show_lists, author.describe_lists, name="list"),
                 Command(author_api.add_word_list, author.show_added, author.describe_added, name="add"),
@@ -175,8 +175,8 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             api.pull,
             hub.show_pulled,
             hub.describe_pulled,
-            note="verify, diff, restore and score also accept hf://USER/NAME@VERSION[:CONFIG] as the release, without "
-            "pull.",
+            note="An interrupted download is resumed. verify, diff and score also accept "
+            "hf://USER/NAME@VERSION[:CONFIG], without a pull.",
         ),
     ),
     "Score": (
@@ -195,7 +195,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             report.show_report,
             as_it_is,
             call=report.report,
-            note="With --json, print instead the figures, their values under randomly permuted polarity, and tests of "
+            note="With --json, print the figures, their values under randomly permuted polarity, and tests of "
             "equivalence.",
         ),
         Command(results.compare, report.show_comparison, as_dict, call=report.compare),
@@ -203,7 +203,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
     "More": (
         Group(
             "annotate",
-            "Have a release checked by people: ask them, weigh their answers, leave out what they reject.",
+            "Ask people about a release, measure their agreement, and omit the rows that they reject.",
             (
                 Command(
                     annotation.push,
@@ -256,7 +256,7 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
         ),
         Group(
             "model",
-            "Look at a model before it is scored: its file of vectors, or its server; or plant a bias in one.",
+            "Describe vectors, test a model server, or plant a known bias in a model.",
             (
                 Command(score.describe_vectors, show_sections, as_dict, name="vectors", wordnet=True),
                 Command(score.probe, show_sections, as_dict, score.exit_code_of_probe, name="check"),
@@ -265,26 +265,33 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
         ),
         Group(
             "study",
-            "Measure bias in texts, associations, word senses, and parts of a result.",
+            "Measure bias in texts, word associations, word senses and parts of a result.",
             (
                 Command(api.bias_score, texts.show_bias_scores, as_dict, call=texts.bias_score),
                 Command(api.corpus, texts.show_corpus, as_dict),
                 Command(api.word_association, show_sections, as_dict, call=texts.associate, name="wat"),
                 Group(
                     "senses",
-                    "Make, look at and report embeddings of word senses.",
+                    "Make, show and report embeddings of word senses.",
                     (
                         Command(api.build_senses, texts.show_built, name="build", wordnet=True),
                         _SHOW_SENSES,
                         Command(api.report_senses, texts.show_page, name="report"),
                     ),
                 ),
-                Command(results.slice_result, show_sections, report.describe_slices, name="slice"),
+                Command(
+                    results.slice_result,
+                    show_sections,
+                    report.describe_slices,
+                    name="slice",
+                    note="A slot is a placeholder of the template: senseprobe preview DATASET/CONFIG prints the "
+                    "slot after each word, for example nurse:occupation.",
+                ),
             ),
         ),
         Group(
             "export",
-            "Write a release, or results, for other programs and collections.",
+            "Write releases and results for other programs and collections.",
             (
                 Command(api.export, hub.show_harness_tasks, as_dict, name="lm-eval"),
                 Command(api.export_inspect, hub.show_inspect_tasks, as_dict, name="inspect"),
@@ -297,16 +304,15 @@ _PANELS: dict[str, tuple[Command | Group, ...]] = {
             results.gate,
             report.show_gate,
             exit_code=lambda checked: 0 if checked.passed else 1,
-            note="The exit code is 1 if it is. The interval of the growth must lie wholly above the margin: chance "
-            "alone fails 5 % of all gates at most.",
+            note="The exit code is then 1. The interval of the growth must lie above the margin, so chance alone "
+            "fails at most 5 % of gates.",
         ),
         Command(
             api.replay,
             score.show_replay,
             exit_code=lambda replayed: int(bool(replayed.differences)),
             call=score.replay,
-            note="The exit code is 0 if it is the same, 1 if not. Figures whose definition has changed since are "
-            "listed and not compared.",
+            note="The exit code is 0 if they are the same, 1 if not. Figures with a new definition are listed only.",
         ),
     ),
 }

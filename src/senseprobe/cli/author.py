@@ -52,11 +52,11 @@ _FORMATS = ("text", "json", "github")
 def lint(
     paths: Sequence[Path],
     fix: Annotated[
-        bool, Option("--fix", help="Mend what is certain in files of the project, and print what changed.")
+        bool, Option("--fix", help="Repair certain mistakes in the project's files, and print the changes.")
     ] = False,
-    codes: Annotated[bool, Option("--codes", help="Print what each code means, and check nothing.")] = False,
+    codes: Annotated[bool, Option("--codes", help="Explain each code, and check nothing.")] = False,
     form: Annotated[
-        str, Option("--format", metavar="FORMAT", help="text, json, or github (workflow commands).")
+        str, Option("--format", metavar="FORMAT", help="Print text, json, or github (workflow commands).")
     ] = "text",
 ) -> "tuple[Report, Sequence[Change]]":
     """Return what is found, after it was mended as far as was asked for, and what changed."""
@@ -72,7 +72,7 @@ def lint(
 def show_findings(
     linted: "tuple[Report, Sequence[Change]]",
     paths: Sequence[Path],
-    strict: Annotated[bool, Option(help="Count what could not be checked as a finding.")] = False,
+    strict: Annotated[bool, Option(help="Treat a skipped check as a finding.")] = False,
     guesses: Annotated[bool, Option("--guesses", help="Also print guessed articles, plurals and verb forms.")] = False,
     fix: bool = False,
     form: str = "text",

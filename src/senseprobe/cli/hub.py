@@ -24,7 +24,7 @@ def publish(
     repo: str,
     dry_run: bool,
     say: Callable[[str], None],
-    yes: Annotated[bool, Option("--yes -y", help="Do not ask which release a NAME without a version is.")] = False,
+    yes: Annotated[bool, Option("--yes -y", help="Publish the newest version of a NAME without asking.")] = False,
     **options: Any,  # noqa: ANN401 - of the repository
 ) -> "PublishResult":
     """Publish a release, once somebody has said which, where its name has no version."""

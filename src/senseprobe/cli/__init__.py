@@ -19,6 +19,7 @@ from senseprobe.api import author as author_api
 from senseprobe.cli import annotate, author, hub, release, report, score, texts
 from senseprobe.cli.command import Command, Group, as_dict, as_it_is, show_sections
 from senseprobe.cli.console import complain, print_line, print_note
+from senseprobe.cli.examples import USES
 from senseprobe.errors import SenseprobeError
 
 __all__ = ["app", "main"]
@@ -82,6 +83,7 @@ app = typer.Typer(
     name="senseprobe",
     cls=_Group,
     help="Build, annotate and publish datasets that measure social bias in language models, and score models on them.",
+    epilog=str(USES[""]),
     invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
@@ -344,7 +346,7 @@ results the others."""
 
 for _panel, _entries in _PANELS.items():
     for _entry in _entries:
-        _entry.add_to(app, _panel)
+        _entry.add_to(app, panel=_panel)
 for _entry in _UNLISTED:
     _entry.add_to(app, hidden=True)
 

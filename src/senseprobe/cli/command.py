@@ -9,6 +9,7 @@ import typer
 
 from senseprobe.api.author import find_wordnet
 from senseprobe.cli.console import print_json, print_note, print_sections
+from senseprobe.cli.examples import USES
 from senseprobe.options import UNSTATED, Argument, DeclaredParameter, Option, parameters_of
 
 _JSON = DeclaredParameter("as_json", bool, False, Option("--json", help="Print JSON with stable keys."))
@@ -64,12 +65,13 @@ class Command:
         """The command's name."""
         return self.name or self.function.__name__.replace("_", "-")
 
-    def add_to(self, app: typer.Typer, panel: str | None = None, *, hidden: bool = False) -> None:
-        """Make it a command of an application, in a panel of its help."""
+    def add_to(self, app: typer.Typer, above: str = "", panel: str | None = None, *, hidden: bool = False) -> None:
+        """Make it a command of an application, behind the name of a group, in a panel of its help."""
         summary = inspect.getdoc(self.function) or ""
         text = summary.partition("\n\n")[0].replace("`", "")
         text = f"{text}\n\n{self.note}".strip()
-        app.command(self.title, help=text, rich_help_panel=panel, hidden=hidden)(self._function())
+        end = str(USES.get(f"{above} {self.title}".strip(), ""))
+        app.command(self.title, help=text, epilog=end, rich_help_panel=panel, hidden=hidden)(self._function())
 
     def _function(self) -> Callable[..., None]:
         """Return the function that the library of command lines reads, and calls with what was typed."""
@@ -117,11 +119,12 @@ class Group:
     help: str
     commands: "tuple[Command | Group, ...]"
 
-    def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
-        """Make it a group of an application, in a panel of its help."""
-        group = typer.Typer(help=self.help, no_args_is_help=True)
+    def add_to(self, app: typer.Typer, above: str = "", panel: str | None = None) -> None:
+        """Make it a group of an application, behind the name of another group, in a panel of its help."""
+        name = f"{above} {self.title}".strip()
+        group = typer.Typer(help=self.help, epilog=str(USES[name]), no_args_is_help=True)
         for command in self.commands:
-            command.add_to(group)
+            command.add_to(group, name)
         app.add_typer(group, name=self.title, rich_help_panel=panel)
 
 

@@ -1,0 +1,234 @@
+"""When each command is used, and two examples of it, which end its help; tests run each of them.
+
+`example` is the dataset that `senseprobe init` writes, `base` and `tuned` are folders of models.
+"""
+
+from dataclasses import dataclass
+
+_BASE, _TUNED = "results/example@1.0.0/base/ll.json", "results/example@1.0.0/tuned/ll.json"
+_NOUN, _NOUN_TUNED = "results/sssb@1.1.0/base/ll.noun.json", "results/sssb@1.1.0/tuned/ll.noun.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """When a command is used, and examples as they are typed, without ``senseprobe``."""
+
+    when: str
+    examples: tuple[str, str]
+
+    def __str__(self) -> str:
+        """Return the end of a command's help: paragraphs, each of which typer prints as a line."""
+        return "\n\n".join(["Examples:", *(f"senseprobe {example}" for example in self.examples)])
+
+
+USES = {
+    "": Use("", ("init my-project", "score smollm2 sssb:race")),
+    # --- Author ---
+    "init": Use("Begin here to make a dataset of your own.", ("init my-project", "init benchmarks/work")),
+    "new": Use(
+        "Add a config: a set of rows made from one template.",
+        ("new work/jobs --kind contrast", "new work/claims --kind inference"),
+    ),
+    "lint": Use("Check the project while you write, and in CI.", ("lint", "lint example --strict")),
+    "preview": Use(
+        "Read a sample of the sentences before you build.",
+        ("preview example/hobbies -n 5", "preview sssb/race --seed 1"),
+    ),
+    "count": Use("See the size of a dataset without building it.", ("count", "count sssb --senses")),
+    "words": Use("Manage the words that fill the slots of templates.", ("words list", "words show nurse")),
+    "words list": Use("Find a list for a slot of a template.", ("words list", "words list hobbyists")),
+    "words add": Use(
+        "Add your own words; column types are read from the cells.",
+        ("words add tools.csv", "words add tools.csv --json"),
+    ),
+    "words show": Use(
+        "Find the key of the sense that a word has in your sentences.",
+        ("words show nurse", "words show nurse --senses senses.safetensors -o nurse.html"),
+    ),
+    # --- Release ---
+    "build": Use(
+        "Freeze a dataset when it is ready to be used; a release never changes.",
+        ("build example 1.2.0", "build example 1.2.0 --join parts"),
+    ),
+    "verify": Use(
+        "Check a release that you received, or restore one that has only its recipe.",
+        ("verify sssb@1.1.0", "verify example@1.0.0 --restore"),
+    ),
+    "diff": Use(
+        "Choose the next version number, or write a changelog.", ("diff example", "diff sssb@1.0.3 sssb@1.1.0")
+    ),
+    "import": Use(
+        "Use a published benchmark, or a table of your own, like any other release.",
+        (
+            "import csv pairs.csv --name mine --version 1.0.0 --map stereo=stereo,anti=anti",
+            "import csv pairs.csv --name mine --version 1.0.0 --map stereo=stereo,anti=anti --dry-run",
+        ),
+    ),
+    "publish": Use(
+        "Share a release; --dry-run shows the plan first.",
+        ("publish example@1.0.0 jane/example --dry-run", "publish example@1.0.0 jane/example --private"),
+    ),
+    "pull": Use(
+        "Get a release that somebody published.", ("pull jane/hobbies", "pull jane/hobbies@1.0.0 --out downloads")
+    ),
+    # --- Score ---
+    "fetch": Use("Try senseprobe with a real model, without the Hub.", ("fetch smollm2", "fetch glove")),
+    "score": Use(
+        "Measure the bias of a model, on a release or on your own table of pairs.",
+        ("score smollm2 sssb:race", "score base pairs.csv -s ll -s ll-mean"),
+    ),
+    "report": Use(
+        "Read results as a page, or print the verdicts for a pull request.",
+        (f"report {_BASE}", f"report {_BASE} {_TUNED} --brief"),
+    ),
+    "compare": Use(
+        "Compare two models, such as before and after training.",
+        (f"compare {_BASE} {_TUNED}", f"compare {_BASE} {_TUNED} -o compare.html"),
+    ),
+    # --- Annotate ---
+    "annotate": Use(
+        "Let people check the rows of a release.",
+        ("annotate export example@1.0.0 --project pilot --annotators 3", "annotate apply sheets"),
+    ),
+    "annotate push": Use(
+        "Start a round of annotation on Label Studio.",
+        (
+            "annotate push example@1.0.0 --project pilot -n 200",
+            "annotate push example@1.0.0 --project pilot --overlap 5 --groups",
+        ),
+    ),
+    "annotate export": Use(
+        "Start a round of annotation with spreadsheets.",
+        (
+            "annotate export example@1.0.0 --project pilot --annotators 3",
+            "annotate export example@1.0.0 --project pilot -n 60 --strata target",
+        ),
+    ),
+    "annotate status": Use(
+        "Watch a round on Label Studio.", ("annotate status first-check", "annotate status first-check --json")
+    ),
+    "annotate pull": Use(
+        "Fetch the answers when annotators are done.",
+        ("annotate pull first-check", "annotate pull first-check --names"),
+    ),
+    "annotate import": Use(
+        "Read the sheets that annotators sent back, or an export of Label Studio.",
+        ("annotate import sheets", "annotate import sheets annotator-1.csv"),
+    ),
+    "annotate agree": Use(
+        "See whether the annotators agree before you use their answers.",
+        ("annotate agree sheets", "annotate agree sheets --json"),
+    ),
+    "annotate apply": Use(
+        "Decide which rows stay; --propose lists words and frames that were rejected in all rows.",
+        ("annotate apply sheets", "annotate apply sheets --rule dawid-skene --threshold 0.9"),
+    ),
+    "annotate report": Use(
+        "Discuss a round with those who run it.", ("annotate report sheets", "annotate report sheets -o round-1.html")
+    ),
+    "annotate queue": Use("Settle disagreements.", ("annotate queue sheets", "annotate queue first-check --push")),
+    "annotate release": Use(
+        "Publish the answers with the release.",
+        ("annotate release sheets answers", "annotate release sheets answers --free-text"),
+    ),
+    # --- Models ---
+    "model": Use(
+        "Look at a model before you score it.", ("model vectors glove", "model check http://127.0.0.1:8080/v1")
+    ),
+    "model vectors": Use(
+        "See whether a file of vectors has the words of a release.",
+        ("model vectors glove", "model vectors senses:senses.safetensors --release sssb@1.1.0"),
+    ),
+    "model check": Use(
+        "Find the scorers that a chat server supports, before a long run.",
+        ("model check http://127.0.0.1:8080/v1", "model check http://127.0.0.1:8080/v1 --concurrency 1"),
+    ),
+    "model plant": Use(
+        "Test whether a scorer finds a bias of known size.",
+        ("model plant sssb:race planted", "model plant sssb:race planted --share 0.6 --seed 1"),
+    ),
+    # --- Studies ---
+    "study": Use(
+        "Measure bias in something other than a model's choice between two sentences.",
+        ("study corpus letters.csv", f"study slice {_BASE} --by person"),
+    ),
+    "study bias-score": Use(
+        "Measure gendered wording in sentences with word vectors.",
+        (
+            "study bias-score sentences.txt --vectors glove --top 3",
+            "study bias-score sssb:verb --vectors glove --report scores.html",
+        ),
+    ),
+    "study corpus": Use(
+        "Count what a model could have learnt from its training texts.",
+        ("study corpus letters.csv", "study corpus letters.csv -o letters.html -o letters.json"),
+    ),
+    "study wat": Use(
+        "Measure gender bias in human associations, and whether vectors repeat it.",
+        ("study wat associations.csv -o lexicon.tsv", "study wat associations.csv --vectors vectors:glove"),
+    ),
+    "study senses": Use(
+        "Work with vectors of word senses instead of words.",
+        (
+            "study senses build --encoder minilm --words words.txt -o mine.safetensors",
+            "study senses show nurse --senses senses.safetensors",
+        ),
+    ),
+    "study senses build": Use(
+        "Make sense vectors if you have no file of them.",
+        (
+            "study senses build --encoder minilm --words words.txt -o mine.safetensors",
+            "study senses build --encoder minilm --words words.txt --examples --pooling mean -o mine.safetensors",
+        ),
+    ),
+    "study senses show": Use(
+        "See where an embedding puts the senses of a word.",
+        (
+            "study senses show nurse --senses senses.safetensors",
+            "study senses show nurse --senses senses.safetensors -n 3 -o nurse.html",
+        ),
+    ),
+    "study senses report": Use(
+        "Compare sense vectors with word vectors and models.",
+        ("study senses report results", "study senses report results --wat wat.json -o senses.html"),
+    ),
+    "study slice": Use(
+        "Find the words behind a figure.",
+        (f"study slice {_BASE} person=hiker", f"study slice {_BASE} --by person --by bad"),
+    ),
+    # --- Exports ---
+    "export": Use(
+        "Use a release or results in another program.",
+        ("export lm-eval sssb@1.1.0 -o tasks", f"export eee {_NOUN} -o records"),
+    ),
+    "export lm-eval": Use(
+        "Run a release in the Language Model Evaluation Harness.",
+        ("export lm-eval sssb@1.1.0 -o tasks", "export lm-eval example@1.0.0 -o tasks --json"),
+    ),
+    "export inspect": Use(
+        "Run a release in Inspect.",
+        ("export inspect sssb@1.1.0 -o tasks", "export inspect example@1.0.0 -o tasks -s choice-natural"),
+    ),
+    "export eee": Use(
+        "Add results to the Every Eval Ever collection.",
+        (f"export eee {_NOUN} -o records", f"export eee {_NOUN} -o record.json --model jane/base --organization Jane"),
+    ),
+    "export hub-eval": Use(
+        "Show results on pages of the Hugging Face Hub.",
+        (
+            f"export hub-eval {_NOUN} --dataset jane/sssb --model jane/base -o hub",
+            f"export hub-eval {_NOUN} --dataset jane/sssb@v1.1.0 --model jane/base -o hub",
+        ),
+    ),
+    # --- Single commands ---
+    "explain": Use("Learn what a figure means before you cite it.", ("explain", "explain relative")),
+    "gate": Use(
+        "Stop a training run or a release in CI if the bias grew.",
+        (f"gate {_NOUN_TUNED} --against {_NOUN}", f"gate {_NOUN_TUNED} --against {_NOUN} --margin 10"),
+    ),
+    "replay": Use(
+        "Check a published result, or the effect of an upgrade.",
+        (f"replay {_BASE}", f"replay {_BASE} --model base --release example@1.0.0"),
+    ),
+}
+"""By command, as it is typed; groups, too, and without a name the first screen."""

@@ -229,12 +229,12 @@ def _last_p(difference: Difference) -> float | None:
     return row.p if row.p_holm is None else row.p_holm
 
 
-def _format_p(difference: Difference) -> str:
+def describe_p(difference: Difference) -> str:
     """Return p of a difference, corrected; of an association test also as it was."""
     return (notation.format_p_value if difference.has_interval else notation.describe_test)(difference.comparison)
 
 
-def _agrees(difference: Difference) -> bool:
+def agrees(difference: Difference) -> bool:
     """Return whether a difference is shown, and by p, too."""
     p = _last_p(difference)
     return difference.is_shown and p is not None and p < LEVEL
@@ -250,7 +250,7 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     readable = [difference for difference in differences if not difference.unreadable]
     if not readable:
         return f"{names}: no figure is readable: {differences[0].unreadable}."
-    shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), _agrees))
+    shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), agrees))
     if differences[0].of_group:
         text = f"{counted(len(readable), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
     else:
@@ -284,8 +284,8 @@ def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
     Those of groups are many, so that only those are told that p shows, too.
     """
     for difference in differences:
-        if _agrees(difference) or (difference.is_shown and not difference.of_group):
-            p = ": ".join(filter(None, (_format_p(difference), explain_disagreement(difference))))
+        if agrees(difference) or (difference.is_shown and not difference.of_group):
+            p = ": ".join(filter(None, (describe_p(difference), explain_disagreement(difference))))
             yield ", ".join(filter(None, (describe_difference(difference), p)))
 
 
@@ -409,7 +409,7 @@ def _build_row(difference: Difference, names: int, *, brief: bool) -> tuple[Cell
     values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
     partial = f"{row.scored} of {row.rows} scored by both" if row.unscored else ""
     note = "" if difference.ends is None else row.note  # else it stands in words
-    notes = (_format_p(difference), explain_disagreement(difference), partial, note)
+    notes = (describe_p(difference), explain_disagreement(difference), partial, note)
     basis = "; ".join(notation.describe_factors(row)) if difference.has_interval else notation.describe_words(row)
     return (
         *name_cells(*(row.config, row.estimand, row.group or "")[:names]),

@@ -272,6 +272,22 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
     )
 
 
+def find_farther(a: ReportInput, b: ReportInput) -> dict[tuple[str, str], Growth]:
+    """Return by how much the first of two judged results is farther from neutral, by config and estimand.
+
+    They are the headline figures in which either is farther beyond chance, over all of them: the growth is negative
+    where that is the second.
+    """
+    farther: dict[tuple[str, str], Growth] = {}
+    for sign, new, old in ((1, a, b), (-1, b, a)):
+        pairs = [_pair(new, old, figure) for figure in _choose(new, old, ())]
+        for figure in _test([pair for pair in pairs if not isinstance(pair, str)], 0.0):
+            if figure.failed:
+                ends = sorted((sign * figure.growth.low, sign * figure.growth.high))
+                farther[figure.config, figure.estimand] = Growth(sign * figure.growth.value, *ends)
+    return farther
+
+
 def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Figure]:
     """Return the figures of whole configs to gate; ResultError where one of the names is that of none.
 

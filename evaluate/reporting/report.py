@@ -8,6 +8,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, find
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
 from senseprobe.evaluate.reporting.chat_section import identity_section, prompt_section, task_section
+from senseprobe.evaluate.reporting.comparison_answer import compared_section
 from senseprobe.evaluate.reporting.comparison_section import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import contrast_section, figure_section
 from senseprobe.evaluate.reporting.fitness_section import fitness_section
@@ -196,6 +197,7 @@ def declaration_section(scope: ReportScope) -> Section:
 
 
 PAIRS: Page = (
+    compared_section,
     comparison_sections,
     verdict_section,
     task_section,
@@ -220,6 +222,7 @@ PAIRS: Page = (
 """What a part on pairs of sentences is made of."""
 
 TESTS: Page = (
+    compared_section,
     comparison_sections,
     verdict_section,
     association_sections,
@@ -230,4 +233,4 @@ TESTS: Page = (
 
 BRIEF: Page = (verdict_section, caveat_section, task_section, figure_section, fitness_section)
 BRIEF_OF_TESTS: Page = (verdict_section, caveat_section, association_sections)
-BRIEF_OF_MODELS: Page = (comparison_sections, control_section, task_section, caveat_section)
+BRIEF_OF_MODELS: Page = (compared_section, comparison_sections, control_section, task_section, caveat_section)

@@ -412,7 +412,7 @@ def test_two_models_side_by_side() -> None:
     says = "no difference shown has X nearer to A for weat3"
     assert row[3:] == ["+3.10 p 0.1250, corrected 0.2500", says, "+1.55", "-1.55", "4"]
     (part,) = build_report(inputs, pairs, "brief").parts
-    assert [*next(table_rows(part.sections[0], part.labels)).values()] == [
+    assert [*next(table_rows(part.sections[1], part.labels)).values()] == [
         *("bleached", "weat", "weat3", "+3.10; p 0.1250, corrected 0.2500"),
         *("no difference shown; has X nearer to A for weat3", "+1.55", "-1.55"),
     ]

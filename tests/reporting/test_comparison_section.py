@@ -307,7 +307,7 @@ def test_p_stands_beside_its_interval(rows: list[Comparison]) -> None:
     """Each line of the terminal has interval and p of one figure; where the two disagree, the reason."""
     pair = ModelComparison(a=1, b=2, comparisons=tuple(rows))
     by_config = {row.config: row for row in rows}
-    (section, *_) = build_report([source("a"), source("b")], [pair], "brief").parts[0].sections
+    (_, section, *_) = build_report([source("a"), source("b")], [pair], "brief").parts[0].sections
     for config, _, interval, *_ in section.tables[0].rows:
         row = by_config[config.text]
         shown = row.p if len(rows) == 1 and row.p == row.p_holm else row.p_holm

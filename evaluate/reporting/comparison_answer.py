@@ -1,0 +1,282 @@
+"""The answer that a comparison begins with: on what two models differ, and where known, which is closer to neutral."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil
+
+from senseprobe.charts import Axis, Mark
+from senseprobe.document import Cell, Section, Table
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.base import joined
+from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
+from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.comparison_section import (
+    Difference,
+    agrees,
+    describe_p,
+    explain_disagreement,
+    name_models,
+    rank_differences,
+)
+from senseprobe.evaluate.reporting.gate import Growth, find_farther
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope
+from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES
+from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
+from senseprobe.messages import listed
+from senseprobe.records import VERDICT_WORDS, VerdictCode
+
+TITLE = "What differs"
+LONG = 24
+"""Characters of a model's name from which its last part stands for it, if all names are as long."""
+FEW = 3
+"""Questions that are named where the others are counted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the leading figure of a config, or an association test, says of two models.
+
+    - `name`: of the question: the config, with the figure where a config has several.
+    - `code`: ``shown`` if the two differ, by the interval and by p after correction; ``small`` if the release's margin
+      holds; ``unreadable`` if a figure of either says nothing; else ``not_shown``.
+    - `growth`: by how much the first is farther from neutral than the second; None where it is not known which is.
+    """
+
+    name: str
+    difference: Difference
+    code: VerdictCode
+    growth: Growth | None = None
+
+    @property
+    def amount(self) -> str:
+        """The size of the difference in its measure: ``12 points``, ``1.32``."""
+        size = abs(self.growth.value if self.growth else self.difference.comparison.difference or 0.0)
+        estimand = lookup(self.difference.comparison.estimand)
+        if estimand.measure != "points":
+            return f"{size:.{estimand.decimals}f}"
+        whole = f"{size:.0f}" if size >= 9.5 else f"{size:.1f}"
+        return f"{whole} point{'' if whole == '1' else 's'}"
+
+    @property
+    def order(self) -> tuple[int, bool]:
+        """Where it stands: by its code, then whether it is known which model is closer to neutral."""
+        return ORDER.index(self.code), self.growth is None
+
+
+def answer_pair(pair: ModelComparison, inputs: Sequence[ReportInput]) -> list[Answer]:
+    """Return an answer for each config, or association test, in which two models were compared; found ones first."""
+    first, second = inputs[pair.a - 1], inputs[pair.b - 1]
+    leads = {
+        (config, figure.estimand): None
+        for config, figures in group_by_config(first.result.figures).items()
+        for figure in find_leads(figures)
+    }
+    every = rank_differences(pair, inputs)
+    led = {d.comparison.config for d in every if (d.comparison.config, d.comparison.estimand) in leads}
+    chosen: list[Difference] = []
+    for difference in every:
+        row = difference.comparison
+        known = {each.comparison.config for each in chosen}
+        if not difference.has_interval or (row.config, row.estimand) in leads or row.config not in {*led, *known}:
+            chosen.append(difference)
+    farther: Mapping[tuple[str, str], Growth] = {}
+    if any(difference.has_neutral and agrees(difference) for difference in chosen):
+        farther = find_farther(first, second)
+    answers = [_answer(difference, farther) for difference in chosen]
+    return sorted(_named(_without_stand_ins(answers)), key=lambda answer: answer.order)
+
+
+def _without_stand_ins(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers without those that others of their config stand in for.
+
+    Of a config with a figure that has a neutral value and another without, the first is told, unless only the second
+    was found.
+    """
+    told: list[Answer] = []
+    for answer in answers:
+        own = [other for other in answers if other.name == answer.name]
+        has_neutral = any(other.difference.has_neutral for other in own)
+        found = {other.difference.has_neutral for other in own if other.code == "shown"}
+        wanted = (
+            {True} if has_neutral and found != {False} else {False} if has_neutral else {answer.difference.has_neutral}
+        )
+        if answer.difference.has_neutral in wanted:
+            told.append(answer)
+    return told
+
+
+def _named(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers of a config that has several with the name of their figure or group."""
+    times = Counter(answer.name for answer in answers)
+    rows = [answer.difference.comparison for answer in answers]
+    return [
+        replace(answer, name=f"{answer.name} ({row.group or row.estimand})") if times[answer.name] > 1 else answer
+        for answer, row in zip(answers, rows, strict=True)
+    ]
+
+
+def _answer(difference: Difference, farther: Mapping[tuple[str, str], Growth]) -> Answer:
+    row = difference.comparison
+    make = partial(Answer, name=row.config, difference=difference)
+    if difference.unreadable:
+        return make(code="unreadable")
+    if row.equivalent not in {None, NOT_SHOWN}:
+        return make(code="small")
+    if not agrees(difference):
+        return make(code="not_shown")
+    return make(code="shown", growth=farther.get((row.config, row.estimand)) if difference.has_neutral else None)
+
+
+# --- In words -------------------------------------------------------------------------------------------------------
+
+
+def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: str = "") -> str:
+    """Return the answers in one sentence, as ``B is 12 points closer to neutral than A on noun; verb is undecided``.
+
+    `names` are those of the first and the second model; `margin` is within which small differences lie.
+    """
+    found = [answer for answer in answers if answer.code == "shown"]
+    parts = [*_describe_closer(found, names), *_describe_higher(found, names)]
+    of_code = {code: [answer.name for answer in answers if answer.code == code] for code in ORDER}
+    if small := of_code["small"]:
+        parts.append(f"the two are alike on {_join(small)}{f', within {margin}' if margin else ''}")
+    undecided, both = of_code["not_shown"], f"{names[0]} and {names[1]}"
+    if undecided and parts:
+        are = "is" if len(undecided) == 1 else "are"
+        named = _join(undecided) if len(undecided) <= FEW else f"the other {len(undecided)}"
+        parts.append(f"{named} {are} undecided")
+    elif undecided:
+        parts.append(f"it is undecided whether {both} differ{_describe_largest(answers)}")
+    if unread := of_code["unreadable"]:
+        named = _join(unread) if len(unread) <= FEW else f"{len(unread)} questions"
+        parts.append(f"{named} {'is' if len(unread) == 1 else 'are'} not readable")
+    text = "; ".join(parts)
+    return f"{text[:1].upper() if not found else text[:1]}{text[1:]}."
+
+
+def _describe_closer(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
+    """Yield where each model is closer to neutral than the other."""
+    for winner in (0, 1):
+        closer = [answer for answer in found if answer.growth and (answer.growth.value > 0) == (winner == 1)]
+        yield from _list_amounts(closer, names[winner], names[1 - winner], "closer to neutral than")
+
+
+def _describe_higher(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
+    """Yield where each model is higher, if it is not known which is closer to neutral, and why that is not known."""
+    reasons = {False: "where no value means unbiased", True: "and it is undecided which is closer to neutral"}
+    for has_neutral, reason in reasons.items():
+        others = [a for a in found if a.growth is None and a.difference.has_neutral == has_neutral]
+        clauses: list[str] = []
+        for higher in (0, 1):
+            more = [a for a in others if ((a.difference.comparison.difference or 0.0) >= 0) == (higher == 0)]
+            clauses += _list_amounts(more, names[higher], names[1 - higher], "higher than")
+        if clauses:
+            has_interval = found[0].difference.has_interval
+            yield " and ".join(clauses) + (f", {reason}" if has_interval else "")
+
+
+def _list_amounts(answers: Sequence[Answer], subject: str, other: str, relation: str) -> list[str]:
+    """Return ``B is 12 points closer to neutral than A on noun``; of several, each with its own amount."""
+    if len(answers) == 1:
+        (answer,) = answers
+        return [f"{subject} is {answer.amount} {relation} {other} on {answer.name}"]
+    if not answers:
+        return []
+    if len({answer.amount for answer in answers}) == 1:
+        named = f"{_join([answer.name for answer in answers])} (by {answers[0].amount} each)"
+    else:
+        named = _join([f"{answer.name} (by {answer.amount})" for answer in answers])
+    return [f"{subject} is {relation} {other} on {named}"]
+
+
+def _describe_largest(answers: Sequence[Answer]) -> str:
+    """Return how large a difference stays possible: `` on noun: up to 33 points are possible``; empty if not known."""
+    bounded = [answer for answer in answers if answer.code == "not_shown" and answer.difference.ends]
+    in_points = [answer for answer in bounded if answer.difference.in_points]
+    if not in_points:
+        return ""
+    largest = max(in_points, key=lambda answer: abs(answer.difference.outer_end))
+    limit = f"a difference of up to {ceil(abs(largest.difference.outer_end)):.0f} points is possible"
+    return f": {limit} ({largest.name})" if len(answers) > 1 else f" on {largest.name}: {limit}"
+
+
+def _join(names: Sequence[str]) -> str:
+    """Return names in a list with ``and``, of many the first and how many more."""
+    if len(names) > 2 * FEW:
+        return listed(names[:FEW], len(names))
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def shorten_names(names: Sequence[str]) -> list[str]:
+    """Return models' names without the folders or the owner in front, where all are long and stay different so.
+
+    >>> shorten_names(["mistralai/Mistral-7B-Instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.2"])
+    ['Mistral-7B-Instruct-v0.3', 'Mistral-7B-Instruct-v0.2']
+    >>> shorten_names(["bert-base-uncased", "google-bert/bert-base-multilingual-cased"])
+    ['bert-base-uncased', 'google-bert/bert-base-multilingual-cased']
+    """
+    short = [name.rstrip("/").rpartition("/")[2] for name in names]
+    is_shorter = all(len(name) > LONG for name in names) and all(short) and len({*short}) == len({*names})
+    return short if is_shorter else [*names]
+
+
+# --- Sections -------------------------------------------------------------------------------------------------------
+
+
+def compared_section(scope: ReportScope) -> Section:
+    """Return the answers of each pair of models, in a sentence and as a table; in a brief in a sentence alone."""
+    names, margin = shorten_names(name_models(scope.inputs)), read_margin(scope.inputs)
+    sentences: list[str] = []
+    tables: list[Table] = []
+    for pair in scope.comparisons:
+        both = names[pair.a - 1], names[pair.b - 1]
+        if answers := answer_pair(pair, scope.inputs):
+            sentences.append(describe_answers(answers, both, margin.text if margin else ""))
+            tables.append(_build_table(sentences[-1], answers, both))
+    if scope.is_brief:
+        return Section("", tuple(sentences))
+    return Section(TITLE, tables=tuple(tables))
+
+
+def _build_table(sentence: str, answers: Sequence[Answer], names: tuple[str, str]) -> Table:
+    ends = [end for answer in answers if answer.difference.in_points for end in answer.difference.ends or ()]
+    limit = 10.0 * ceil(max([10.0, *map(abs, ends)]) / 10)
+    axis = Axis(low=-limit, high=limit, neutral=0.0) if ends else None
+    heading = f"{names[0]} less {names[1]}"
+    heading += f", points [95 %], bars from -{limit:g} to +{limit:g}" if axis else ""
+    headings = ("question", "verdict", heading, *names)
+    rows = tuple(_build_row(answer, names, axis) for answer in answers)
+    return Table(sentence, headings, rows, NOT_NONE if any(a.code == "not_shown" for a in answers) else "", axis=axis)
+
+
+def _build_row(answer: Answer, names: tuple[str, str], axis: Axis | None) -> tuple[Cell, ...]:
+    difference, row = answer.difference, answer.difference.comparison
+    tag = Cell(_describe_verdict(answer, names), tag=VERDICT_WORDS[answer.code], tone=TONES[answer.code])
+    values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
+    text, mark = notation.format_difference(row), None
+    if axis is not None and difference.in_points and difference.ends:
+        series = difference.a if (row.difference or 0.0) >= 0 else difference.b
+        mark = Mark(series=series, value=row.difference, low=row.low, high=row.high, text=text)
+    about = joined(", ".join(filter(None, (row.estimand, row.group))), describe_p(difference))
+    return Cell(answer.name, kind="name"), tag, Cell(text, about, "number", mark), *map(Cell.number, values)
+
+
+def _describe_verdict(answer: Answer, names: tuple[str, str]) -> str:
+    """Return what an answer says, beside its verdict's word: which model, or what stays possible, or why not."""
+    difference, row = answer.difference, answer.difference.comparison
+    if answer.code == "unreadable":
+        return difference.unreadable
+    if answer.code == "small":
+        return f"the two are {row.equivalent}"
+    if answer.code == "not_shown":
+        if not difference.ends:
+            return row.note or "no difference was found"
+        limit = notation.format_points(difference.outer_end, row.estimand)
+        return joined(f"a difference as large as {limit} is possible", explain_disagreement(difference))
+    if answer.growth:
+        return f"{names[answer.growth.value > 0]} is {answer.amount} closer to neutral"
+    return f"{names[(row.difference or 0.0) < 0]} {difference.tendency} more than the other"

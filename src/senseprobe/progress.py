@@ -1,4 +1,4 @@
-"""Progress bars of long work, on standard error of a terminal and in notebooks."""
+"""Progress of long work on standard error: a bar in terminals and notebooks, elsewhere a line each minute."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from functools import wraps
 from importlib.util import find_spec
 from inspect import signature
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from senseprobe.messages import visible
@@ -19,6 +20,10 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 _LONGEST = 80
+EACH = 60.0
+"""Seconds between two lines where no bar is shown."""
+LATELY = 300.0
+"""Seconds over which the rate is taken: steps of slow work are minutes apart."""
 _busy: ContextVar[bool] = ContextVar("busy", default=False)
 """Whether a bar is shown already: work within that work shows none."""
 
@@ -26,11 +31,12 @@ _busy: ContextVar[bool] = ContextVar("busy", default=False)
 class Step:
     """A progress callback: work calls it to say how much more is done, or how much of how much.
 
-    `done` and `total` are the last that it was told of.
+    `done` and `total` are the last that it was told of. `tell` is called each minute where nobody watches the bar.
     """
 
-    def __init__(self, bar: "Progress", task: Any) -> None:  # noqa: ANN401 - rich's own id type
-        self._bar, self._task = bar, task
+    def __init__(self, bar: "Progress", task: Any, tell: Callable[[], None] | None = None) -> None:  # noqa: ANN401 - rich's own id type
+        self._bar, self._task, self._tell = bar, task, tell
+        self._next = bar.get_time() + EACH if tell else 0.0
         self.done, self.total = 0, 0
 
     def __call__(self, amount: int = 1, total: int | None = None) -> None:
@@ -42,11 +48,23 @@ class Step:
         else:
             self._bar.update(self._task, completed=amount)
         self.done, self.total = (self.done + amount, self.total) if total is None else (amount, total)
+        if self._tell and (now := self._bar.get_time()) >= self._next:
+            self._next = now + EACH
+            self._tell()
+
+
+def expect(progress: Callable[[int], None] | None, total: int) -> None:
+    """Tell a bar how much there will be, so that it says how long is left; callbacks of others are not told."""
+    if isinstance(progress, Step):
+        progress(progress.done, total)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Step]:
-    """Show a bar until the work is done, where there is a terminal, or a notebook with ipywidgets."""
+def progress_bar(label: str, clock: Callable[[], float] = monotonic) -> Iterator[Step]:
+    """Show a bar with rate and remaining time until the work is done, in a terminal or a notebook with ipywidgets.
+
+    Elsewhere write a line each minute of the `clock`, so that short work writes nothing.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -60,19 +78,38 @@ def progress_bar(label: str) -> Iterator[Step]:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """How much was done per second lately."""
+        """How much was done per second lately, or per minute."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.0f}/s" if speed >= 10 else f"{speed:.1f}/s")
+            if speed is None:
+                return Text("")
+            slow = f"{speed:.1f}/s" if speed >= 0.1 else f"{60 * speed:.1f}/min"
+            return Text(f"{speed:,.0f}/s" if speed >= 10 else slow)
 
     console = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
-    description = TextColumn("{task.description}", markup=False)
-    columns = (description, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    count, rate, left = MofNCompleteColumn(separator=" of "), Rate(), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), count, rate, left)
     token, is_watched = _busy.set(True), _is_watched(console)
+    bar = Progress(
+        *columns,
+        console=console,
+        transient=True,
+        disable=not is_watched,
+        get_time=clock,
+        speed_estimate_period=LATELY,
+    )
+
+    def tell() -> None:
+        (task,) = bar.tasks
+        parts = (column.render(task).plain.strip() for column in (count, rate))
+        remaining = f"{left.render(task).plain} left" if task.time_remaining is not None else ""
+        console.print(Text(f"{_safe(label)}: {', '.join(filter(None, (*parts, remaining)))}"))
+
     try:
-        with Progress(*columns, console=console, transient=True, disable=not is_watched) as bar:
-            yield Step(bar, bar.add_task(_safe(label) if is_watched else "", total=None))
+        with bar:
+            task = bar.add_task(_safe(label) if is_watched else "", total=None)
+            yield Step(bar, task, None if is_watched else tell)
     finally:
         _busy.reset(token)
 

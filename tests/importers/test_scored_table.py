@@ -97,7 +97,7 @@ def test_intervals_are_over_what_several_pairs_are_about(elsewhere: Path) -> Non
         "each": ([*JOBS], "pair"),
     }
     for name, (values, expected) in targets.items():
-        design = read_table(_save(elsewhere, PAIRS.assign(target=values), name=name)).table("rows").design
+        design = read_table(_save(elsewhere, PAIRS.assign(target=pd.Series(values)), name=name)).table("rows").design
         assert [factor.name for factor in design.factors] == [expected], name
 
 

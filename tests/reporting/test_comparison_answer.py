@@ -40,8 +40,17 @@ def found(config: str, low: float, high: float, **fields: object) -> Comparison:
 
 def half(config: str, neutral: float | None) -> Figure:
     """A figure of a model, whose neutral value is known or not."""
-    counts = {"rows": 1, "scored": 1, "unscored": 0, "ties": 0}
-    return Figure(config=config, sense_type="", estimand="preference-half", value=1.0, neutral=neutral, **counts)
+    return Figure(
+        config=config,
+        sense_type="",
+        estimand="preference-half",
+        value=1.0,
+        neutral=neutral,
+        rows=1,
+        scored=1,
+        unscored=0,
+        ties=0,
+    )
 
 
 # ---- In words, by hand ----

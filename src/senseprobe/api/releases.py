@@ -19,17 +19,8 @@ from senseprobe import importers, project
 from senseprobe.api.author import open_catalogue
 from senseprobe.errors import DeclarationError, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
-from senseprobe.options import (
-    DATASET,
-    FORCE,
-    RELEASE,
-    RELEASE_HELP,
-    RELEASES_FOLDER,
-    VERSION,
-    Argument,
-    Option,
-)
-from senseprobe.progress import with_progress
+from senseprobe.options import DATASET, FORCE, RELEASE, RELEASE_HELP, RELEASES_FOLDER, VERSION, Argument, Option
+from senseprobe.progress import expect, with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
@@ -137,6 +128,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | N
     from senseprobe.release.freeze import freeze
     from senseprobe.release.release import Release
 
+    expect(progress, sum(each.size - len(each.left_out) for each in plan.configs))
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
     check = partial(approve, folders=[*places], rows_of=rows_of, say=say)
@@ -276,6 +268,7 @@ def build_shard(
     folder = final.with_name(part.folder)
     sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
     _check_size(catalogue, plan, folder, sizes, force=force, say=say)
+    expect(progress, sum(sizes.values()))
     write_shard(part, folder, progress)
     return folder
 

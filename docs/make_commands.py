@@ -13,7 +13,7 @@ from senseprobe.cli.examples import USES
 HEAD = """\
 # The commands
 
-`senseprobe COMMAND --help` prints the same text and examples. Exit codes: 0 success, 1 findings, 2 misuse or failure.
+`--help` after a command prints the same text and examples. Exit codes: 0 success, 1 findings, 2 misuse or failure.
 `senseprobe --install-completion` makes your shell complete commands, options, datasets and releases. In the examples,
 `example` is the dataset that `senseprobe init` makes, and `base` and `tuned` are folders with models. `python
 docs/make_commands.py` writes this page.

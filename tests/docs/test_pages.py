@@ -49,6 +49,27 @@ def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _read(*START)
 
 
+@pytest.mark.usefixtures("hub")
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # of huggingface_hub, as it asks its own client
+def test_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Authoring and publishing, with a Hub on this machine."""
+    monkeypatch.chdir(tmp_path)
+    Reader().read(ROOT / "README.md")
+    assert (tmp_path / "mine" / "releases" / "example" / "1.0.0" / "release.json").exists()
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("hub")
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+def test_the_readme_with_a_real_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, from the package that `.ci/run` has downloaded; the page is written."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
+    monkeypatch.chdir(tmp_path)
+    Reader(system=True).read(ROOT / "README.md")
+    assert "35 of 100 pairs" in (tmp_path / "race.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.system
 def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it, in the order in which it is read; the model's package is one that `.ci/run` has downloaded."""

@@ -108,9 +108,9 @@ def check_expected(config: Config) -> Iterator[Finding]:
     line, column = block.locate("expect", noun)
     messages = []
     if config.size != expected.rows:
-        messages.append(f"expands to {config.size} {noun}, `expect` says {expected.rows}")
+        messages.append(f"expands to {config.size} {noun}, but `expect` states {expected.rows}")
     if expected.published not in (None, expected.rows) and not expected.reason:
-        messages.append(f"{expected.published} {noun} were published: say why they differ in `reason`")
+        messages.append(f"{expected.published} {noun} were published: explain the difference in `reason`")
     for message in messages:
         yield Finding(path=config.template.display_path, line=line, column=column, code="E109", message=message)
 

@@ -85,8 +85,8 @@ def read_exclusions(configs: Sequence[Config], folder: Path) -> dict[str, Exclud
         numbers = RowNumbers(config)
         rows = sorted((number, name) for name in rejected if (number := numbers.find(name)) is not None)
         if len(rows) == config.size:
-            path, message = f"{format_path(folder)}/{VERDICTS}", f"leaves no row of {config.name}"
-            hint = f"take {config.name} out of `configs`, or keep some of its rows"
+            path, message = f"{format_path(folder)}/{VERDICTS}", f"rejects every row of {config.name}"
+            hint = f"remove {config.name} from `configs`, or keep some of its rows"
             findings.append(Finding(path=path, code="E125", message=message, hint=hint))
         elif rows:
             exclusions[config.name] = ExcludedRows(tuple(number for number, _ in rows), tuple(name for _, name in rows))
@@ -150,15 +150,15 @@ def read_retired(folder: Path) -> dict[str, RetiredId]:
         return {}
     display_path = f"{format_path(folder)}/{RETIRED}"  # the folder's: a link would have the path of its target
     if path.is_symlink() or not path.is_file():
-        raise DeclarationError([Finding(path=display_path, code="E100", message="is no plain file")])
+        raise DeclarationError([Finding(path=display_path, code="E100", message="is not a plain file")])
     retired: dict[str, RetiredId] = {}
     findings = []
     for line, row in read_id_table(read_text(path, display_path), display_path, ("id",), ("version", "reason")):
         name, error = row["id"], ""
         if not name:
-            error = "a row without an id"
+            error = "the row has an empty id"
         elif name != name.strip():
-            error = f"{name!r} begins or ends with a blank, as no id does"
+            error = f"{name!r} begins or ends with a space, which an id cannot do"
         elif name in retired:
             error = f"{name!r} is retired twice"
         if error:

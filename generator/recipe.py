@@ -34,7 +34,7 @@ def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:
     plain = [path for path in parts if not (path.name.startswith(".") or path.is_symlink()) and path.is_file()]
     names = [words.path.name for words in lists]
     if repeated := {name for name in names if names.count(name) > 1}:
-        raise ReleaseError(f"two lists of {dataset.name} are in files called {min(repeated)}: rename one of them")
+        raise ReleaseError(f"two lists of {dataset.name} are in files named {min(repeated)}: rename one of them")
     files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in plain}
     files |= {f"wordlists/{words.path.name}": words.path.read_bytes() for words in lists}
     files[f"wordlists/{DESCRIPTOR}"] = _descriptor(lists)
@@ -69,7 +69,7 @@ def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
     for folder in folders:
         for guess, answer in _frozen(folder).items():
             if (other := answers.setdefault(guess, answer)) != answer:
-                difference = f"{folder} was made with {guess[0]} {answer!r} of {guess[1]!r}, another with {other!r}"
+                difference = f"for {guess[0]} of {guess[1]!r}, {folder} has {answer!r} and another shard {other!r}"
                 raise ReleaseError(f"{difference}: make the shards with one version of inflect")
     paths = sorted(path for path in folders[0].rglob("*") if path.is_file())
     files = {path.relative_to(folders[0]).as_posix(): path.read_bytes() for path in paths}

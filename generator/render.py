@@ -95,7 +95,7 @@ class FrameRows:
                 start, end = length + piece.articles, length + piece.lengths
             length = length + piece.lengths
             if (longest := length.max(initial=0)) > MAX_SENTENCE:
-                raise self._error("E108", f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed")
+                raise self._error("E108", f"a sentence has {longest} characters; the limit is {MAX_SENTENCE}")
             pieces.append(piece)
         return Side(tuple(pieces), start, end)
 

@@ -35,18 +35,18 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     for resolver in resolvers:
         front, add = resolver.front, resolver.checker.add
         if list(front.slots) != list(first.slots):
-            add(("slots",), "E102", "every block has the slots of the first one")
+            add(("slots",), "E102", "every block needs the slots of the first one")
         if front.kind != first.kind:
-            add(("kind",), "E102", "every block is of the kind of the first one")
+            add(("kind",), "E102", "every block needs the kind of the first one")
         if front.asks != first.asks:
-            add(("asks",), "E102", "every block asks what the first one asks")
+            add(("asks",), "E102", "every block needs the questions (`asks`) of the first one")
         if list(front.own_columns) != list(first.own_columns):
-            add(("columns",), "E102", "every block has the columns of the first one")
+            add(("columns",), "E102", "every block needs the columns of the first one")
         elif resolver.columns() != columns:
-            add(("columns",), "E102", "every block has columns of the types that those of the first one have")
+            add(("columns",), "E102", "every block needs columns of the same types as the first one")
     for name, text in () if findings else first.clusters.items():
         if not all(_is_full(block, text) for block in blocks):
-            message, hint = f"{text} has empty cells", "write the word itself where it stands alone"
+            message, hint = f"{text} has empty cells", "write the word itself if it does not belong to a cluster"
             resolvers[0].checker.add(_column_location(first, name), "E102", message, hint)
     findings = findings or [*_repeated_ids(template, blocks)]
     mistakes = dict.fromkeys(finding for resolver in resolvers for finding in resolver.list_mistakes)
@@ -72,7 +72,7 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
             others = seen.setdefault(frame.code, [])
             for line, theirs in others:
                 if all(mine & other for mine, other in zip(slugs, theirs, strict=True)):
-                    message = f"the frame on line {line} makes the same ids ({frame.code})"
+                    message = f"the frame on line {line} has the same ids ({frame.code})"
                     yield Finding(path=template.display_path, line=frame.line, column=1, code="E114", message=message)
                     break
             others.append((frame.line, slugs))
@@ -148,14 +148,16 @@ class _Resolver:
         for column in slot.where:
             if column not in words[0].columns:
                 hint = nearest(column, words[0].columns)
-                self.add(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
+                self.add(
+                    ("slots", name, "where", column), "E104", f"{slot.list} does not have a column {column!r}", hint
+                )
                 return words
         matches = tuple(word for word in words if all(word.has(c, v) for c, v in slot.where.items()))
         if not matches:
             self._add_lacking(table, ("slots", name, "where"), *_unmatched(slot, words))
         slugs = Counter(word.slug for word in matches)
         if twice := sorted(slug for slug, times in slugs.items() if times > 1):
-            names = f"{listed(map(repr, twice))} would {'each ' if len(twice) > 1 else ''}name two rows"
+            names = f"{listed(map(repr, twice))} would {'each ' if len(twice) > 1 else ''}give two rows the same id"
             self.add(location, "E114", names, "narrow `where`, or give the list a column `slug` that tells them apart")
         return matches
 
@@ -164,12 +166,12 @@ class _Resolver:
             return Word.of({"word": value.text})
         if isinstance(value, str):
             if value not in self.front.slots:
-                self.add(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
+                self.add(location, "E105", f"unknown slot {value!r}", nearest(value, self.front.slots))
             return value
         table = self._words(value.list, location)
         words = table.words if table else ()
         if table and words and value.word not in words:
-            message = f"{value.list} has no word {value.word!r}"
+            message = f"{value.list} does not have the word {value.word!r}"
             self._add_lacking(table, location, message, nearest(value.word, words))
         return next((word for word in words if word == value.word), value.word)
 
@@ -178,25 +180,27 @@ class _Resolver:
         front, reserved, roles = self.front, _RESERVED[self.front.kind], KINDS[self.front.kind].roles
         bindings = {frozenset(names) for names in front.bindings.values()}
         if roles and ({*front.bindings} != {*roles} or len(bindings) != 1 or not all(front.bindings.values())):
-            message = "roles are `{}` and `{}`, with the same bindings in both, one at least".format(*roles)
+            message = "roles must be `{}` and `{}`, with the same bindings in both, at least one".format(*roles)
             self.add(("roles",), "E102", message)
         for name in front.slots:
-            hint = "rows have a column of it" if name in reserved else "letters of ASCII, digits and _"
+            hint = "rows have a column of this name" if name in reserved else "use ASCII letters, digits and _"
             if name in reserved or not _is_name(name, _JINJA):
                 self.add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", hint)
         for role, names in front.bindings.items():
             for name in names:
                 if name in front.slots:
-                    self.add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
+                    self.add(
+                        ("roles", role, name), "E102", f"{name!r} is already a slot", "give the binding another name"
+                    )
                 elif not _is_name(name, {"frame", *_JINJA}):
                     self.add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
         for name, text in front.clusters.items():
             if front.columns.get(name, text) != text:
-                hint = f"`generalise` makes {name} of {text}: call this column otherwise"
-                self.add(("columns", name), "E102", f"{name!r} is there twice", hint)
+                hint = f"`generalise` makes {name} from {text}: rename this column"
+                self.add(("columns", name), "E102", f"{name!r} occurs twice", hint)
         for name in front.own_columns:
             if not _is_name(name, {*reserved, *front.slots}):
-                hint = "letters of ASCII, digits and _, and no column that rows have already"
+                hint = "use ASCII letters, digits and _, and a name that rows do not have yet"
                 self.add(_column_location(front, name), "E102", f"{name!r} cannot be the name of a column", hint)
 
     def _check_references(self) -> None:
@@ -205,19 +209,19 @@ class _Resolver:
         names = {*front.slots, *next(iter(front.bindings.values()))}
         for number, name in enumerate(front.generalise):
             if name in front.generalise[:number]:
-                add(("generalise", number), "E102", f"{name!r} is there twice")
+                add(("generalise", number), "E102", f"{name!r} occurs twice")
             if name not in names | {"frame", *front.clusters.values()}:
-                add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, names))
+                add(("generalise", number), "E105", f"unknown slot or binding {name!r}", nearest(name, names))
         if front.target is not None and front.target not in names:
-            add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
+            add(("target",), "E105", f"unknown slot or binding {front.target!r}", nearest(front.target, names))
         if front.target is None and not getattr(front, "unmarked", False):
             hint = "name the slot that the test is about, or add `unmarked: true`"
-            add(("target",), "E112", "only an unmarked block has no target", hint)
+            add(("target",), "E112", "only an unmarked block can lack a target", hint)
         for name, text in front.own_columns.items():
             type_, location = self._type(text), _column_location(front, name)
             if self.checker.check_column(text, location) and type_ not in ("string", "boolean"):
-                message = f"{text} is of type {type_}: a row's own columns are string or boolean"
-                add(location, "E102", message, "codes are strings: say `type: string` in datapackage.yaml")
+                message = f"{text} has type {type_}: columns of rows are string or boolean"
+                add(location, "E102", message, "for codes, write `type: string` in datapackage.yaml")
         self._check_questions()
         KINDS[front.kind].check_references(front, self.checker)
 
@@ -227,11 +231,13 @@ class _Resolver:
         for number, name in enumerate(asks):
             if name not in questions:
                 hint = nearest(name, questions) or f"one of {', '.join(questions)}"
-                self.add(("asks", number), "E105", f"no question {name!r} is of {self.front.kind} rows", hint)
+                self.add(("asks", number), "E105", f"{self.front.kind} rows do not have a question {name!r}", hint)
             elif name in asks[:number]:
-                self.add(("asks", number), "E102", f"{name!r} is there twice")
+                self.add(("asks", number), "E102", f"{name!r} occurs twice")
             elif name == "whom" and "stereotype" not in asks:
-                self.add(("asks", number), "E102", "`whom` is asked of a stereotype only", "ask stereotype as well")
+                self.add(
+                    ("asks", number), "E102", "`whom` needs the question `stereotype`", "add `stereotype` to `asks`"
+                )
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
         mistakes, target = [], None
@@ -267,11 +273,11 @@ def _unmatched(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
     conditions = [(c, v) for c, v in slot.where.items() if not any(word.has(c, v) for word in words)]
     missing = [(c, value) for c, v in conditions for value in (v if isinstance(v, list) else [v])]
     if not missing:
-        return f"no word of {slot.list} fits all of {dict(slot.where)}", "each fits some word"
+        return f"none of the words of {slot.list} match all of {dict(slot.where)}", "each condition matches some word"
     column, value = missing[0]
     cells = {str(word.columns[column]) for word in words if word.columns[column] is not None}
     values = ", ".join(f"{column} {value!r}" for column, value in missing)
-    return f"no word of {slot.list} fits {values}", nearest(str(value), cells)
+    return f"none of the words of {slot.list} match {values}", nearest(str(value), cells)
 
 
 def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[FrameError]:
@@ -283,7 +289,9 @@ def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[Fr
                 break
             columns = draft.words(role, name)[0].columns
             if column is not None and column not in columns:
-                yield FrameError("E104", f"{name} has no column {column!r}", position, nearest(column, columns))
+                yield FrameError(
+                    "E104", f"{name} does not have a column {column!r}", position, nearest(column, columns)
+                )
                 break
 
 
@@ -295,9 +303,9 @@ def _target(front: Front, frame: Frame, compiled: CompiledFrame) -> Segment:
         raise _unprinted(front, frame, {each for segment in compiled.segments for each in segment.prints})
     if len(printing) > 1:
         message = f"target {name!r} is printed {len(printing)} times"
-        raise FrameError("E112", message, hint="a frame prints its target once")
+        raise FrameError("E112", message, hint="a frame must print its target exactly once")
     if printing[0].block:
-        hint = "an `{% if %}` may print more than the target: use an inline if"
+        hint = "an `{% if %}` can print more than the target: use an inline if"
         raise FrameError("E112", f"target {name!r} is printed inside an if", hint=hint)
     return printing[0]
 
@@ -309,9 +317,9 @@ def _unprinted(front: Front, frame: Frame, printed: Container[str]) -> FrameErro
         output = f"{{{{ {match[1].rstrip()} }}}}"
         return FrameError("E112", message, match.start() + 1, f"write {output}, with two braces", (match[0], output))
     if getattr(front, "unmarked", False):
-        return FrameError("E112", message, hint="an unmarked block has no target: write `target: null`")
+        return FrameError("E112", message, hint="an unmarked block does not have a target: write `target: null`")
     bindings = [*dict.fromkeys(item for names in front.bindings.values() for item in names.items())]
     for name, bound in bindings:
         if bound == front.target and name in printed:
             return FrameError("E112", message, hint=f"{name} prints it: write `target: {name}`")
-    return FrameError("E112", message, hint="a frame prints its target once")
+    return FrameError("E112", message, hint="a frame must print its target exactly once")

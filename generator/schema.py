@@ -61,7 +61,7 @@ KINDS_ELSEWHERE = {
 def kind_hint(name: object, kinds: Iterable[str]) -> str:
     """Return which kind was meant by a name, and which there are."""
     known = KINDS_ELSEWHERE.get(str(name).lower())
-    return f"it is called {known} here" if known else offered(str(name), kinds)
+    return f"its name here is {known}" if known else offered(str(name), kinds)
 
 
 class RowCount(yaml_source.Model):

@@ -51,15 +51,15 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def getattr(self, obj: object, attribute: str) -> object:
         if not isinstance(obj, Word):
-            return self.undefined(f"{attribute!r} of something that is not a word")
-        return obj.columns[attribute] if attribute in obj.columns else self.undefined(f"no column {attribute!r}")
+            return self.undefined(f"{attribute!r} needs a word in front of the dot")
+        return obj.columns[attribute] if attribute in obj.columns else self.undefined(f"unknown column {attribute!r}")
 
 
 def _printable(value: object) -> object:
     if value is None:
         raise jinja2.UndefinedError("an empty cell cannot be printed")
     if isinstance(value, (bool, list, tuple)):
-        raise jinja2.TemplateRuntimeError(f"{value!r} is not a text")
+        raise jinja2.TemplateRuntimeError(f"{value!r} is not text")
     return value
 
 
@@ -75,7 +75,7 @@ def environment(filters: Mapping[str, Callable[..., str]]) -> jinja2.Environment
 def _apply(name: str, work: Callable[..., str], *values: object) -> str:
     for value in values:
         if not isinstance(value, str):
-            raise jinja2.TemplateRuntimeError(f"filter {name!r} needs a text, and got {value!r}")
+            raise jinja2.TemplateRuntimeError(f"filter {name!r} needs text, but got {value!r}")
     return work(*values)
 
 
@@ -118,19 +118,19 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     if (at := unprintable(source)) is not None:
         odd = source[at]
         name = unicodedata.name(odd, "a control character").lower()
-        hint = "write an ordinary blank" if odd.isspace() else "take it out"
-        raise FrameError("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
+        hint = "write an ordinary space" if odd.isspace() else "remove it"
+        raise FrameError("E106", f"the frame contains U+{ord(odd):04X}, {name}", at + 1, hint)
     if (at := source.find("{#")) >= 0:
-        hint = "an id is at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
-        raise FrameError("E106", "a comment in a frame, or an id that cannot be one", at + 1, hint)
+        hint = "write an id at the end of the frame, with lower-case letters, digits and hyphens: {# id: bridge #}"
+        raise FrameError("E106", "a comment in a frame, or an invalid id", at + 1, hint)
     if len(source) > MAX_SENTENCE:
-        raise FrameError("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
+        raise FrameError("E108", f"the frame has {len(source)} characters; the limit is {MAX_SENTENCE}")
     try:
         return _compile(env, source)
     except jinja2.TemplateSyntaxError as error:
         if match := _LACKS_BRACE.search(source):
             whole = f"{{{{ {match[0].strip('{}').strip()} }}}}"
-            hint = f"write {whole}, with two braces on either side"
+            hint = f"write {whole}, with two braces on each side"
             raise FrameError("E107", f"not a frame: {match[0]}", match.start() + 1, hint, (match[0], whole)) from None
         unclosed = max(source.rfind("{{"), source.rfind("{%"), 0) + 1
         raise FrameError("E107", f"not a frame: {error.message}", unclosed) from None
@@ -152,7 +152,7 @@ def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
     pieces = (piece for node in tree.body for piece in (node.nodes if isinstance(node, nodes.Output) else [node]))
     segments = tuple(_segment(env, piece) for piece in pieces)
     if not segments:
-        raise FrameError("E107", "not a frame: it prints nothing")
+        raise FrameError("E107", "not a frame: it does not print anything")
     return CompiledFrame(segments, tuple(_references(tree, source)))
 
 
@@ -169,26 +169,28 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
     if isinstance(node, nodes.Filter):
         column = _column(source, node.name)
         if node.name not in env.filters:
-            raise FrameError("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
+            raise FrameError(
+                "E106", f"unknown filter {node.name!r}", column, f"filters: {', '.join(sorted(env.filters))}"
+            )
         plain = not (node.kwargs or node.dyn_args or node.dyn_kwargs)
         if node.name == _OF_SUBJECT and not (plain and [type(name) for name in node.args] == [nodes.Name]):
-            raise FrameError("E106", f"filter {node.name!r} takes the name of its subject", column, "verb | agree(who)")
+            raise FrameError("E106", f"filter {node.name!r} needs the name of its subject", column, "verb | agree(who)")
         if node.name != _OF_SUBJECT and not (plain and not node.args):
-            raise FrameError("E106", f"filter {node.name!r} takes no arguments", column)
+            raise FrameError("E106", f"filter {node.name!r} does not take arguments", column)
     changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
     if changes and any(inner.name in ("a", "the") for inner in node.find_all(nodes.Filter)):
-        raise FrameError("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
+        raise FrameError("E106", "the article must be the last filter", _tag(node, env, source), "plural | a")
     if isinstance(node, nodes.Const):
         if unprintable(str(node.value)) is not None:
-            raise FrameError("E106", "frame holds a control character", _tag(node, env, source))
+            raise FrameError("E106", "the frame contains a control character", _tag(node, env, source))
         if isinstance(node.value, float) and not isfinite(node.value):
-            raise FrameError("E106", "a number that is too large", _tag(node, env, source))
+            raise FrameError("E106", "the number is too large", _tag(node, env, source))
         if node.value is None:
             raise FrameError("E106", "none cannot be printed or compared", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
         raise FrameError("E106", "an inline if needs an else", _column(source, "if"))
     if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
-        message = f"{node.attr!r} is read from something that is not a slot"
+        message = f"{node.attr!r} can only be read from a slot"
         raise FrameError("E106", message, source.find(f".{node.attr}") + 2)
 
 

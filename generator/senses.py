@@ -65,7 +65,7 @@ def check(claims: Iterable[Claim], opened: dict[str, Lexicon]) -> tuple[list[Fin
     for (name, path), group in groups.items():
         try:
             if not name:
-                message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
+                message = "sense keys need `lexicon` and `pos` in their field of the descriptor"
                 hint = "lexicon: wordnet-3.0, pos: noun"
                 findings.append(Finding(path=path, line=1, column=1, code="E305", message=message, hint=hint))
             elif identity(name):

@@ -50,18 +50,18 @@ def _check_card(card: Card, path: Path, data: CommentedMap) -> Iterator[Finding]
         return Finding(path=where, line=line, column=column, code=code, message=message, hint=hint)
 
     for config in sorted({file.stem for file in path.parent.glob("*.j2")} - {*card.configs}):
-        hint = "every template of the folder is published"
+        hint = "add it: every template in the folder is published"
         yield finding(f"{config}.j2 is not among `configs`", "configs", hint=hint)
     for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
             yield finding(f"{config!r} cannot be the name of a config", "configs", number)
         if config.casefold() in RELEASE_FILE_NAMES:
-            message, hint = f"{config!r} is the name of another file of a release", f"rename {config}.j2"
+            message, hint = f"{config!r} is also the name of another file in a release", f"rename {config}.j2"
             yield finding(message, "configs", number, hint=hint, code="E126")
     for number, spec in enumerate(card.contrasts):
         for side, config in (("a", spec.a), ("b", spec.b)):
             if config not in card.configs:
-                yield finding(f"contrast {spec.name}: no config {config!r}", "contrasts", number, side)
+                yield finding(f"contrast {spec.name}: unknown config {config!r}", "contrasts", number, side)
 
 
 def read_template(path: Path) -> Template:
@@ -75,7 +75,7 @@ def read_template(path: Path) -> Template:
     for (line, front), body in sections:
         frames = tuple(_frames(body)) or inherited
         if not frames:
-            message = "block has no frames"
+            message = "the block does not have frames"
             findings.append(Finding(path=display_path, line=body[0], column=1, code="E103", message=message))
         try:
             own = yaml_source.parse(front, display_path, line)
@@ -103,7 +103,7 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
         likely = next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
         if kind is not None:
             at, column = yaml_source.locate(sources, ("kind",), line)
-            message, hint = f"no kind {kind!r}", kind_hint(kind, FRONTS)
+            message, hint = f"unknown kind {kind!r}", kind_hint(kind, FRONTS)
             findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
             merged = {**merged, "kind": likely}
         kind = likely

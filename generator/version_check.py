@@ -62,7 +62,7 @@ def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Reco
         yield batch
     if content.hexdigest() != release.manifest.config(config)["content"]:
         path, code = (config, "E405") if stored else (f"recipe of {config}", "E408")
-        message = f"of {release.manifest.name}: rows are not those that the manifest describes"
+        message = f"the rows of {release.manifest.name} do not match its manifest"
         raise DamagedRelease([Finding(path=path, code=code, message=message, hint="run `senseprobe verify`")])
 
 
@@ -73,11 +73,11 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
     try:
         rows = rows_of(release.folder / "recipe", str(data["dataset"])).get(config)
     except SenseprobeError as error:
-        message = f"{name} does not keep its rows, and its recipe cannot be used ({printable(str(error))[:200]})"
+        message = f"{name} does not contain its rows, and its recipe cannot be used ({printable(str(error))[:200]})"
         hint = f"`senseprobe verify --restore {name}` with senseprobe {data['senseprobe']} makes them again"
         raise ReleaseError(f"{message}: {hint}") from None
     if rows is None:
-        raise ReleaseError(f"{name} keeps neither the rows of {config} nor a recipe of them")
+        raise ReleaseError(f"{name} contains neither the rows of {config} nor a recipe for them")
     yield from remake_rows(release.manifest, config, rows)
 
 
@@ -100,10 +100,10 @@ def approve(
         raise ReleaseError(f"cannot tell what changed since {before}: {error.findings[0]}") from error
     if diff.enough is False:
         first = diff.reasons[0]
-        message = f"{diff.new} is too low a number: since {diff.old}, {printable(first.text)} ({first.bump.upper()})"
-        raise ReleaseError(f"{message}: {diff.version} or higher; nothing was written")
+        message = f"{diff.new} is too low: since {diff.old}, {printable(first.text)} ({first.bump.upper()})"
+        raise ReleaseError(f"{message}. Use {diff.version} or higher; nothing was written")
     if not diff.reasons and say:
-        say(f"nothing has changed since {diff.old}: {diff.new} has the same rows, card and recipe")
+        say(f"{diff.new} has the same rows, card and recipe as {diff.old}")
     return render_entry(diff)
 
 
@@ -118,4 +118,4 @@ def _check_retired(new: Release, older: Release, earlier: Iterable[Release], row
         for batch in (batch for config in release.configs for batch in _checked(release, rows_of, config)):
             if len(used := batch["id"].filter(pc.is_in(batch["id"], value_set=removed))):
                 message = f"{printable(used[0].as_py())} is in the {RETIRED} of {older.manifest.name}"
-                raise ReleaseError(f"{message} and no longer in yours: put it back, as a retired id never comes back")
+                raise ReleaseError(f"{message} but not in yours: put it back, because a retired id never comes back")

@@ -231,7 +231,7 @@ def _read_list(folder: Path, resource: Resource) -> WordList:
     findings.extend(repeats := [*islice(_repeats(resource, words, display_path), MAX_FINDINGS + 1)])
     if len(findings) > MAX_FINDINGS:
         words = []
-        message = f"more than {MAX_FINDINGS} mistakes: those that follow are not reported"
+        message = f"more than {MAX_FINDINGS} errors: the rest are not reported"
         findings[MAX_FINDINGS:] = [replace(findings[MAX_FINDINGS], column=1, code="E202", message=message, hint="")]
     lines = {finding.line for finding in repeats}
     return WordList(resource, path, display_path, tuple(w for w in words if w.line not in lines), tuple(findings))
@@ -254,7 +254,7 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
                 yield finding(line, f"more than {MAX_WORDS} rows")
                 return
             if len(cells) != len(specs):
-                yield finding(line, f"{len(cells)} cells, expected {len(specs)}")
+                yield finding(line, f"the row has {len(cells)} cells, expected {len(specs)}")
                 continue
             values: dict[str, Value] = {}
             is_valid = True
@@ -298,13 +298,13 @@ def _separator(line: str, names: Collection[str]) -> str:
 def _header_mistakes(header: Sequence[str], separator: str, names: Collection[str]) -> Iterator[str]:
     """Yield what differs between the header of a list and the fields of its descriptor."""
     if separator != ",":
-        yield f"columns are separated by {_SEPARATORS[separator]}, not by commas"
+        yield f"columns are separated by {_SEPARATORS[separator]}, not commas"
     missing, unknown = [name for name in names if name not in header], [name for name in header if name not in names]
     if missing or unknown or len({*header}) < len(header):
         parts = [f"{what} {listed(columns)}" for what, columns in (("without", missing), ("with", unknown)) if columns]
-        yield f"columns are not those of {DESCRIPTOR}: {', '.join(map(printable, parts)) or 'one is there twice'}"
+        yield f"columns differ from those in {DESCRIPTOR}: {', '.join(map(printable, parts)) or 'one occurs twice'}"
     elif [*header] != [*names]:
-        yield f"columns are in another order than in {DESCRIPTOR}: {','.join(header)}"
+        yield f"columns are not in the order of {DESCRIPTOR}: {','.join(header)}"
 
 
 def cell_column(line: str, number: int) -> int:
@@ -342,10 +342,10 @@ def _value(spec: FieldSpec, cell: str) -> Value:
         return None
     if (odd := unprintable(cell)) is not None:
         name = unicodedata.name(cell[odd], "a control character").lower()
-        advice = ": write an ordinary blank" if cell[odd].isspace() else ""
-        raise ValueError(f"holds U+{ord(cell[odd]):04X}, {name}{advice}")
+        advice = ": write an ordinary space" if cell[odd].isspace() else ""
+        raise ValueError(f"contains U+{ord(cell[odd]):04X}, {name}{advice}")
     if cell != " ".join(cell.split()):
-        raise ValueError("has blanks around it, or two in a row")
+        raise ValueError("begins or ends with a space, or has two in a row")
     pattern, convert, expected = _TYPES[spec.type]
     if not re.fullmatch(pattern, cell, re.ASCII):
         raise ValueError(f"is {cell[:40]!r}, expected {expected}")
@@ -365,7 +365,7 @@ def _repeats(resource: Resource, words: Sequence[Word], display_path: str) -> It
         for word in words:
             value = tuple(word.columns.get(column) for column in key)
             if first.setdefault(value, word.line) != word.line:
-                message = f"{', '.join(map(str, value))} is there twice, first on line {first[value]}"
+                message = f"{', '.join(map(str, value))} occurs twice, first on line {first[value]}"
                 yield _finding(display_path, word.line, message, "remove one of the rows", code="E204")
 
 

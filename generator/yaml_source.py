@@ -78,9 +78,9 @@ def read_text(path: Path, display_path: str) -> str:
     """Return the text of a UTF-8 file, with line feeds at line ends; raise DeclarationError (E100) where it fails."""
     try:
         if path.exists() and not path.is_file():
-            raise _error(display_path, "E100", "is no plain file")
+            raise _error(display_path, "E100", "is not a plain file")
         if path.stat().st_size > MAX_BYTES:
-            raise _error(display_path, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")
+            raise _error(display_path, "E100", f"the file is larger than {MAX_BYTES >> 20} MiB")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"

@@ -106,7 +106,7 @@ def _nearest_key(path: str, location: Sequence[str]) -> str:
         return ""
     # Another kind has it: name a key of this kind that begins alike.
     begun = [name for name, kinds in keys.items() if name.startswith(key) and {*kinds} - {*keys[key]}]
-    return f"{meant(key, begun)} only kind {' and '.join(keys[key])} has it".lstrip()
+    return f"{meant(key, begun)} only rows of kind {' and '.join(keys[key])} have it".lstrip()
 
 
 def _keys_at(form: type[BaseModel], steps: Sequence[str]) -> set[str]:
@@ -152,13 +152,13 @@ class Waiver:
         codes = {*CODES, *(check.code for check in registered_checks())}
         for code, reason in self.reasons.items():
             if code not in codes:
-                message, hint = f"there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
+                message, hint = f"unknown code {code}", nearest(code, (name for name in codes if name[0] == "W"))
             elif not code.startswith("W"):
-                message, hint = f"{code} is a mistake, and no warning", "correct it: only warnings (W) can be accepted"
+                message, hint = f"{code} is an error, not a warning", "correct it: only warnings (W) can be accepted"
             elif len(reason.split()) < FEWEST_WORDS:
-                message, hint = f"the reason for {code} is {reason!r}", f"say why, in {FEWEST_WORDS} words at least"
+                message, hint = f"the reason for {code} is {reason!r}", f"write at least {FEWEST_WORDS} words"
             elif code not in self.used and code not in not_run:
-                message, hint = f"there is no {code} here", "remove it, or it will hide the next one"
+                message, hint = f"{code} does not occur here", "remove it, or it will hide the next one"
             else:
                 continue
             yield finding_at(self.path, self.position(code), "E123", f"accept: {message}", hint)
@@ -169,10 +169,12 @@ _FIRST_ONLY = {"accept": "E123", "expect": "E102", "gap": "E102"}
 
 def misplaced_keys(config: Config) -> Iterator[Finding]:
     """Yield E123 and E102 of later front matters: what they accept or expect would be overlooked."""
-    path, hint = config.template.display_path, "move it there: it holds for the whole template"
+    path, hint = config.template.display_path, "move it there: it applies to the whole template"
     for block in config.template.blocks[1:]:
         for key in block.sources[0].keys() & _FIRST_ONLY.keys():
-            yield finding_at(path, block.locate(key), _FIRST_ONLY[key], f"{key}: not in the first front matter", hint)
+            yield finding_at(
+                path, block.locate(key), _FIRST_ONLY[key], f"{key}: belongs into the first front matter", hint
+            )
 
 
 def apply_waivers(findings: Iterable[Finding], *waivers: Waiver) -> Iterator[Finding]:

@@ -44,13 +44,12 @@ _PREFIXES, _ENDINGS = word_set(WORDS["prefixes"]), word_set(WORDS["endings"])
 
 @check("E117")
 def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
-    """A blank too many or too few: two in a row, one at an end or before punctuation, or none between two words.
+    """A space is missing or superfluous: two in a row, one at an end or before punctuation, or none between words.
 
-    Tokenizers make tokens of blanks, so such a sentence is scored as text that nobody writes; Dev et al. have a blank
-    before every full stop (UPSTREAM 3.3). Where an `{% if %}` prints nothing, put the blank beside it inside. Two
-    full stops at an end are found too. Looked for in English is what a slot prints right behind a word, as in
-    `The{{ slot }}`; endings as in `{{ slot }}s`, and prefixes and second halves of words as *un* and *man*, may stand
-    there.
+    Tokenizers turn spaces into tokens, so such a sentence is unusual text for a model. Dev et al. have a space
+    before every full stop. If an `{% if %}` can print nothing, put the space inside it. Two full stops at an end
+    are reported too. In English, the check also looks at the text right after a slot, as in `The{{ slot }}`.
+    Endings such as `{{ slot }}s`, prefixes such as *un* and second halves of words such as *man* are allowed.
     """
     seen: set[Position] = set()
     for frame in subject.frames:
@@ -62,7 +61,7 @@ def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
 def _blanks_in_frame(frame: FrameSubject) -> Iterator[Finding]:
     """Yield the mistakes that the source of the frame has itself."""
     for start, message in find_blank_mistakes(mask_tags(frame.source, "\x00"), english=frame.of_config.is_english):
-        hint = "write one, or three for an ellipsis" if message == _TWO_STOPS else "remove it"
+        hint = "write one full stop, or three for an ellipsis" if message == _TWO_STOPS else "remove it"
         yield frame.finding("E117", message, hint, frame.position[1] + start)
 
 
@@ -72,7 +71,7 @@ def find_blank_mistakes(text: str, *, english: bool) -> Iterator[tuple[int, str]
         if match[0].endswith(".."):
             yield match.end() - 2, _TWO_STOPS
         else:
-            yield match.start(), "two blanks in a row" if match[0].isspace() else "a blank before punctuation"
+            yield match.start(), "two spaces in a row" if match[0].isspace() else "a space before punctuation"
 
 
 def _blanks_in_sentences(frame: FrameSubject) -> Iterator[Finding]:
@@ -81,9 +80,9 @@ def _blanks_in_sentences(frame: FrameSubject) -> Iterator[Finding]:
     for role in frame.block.roles:
         texts = frame.side(role).text
         for text in texts.filter(pc.match_substring_regex(texts, pattern)).slice(0, 1).to_pylist():
-            message, hint = "a blank too many in", "put the blank inside the condition"
+            message, hint = "a superfluous space in", "put the space inside the condition"
             if text.endswith("..") and not text.endswith("..."):
-                message, hint = "two full stops at the end of", "print the last word without its own"
+                message, hint = "two full stops at the end of", "print the last word without its full stop"
             yield frame.finding("E117", f"{message} {text!r}", hint)
             return
 
@@ -98,7 +97,7 @@ def _missing_blanks(frame: FrameSubject) -> Iterator[Finding]:
         for role in frame.block.roles:
             left, right = (piece.row_texts for piece in frame.side(role).pieces[at : at + 2])
             if joined := _run_together(left, right, before):
-                message, hint = f"no blank in {joined!r}", "put one before the output"
+                message, hint = f"a missing space in {joined!r}", "put one before the output"
                 yield frame.finding("E117", message, hint, frame.columns[at + 1])
                 break
 
@@ -126,11 +125,11 @@ Location = tuple[str | int, ...]
 
 @check("E121")
 def check_condition_values(subject: ConfigSubject) -> Iterator[Finding]:
-    """A value in `flip`, `contested` or `where` that no word of the list has.
+    """A value in `flip`, `contested` or `where` does not occur in the list.
 
-    A misspelt value selects nothing and says nothing: labels that should be flipped are not, or a word is missing. true
-    and false have no quotes, or they are words. Looked at is the whole list, since a later block may choose other words
-    of it.
+    A misspelt value selects nothing, without a message: labels are not flipped, or a word is missing. Write true
+    and false without quotes; in quotes they are words. The check looks at the whole list, because a later block may
+    select other words.
     """
     blocks = subject.config.template.blocks
     # A block that inherits a condition has it in the same place.
@@ -142,7 +141,7 @@ def _unmatched_values(subject: ConfigSubject, block: Block) -> Iterator[Finding]
         words = subject.lists.get(block.front.slots[slot].list)
         cells = {str(cell): cell for word in words.words for cell in [word.columns[column]]} if words else {}
         if words and value not in cells.values():
-            message = f"no word of {words.resource.name} has {column} {value!r}"
+            message = f"{words.resource.name} does not have a word with {column} {value!r}"
             hint = nearest(str(value), {*cells} - {"None"})
             yield subject.finding(block.locate(*location), "E121", message, hint)
 
@@ -171,17 +170,17 @@ def _condition_values(front: Front) -> Iterator[tuple[Location, str, str, object
 
 @check("E122")
 def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
-    """`flip` beside `label_basis: none`.
+    """`flip` is used with `label_basis: none`.
 
-    Without a basis neither sentence is the stereotype, so there is nothing to turn round: either the labels mean
-    something, and the basis is `occupation`, `trait` or `both`, or `flip` has to go. A block that only inherits `flip`
-    is left alone: it may set the sentences in the order of the other blocks.
+    Without a basis, neither sentence is the stereotype, so there is nothing to flip. If the labels mean something,
+    set the basis to `occupation`, `trait` or `both`; otherwise remove `flip`. A block that only inherits `flip` is
+    not reported: it may put the sentences into the order of the other blocks.
     """
     for block in subject.config.template.blocks:
         front, own = block.front, block.sources[0]
         if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
-            message = "label_basis is none, so there is no label to flip"
-            yield subject.finding(block.locate("flip"), "E122", message, "name the basis, or leave flip out")
+            message = "label_basis is none, so there is not a label to flip"
+            yield subject.finding(block.locate("flip"), "E122", message, "name the basis, or remove flip")
 
 
 # ---- Sentences ----
@@ -189,10 +188,11 @@ def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
 
 @check("W511")
 def check_repeated_words(subject: ConfigSubject) -> Iterator[Finding]:
-    """The same word stands twice in one sentence, because two slots share it.
+    """A sentence contains the same word twice, because two slots share it.
 
-    "The captain befriended a captain" tests nothing that "The captain befriended a judge" does not, and reads oddly
-    (UPSTREAM 3.2: 160 premises). Narrow one of the slots with `where`, or say in `accept` why the rows are kept.
+    "The captain befriended a captain" tests nothing that "The captain befriended a judge" does not, and reads
+    oddly. Dev et al. have 160 such premises. Narrow one of the slots with `where`, or accept the warning with the
+    reason for keeping the rows.
     """
     rows: Counter[tuple[Position, Slots]] = Counter()
     words: dict[tuple[Position, Slots], dict[str, None]] = {}
@@ -247,11 +247,11 @@ _STOPS = (*".!?:;", "\u2026", "\u3002", "\uff01", "\uff1f", "\u0964")
 
 @check("W514")
 def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
-    """A sentence does not begin with a capital or a digit, or ends without a full stop where others have one.
+    """A sentence begins without a capital or digit, or ends without a full stop although others have one.
 
-    Models have learnt from text in which sentences begin and end like sentences; what does not is scored as unusual
-    text, and frames that differ in it are not comparable. Write the first output with `upfirst`, and end all frames
-    of a config alike, in punctuation.
+    Models learn from text with capitals and full stops. Other sentences are unusual text, and frames that differ in
+    this respect are not comparable. Write the first output with `upfirst`, and end all frames of a config with the
+    same punctuation.
     """
     lower_case: dict[Position, dict[str, None]] = {}
     open_: dict[int, int] = {}
@@ -265,10 +265,10 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
             open_.setdefault(*frame.position)
     for position, texts in lower_case.items():
         message = f"the sentence does not begin with a capital: {first_words([*texts])}"
-        yield subject.finding(position, "W514", message, "begin with a capital, or with `| upfirst`")
-    message = "the frame does not end in punctuation" + (", and others do" if closed else "")
+        yield subject.finding(position, "W514", message, "write a capital, or use `| upfirst`")
+    message = "the frame does not end in punctuation" + (", but others do" if closed else "")
     if len(open_) > 1 and not closed:
-        message = "no frame ends in punctuation"
+        message = "none of the frames ends in punctuation"
     for position in islice(open_.items(), None if closed else 1):
         yield subject.finding(position, "W514", message, "end it with a full stop")
 

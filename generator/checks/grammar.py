@@ -29,10 +29,10 @@ _PERSON = 18  # lexnames(5WN): noun.person
 def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
     """A verb does not agree with its subject: *he guide us*, *they buys*.
 
-    The published verb pairs are partly made so, *he guide us* and a mother who *carefully nurse all* (UPSTREAM 1.5). A
-    model scores the mistake along with the meaning. Looked for is a verb without ending after *he*, *she* and *it*, and
-    after a single person with an adverb between or a pronoun behind, and one with an ending after *they* and *we*. Use
-    a column with the form that the frame needs, `| agree(who)` where `who` prints the subject, or `| third` and
+    SSSB has such verb pairs: *he guide us*, and a mother who *carefully nurse all*. A model scores the mistake
+    together with the meaning. The check looks for a verb without an ending after *he*, *she* and *it*, and after a
+    single person with an adverb in between or a pronoun behind. It also looks for a verb with an ending after
+    *they* and *we*. Use a column with the right form, `| agree(who)` if `who` prints the subject, or `| third` and
     `| past`.
     """
     vocabulary = load_vocabulary()
@@ -217,12 +217,12 @@ _BEFORE_WORD = re.compile(r"(?:(?<![\w'.-])(an?)|^(An?))\s+([^\W_][\w'.-]*)(?=[\
 
 @check("E116")
 def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
-    """An article does not fit the word after it: *a honest*, *an European*, *a headphones*, *the they*.
+    """An article does not fit the next word: *a honest*, *an European*, *a headphones*, *the they*.
 
-    40 published articles are wrong, 14 of them of one occupation, so that the error goes with what is tested (UPSTREAM
-    1.5). Write `{{ slot | a }}` in the place of a typed article; a list's column `article` (a, an, the or none) says
-    what is right where the guess is not, as for plural and uncountable words. Where one role binds a noun and another a
-    pronoun, `{{ slot | the }}` prints the article of the noun alone.
+    SSSB has 40 wrong articles, 14 of them with one occupation, so the errors depend on the tested word. Write `{{
+    slot | a }}` instead of a typed article. If the guess is wrong, as for plural and uncountable words, give the
+    list a column `article` (a, an, the or none). If one role binds a noun and the other a pronoun, use `{{ slot |
+    the }}`: it prints an article only before the noun.
     """
     frames = subject.frames if subject.is_english else ()
     finders = _typed_articles, _articles_before_output, _articles_before_pronouns
@@ -262,12 +262,12 @@ def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
             words = [stated.get(text, text) for text, _ in texts]
             if unfit := [word for word in words if word and _needed_article(english, word) != typed[1].lower()]:
                 message = f"{typed[1]!r} does not fit {first_words(unfit)}"
-                hint = "leave it out, and print the word with `| a`"
+                hint = "remove it, and print the word with `| a`"
                 yield frame.finding("E116", message, hint, column - len(typed[1]) - 1)
         if needless := [*_needless_articles([text[length:] for text, length in texts if length], stated)]:
             plural = "plural" in frame.source[column - frame.position[1] :].partition("}}")[0]
-            hint = "remove `| a`" if plural else "say `none` in a column `article` of the list"
-            yield frame.finding("E116", f"`a` before what takes none: {first_words(needless)}", hint, column)
+            hint = "remove `| a`" if plural else "write `none` in a column `article` of the list"
+            yield frame.finding("E116", f"`a` before a word without an article: {first_words(needless)}", hint, column)
         before = ""
 
 
@@ -288,7 +288,7 @@ def _articles_before_pronouns(frame: FrameSubject) -> Iterator[Finding]:
             unfit.setdefault(column, []).extend(wrong)
     for column, texts in unfit.items():
         if texts:
-            hint = "leave the article out, and print the word with `| the`"
+            hint = "remove the article, and print the word with `| the`"
             yield frame.finding("E116", f"an article before a pronoun: {first_words(texts)}", hint, column)
 
 
@@ -327,11 +327,11 @@ _GENDERED: Mapping[str, str] = WORDS["gendered"]
 
 @check("W403")
 def check_gendered_words(subject: ConfigSubject) -> Iterator[Finding]:
-    """A word names a gender already where the config tests which gender a model takes for granted.
+    """A word names a gender, but the config tests which gender a model assumes.
 
-    *Actor* and *waiter* are two of the 164 occupations of Dev et al. (UPSTREAM 3.1): that a model takes a waiter for a
-    man says nothing of its stereotypes. Looked at are the words of the target and those that roles bind. Leave such
-    words out with `where`, or take a form for all.
+    *Actor* and *waiter* are two of the 164 occupations of Dev et al. A model that takes a waiter for a man does not
+    show a stereotype. The check looks at the target's words and at the words that roles bind. Exclude such words
+    with `where`, or use a form for all genders.
     """
     if "gender" in subject.config.blocks[0].block.front.bias_type:
         blocks = subject.config.blocks
@@ -345,7 +345,7 @@ def _gendered_findings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator
         words = [word for word in dict.fromkeys(block.slots[slot]) if word in _GENDERED]
         if words and (slot in slots or slot == front.target):
             forms = sorted({_GENDERED[word] for word in words} - {""})
-            hint = "leave them out with `where`" + (f", or say {first_words(forms)}" if forms else "")
+            hint = "exclude them with `where`" + (f", or use {first_words(forms)}" if forms else "")
             message = f"{slot} has words that name a gender: {first_words(words)}"
             yield subject.finding(block.block.locate("slots", slot), "W403", message, hint)
 
@@ -360,10 +360,10 @@ _PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORE
 
 @check("W515")
 def check_pronouns(subject: ConfigSubject) -> Iterator[Finding]:
-    """A frame says *he* or *she* itself where a role binds a pronoun of the other gender.
+    """A frame contains *he* or *she*, but a role binds a pronoun of the other gender.
 
-    Eight published sentences have a mentor who taught "he … her students" (UPSTREAM 1.5): whether the pair tests the
-    bound pronoun or the other one, nobody can say. Print the pronoun's own column, as `{{ pronoun.possessive }}`; where
+    Eight sentences of SSSB have a mentor who taught "he … her students". It is unclear whether such a pair tests
+    the bound pronoun or the other one. Print the column of the bound pronoun, as in `{{ pronoun.possessive }}`. If
     the sentence has two people, accept the warning.
     """
     first: dict[int, Finding] = {}
@@ -386,7 +386,7 @@ def _mixed_genders(frame: FrameSubject) -> Iterator[Finding]:
             # Where the frame has the word itself, else where it begins.
             own = re.search(rf"\b{other}\b", mask_tags(frame.source, "\x00"))
             column = frame.position[1] + (own.start() if own else 0)
-            message = f"{other!r} where {role} binds {str(word)!r}: {text!r}"
+            message = f"{other!r} is in a sentence where {role} binds {str(word)!r}: {text!r}"
             yield frame.finding("W515", message, "print the pronoun's own column", column)
 
 

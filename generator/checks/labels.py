@@ -20,11 +20,11 @@ MOST_TOKENS = 100
 
 @check("W504")
 def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
-    """Two frames that differ in one word at most have labels that contradict one another.
+    """Two frames that differ in at most one word have contradictory labels.
 
-    The blocks of the two frames bind the roles the other way round for the same words, so what is the stereotype in
-    one sentence is its opposite in the other, though both say the same of the same person (the mentor sentences of
-    UPSTREAM 1.5). One of the labels is wrong. Frames are not compared where the word is a negation.
+    For the same words, the two blocks bind the roles the other way round. So the stereotype in one sentence is the
+    opposite in the other, although both say the same about the same person (like the mentor sentences of SSSB). One
+    of the labels is wrong. Frames are not compared if the different word is a negation.
     """
     if len(subject.config.blocks) < 2:
         return  # labels are the same in all frames of a block
@@ -44,7 +44,7 @@ def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
                     reported.add(frame.line)
                     theirs, mine = (" ".join(tokens) or "nothing" for tokens in differing)
                     differs = f"{mine!r} for {theirs!r}" if mine != theirs else "the same words"
-                    other_way = f"labelled the other way round than the frame on line {earlier.line} ({differs})"
+                    other_way = f"the label is the opposite of that of the frame on line {earlier.line} ({differs})"
                     message, hint = f"{other_way} with {', '.join(min(words))}", "one of the two labels is wrong"
                     yield subject.finding((frame.line, frame.column), "W504", message, hint)
         for frame, key in frames:
@@ -94,11 +94,11 @@ def _common_length(first: Tokens, second: Tokens) -> int:
 
 @check("W508")
 def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
-    """The labels of one word go both ways although `label_basis` is `occupation`.
+    """The labels of one word go both ways, although `label_basis` is `occupation`.
 
-    If a label says what is stereotyped of an occupation, it cannot be *he* in some of its sentences and *she* in
-    others: something else decides (UPSTREAM 1.5: mentor is labelled *he* in ten sentences and *she* in nine). Make the
-    labels the same, or say what they rest on: `label_basis: trait` or `both`.
+    If a label states the stereotype of an occupation, it cannot be *he* in some of its sentences and *she* in
+    others: something else decides. In SSSB, mentor is labelled *he* in ten sentences and *she* in nine. Make the
+    labels the same, or state their basis: `label_basis: trait` or `both`.
     """
     rows: Counter[tuple[str, str, str]] = Counter()
     first: dict[tuple[str, str, str], Block] = {}
@@ -116,31 +116,31 @@ def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
             position = block.locate("flip" if any("flip" in source for source in block.sources) else "roles")
             sides = f"{anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
             message = f"labels of {word!r} go both ways: {sides}"
-            yield subject.finding(position, "W508", message, "label_basis: trait, or both")
+            yield subject.finding(position, "W508", message, "write `label_basis: trait` or `both`")
 
 
 @check("W509")
 def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
-    """The stereotype binds the same word in every row, so that always preferring this word gets 100 %.
+    """The stereotype binds the same word in every row, so always preferring this word scores 100 %.
 
-    A model that prefers *he* to *she* whatever the sentence says would have the highest score (the verb pairs of
-    carpenter in UPSTREAM 1.5). Add words of the opposite stereotype, and `flip` their labels.
+    A model that prefers *he* to *she* in every sentence would get the highest score, as in the verb pairs of
+    carpenter in SSSB. Add words of the opposite stereotype, and `flip` their labels.
     """
     rows = [(block, row) for block, labels in subject.labelled for row in labels]
     if len({row.stereo for _, row in rows}) == 1:
         block, row = rows[0]
         message = f"stereo binds {row.stereo!r} in every row: a model that always prefers it gets 100 %"
-        hint = "add words of the opposite stereotype, and flip them"
+        hint = "add words of the opposite stereotype, and flip their labels"
         yield subject.finding(block.block.locate("roles", "stereo"), "W509", message, hint)
 
 
 @check("W510")
 def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
-    """An exception of single words in `flip` is not declared in `contested`.
+    """`contested` does not declare an exception for single words in `flip`.
 
-    A condition on two slots or more that names words is an exception to the rule by which labels were given (nurse:
-    strong, weak, professional, unclean in UPSTREAM 1.5). It needs no less evidence than the rule: declare the same
-    words in `contested`, so that estimands leave them out until somebody has looked.
+    A condition on two or more slots that names words is an exception to the labelling rule (nurse with strong,
+    weak, professional and unclean in SSSB). It needs as much evidence as the rule. Declare the same words in
+    `contested`; scores then exclude them until somebody has checked them.
     """
     for block in subject.config.blocks:
         front = block.block.front
@@ -150,7 +150,7 @@ def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
             is_exception = len(slots) > 1 and any(key.partition(".")[2] in ("", "word") for key in condition)
             if is_exception and not _is_contested(block, contested, condition):
                 text = ", ".join(f"{key}: {value}" for key, value in condition.items())
-                message = f"an exception that `contested` does not declare: {text}"
+                message = f"`contested` does not declare this exception: {text}"
                 position = block.block.locate("flip", number)
                 yield subject.finding(position, "W510", message, f"contested: [{{{text}}}]")
 

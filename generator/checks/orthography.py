@@ -164,43 +164,43 @@ _TEXT_IN_TAG = re.compile(r"""(==|!=|\bin|[\[(,])?\s*(?P<quote>["'])(?P<text>.*?
 
 @check("W401", lexicon=WORDNET)
 def check_list_spelling(words: WordList) -> Iterator[Finding]:
-    """A word of a list is none that WordNet knows, in any form, so that it is probably misspelt.
+    """WordNet does not know a word of the list in any form, so it is probably misspelt.
 
-    A misspelt word is rare or unknown to a model, which then answers to the spelling and not to the meaning; Dev et al.
-    have *ingelligent* and *unprofesional* (UPSTREAM 3.1). Looked at are words, and parts of phrases, in lower case from
-    a to z: names are no business of this check. A word that is right and that WordNet lacks is taken with `accept`.
+    A misspelt word is rare or unknown to a model, which then reacts to the spelling, not the meaning. Dev et al.
+    have *ingelligent* and *unprofesional*. The check looks at words, and parts of phrases, in lower case from a to
+    z; it ignores names. If a word is correct, accept the warning with `accept`.
     """
     vocabulary, cells = load_vocabulary(), Cells(words)
     distinct = islice(dict.fromkeys(words.words), MOST_WORDS)
     misspelt = ((word, *mistake) for word in distinct for mistake in _misspelt_words(word, vocabulary))
     for word, start, part, hint in islice(misspelt, MOST_FINDINGS):
-        yield _word_finding(cells, word, start, "W401", f"{part!r} is no word that WordNet knows", hint)
+        yield _word_finding(cells, word, start, "W401", f"WordNet does not know {part!r}", hint)
 
 
 @check("W402", lexicon=WORDNET)
 def check_capitals(words: WordList) -> Iterator[Finding]:
-    """A word of a list is written small, and WordNet has it with a capital only.
+    """A word of the list is in lower case, but WordNet has it only with a capital.
 
-    Models whose vocabulary has cases read *iraqi* as pieces and *Iraqi* as a word, so a list that mixes the two
-    measures spelling. Dev et al. lower-case every sentence (UPSTREAM 3.3). Write names with their capital in the list:
-    what is scored may still be lower-cased for a model that knows no capitals.
+    A cased model reads *iraqi* as pieces and *Iraqi* as one word, so a list with both forms measures spelling. Dev
+    et al. write every sentence in lower case. Write names with their capital in the list: for an uncased model,
+    sentences can still be lower-cased.
     """
     only_proper, cells = cache(partial(_only_proper, vocabulary=load_vocabulary())), Cells(words)
     for word in islice(dict.fromkeys(words.words), MOST_WORDS):
         named = {part: (start, proper) for start, part in find_words(word) if (proper := only_proper(part))}
         for part, (start, proper) in named.items():
-            message = f"{part!r} is written without a capital, WordNet has {' and '.join(proper)} only"
+            message = f"{part!r} is in lower case, but WordNet only has {' and '.join(proper)}"
             yield _word_finding(cells, word, start, "W402", message, f"did you mean {proper[0]!r}?")
 
 
 @check("W512", lexicon=WORDNET)
 def check_frame_spelling(subject: ConfigSubject) -> Iterator[Finding]:
-    """A word that a frame says itself is none that WordNet, English grammar or any list knows.
+    """WordNet, English grammar and the lists do not know a word of a frame.
 
-    A frame is repeated in as many pairs as it has words, and a misspelling in one member of a pair alone decides it;
-    SSSB has *matrials*, *staris* and *explaning* (UPSTREAM 1.5). Looked at are words in lower case from a to z, and the
-    first word of a frame where it is a letter away from a word, since names begin frames too. A word that is right may
-    be put in a list of the project, else the warning is taken with `accept`.
+    A frame is repeated in as many pairs as it has words, and a misspelling in one sentence of a pair can decide the
+    pair. SSSB has *matrials*, *staris* and *explaning*. The check looks at words in lower case from a to z, and at
+    the first word of a frame if it is one letter away from a known word. If a word is correct, add it to a list of
+    the project, or accept the warning with `accept`.
     """
     if subject.is_english:
         yield from islice(_misspelt_in_frames(subject, load_vocabulary()), MOST_FINDINGS)
@@ -215,7 +215,7 @@ def _misspelt_in_frames(subject: ConfigSubject, vocabulary: Vocabulary) -> Itera
                 continue
             hint = spelling_hint(part, vocabulary, list_words())
             if hint and (hint != NO_SUGGESTION or frame.source[start : start + 1].islower()):
-                message = f"{part!r} is no word that WordNet or a list knows"
+                message = f"WordNet and the lists do not know {part!r}"
                 yield subject.finding((frame.line, frame.column + start), "W512", message, hint)
 
 
@@ -328,14 +328,14 @@ def _differing_letters(first: str, second: str) -> str:
 
 @check("W517")
 def check_confusable_words(words: WordList) -> Iterator[Finding]:
-    """Two words, or two frames, look the same and are not; or a word mixes scripts.
+    """Two words or two frames look the same but differ, or a word mixes scripts.
 
-    A Cyrillic or Greek letter in the place of a Latin one, a ligature or a letter of double width is invisible to
-    readers and annotators, while a model reads other tokens: the word is rare or unknown to it, and its rows stand
-    beside those of its twin. Looked for are words that are equal after NFKC with look-alike letters of Latin, Cyrillic
-    and Greek taken for one another (UTS 39), words of letters from two of these scripts, and in English frames words
-    that only look Latin. A single Greek letter that is a sign in Latin text (μm, kΩ, NFκB) is none of them. Type the
-    word again.
+    Readers and annotators do not see a Cyrillic or Greek letter in the place of a Latin one, a ligature, or a
+    letter of double width. A model reads other tokens, so the word is rare or unknown to it, and its rows stand
+    next to those of its twin. The check finds words that are equal after NFKC and after replacing look-alike
+    letters of Latin, Cyrillic and Greek (UTS 39), words with letters of two of these scripts, and words in English
+    frames that only look Latin. A single Greek letter that is a sign in Latin text (μm, kΩ, NFκB) is allowed. Type
+    the word again.
     """
     cells, seen = Cells(words), dict[str, str]()
     for word in words.words:
@@ -353,14 +353,14 @@ def check_confusable_words(words: WordList) -> Iterator[Finding]:
 
 @check("W517")
 def check_confusable_frames(subject: ConfigSubject) -> Iterator[Finding]:
-    """Two frames look the same and are not; or a word of a frame is not of the script that it seems to be of."""
+    """Two frames look the same but differ, or a word of a frame only looks like its script."""
     seen = dict[str, tuple[str, int]]()
     for frame in subject.sources():
         twin, line = seen.setdefault(skeleton(frame.source), (frame.source, frame.line))
         if twin != frame.source:
-            message = f"the frame looks like that on line {line}: {_differing_letters(twin, frame.source)}"
+            message = f"the frame looks like the one on line {line}: {_differing_letters(twin, frame.source)}"
             yield subject.finding((frame.line, frame.column), "W517", message, "remove one of the two")
             continue
         for at, word, letters in _mixed_scripts(mask_tags(frame.source, " "), latin=subject.is_english):
-            message = f"{word!r} is not what it looks like: {_letter_names(letters)}"
+            message = f"{word!r} contains look-alike letters: {_letter_names(letters)}"
             yield subject.finding((frame.line, frame.column + at), "W517", message, "type it again")

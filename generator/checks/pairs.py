@@ -28,10 +28,10 @@ from senseprobe.records import Finding
 
 @check("E118")
 def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
-    """Both sentences of a pair say the same.
+    """Both sentences of a pair are the same.
 
-    Such a pair has no answer: every model prefers neither, and it is counted as a tie. Print what the roles bind, and
-    see that they bind different words.
+    Such a pair does not have an answer: every model is indifferent, and the pair counts as a tie. Print the words
+    that the roles bind, and bind different words.
     """
     first: dict[Position, Finding] = {}
     for frame in subject.frames:
@@ -59,7 +59,7 @@ def _identical_pairs(frame: FrameSubject) -> str:
     count = prod(len(block.slots[slot]) for slot in slots)
     share = "all" if identical.all() else str(int(identical.sum())) if count == picked.n else "some"
     message = f"both sentences are {sides[0].text[int(identical.argmax())].as_py()!r}"
-    return f"{message}: so are {share} of {count} combinations of words" if count > 1 else message
+    return f"{message}, as in {share} of {count} combinations of words" if count > 1 else message
 
 
 def _bound_differently(block: ResolvedBlock, segment: Segment) -> list[str]:
@@ -70,10 +70,10 @@ def _bound_differently(block: ResolvedBlock, segment: Segment) -> list[str]:
 
 @check("E119")
 def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
-    """A slot with several words changes no sentence, so that each sentence comes out several times.
+    """A slot with several words does not change any sentence, so each sentence occurs several times.
 
-    Repeated sentences count several times in every figure without adding evidence: the published data has 16 (UPSTREAM
-    1.5). Print the slot, or give it one word in this block with `where`.
+    Repeated sentences count several times in every score but add no evidence: SSSB has 16. Print the slot, or give
+    it one word in this block with `where`.
     """
     first: dict[tuple[str, Position], Finding] = {}
     for _, group in groupby(subject.frames, key=lambda frame: id(frame.block)):
@@ -82,9 +82,9 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
         for slot, words in block.slots.items():
             unread = [(frame.position, "this frame does not read") for frame in reads if slot not in reads[frame]]
             if len(unread) == len(reads):
-                unread = [(block.block.locate("slots", slot), "no frame reads")]
+                unread = [(block.block.locate("slots", slot), "none of the frames reads")]
             for position, where in unread if len(words) > 1 else ():
-                message = f"{where} {slot!r}: each sentence comes out {len(words)} times"
+                message = f"{where} {slot!r}: each sentence occurs {len(words)} times"
                 finding = subject.finding(position, "E119", message, "print it, or give it one word with `where`")
                 first.setdefault((slot, position), finding)
     yield from first.values()
@@ -99,17 +99,17 @@ def _slots_read(frame: FrameSubject) -> Iterator[str]:
 
 @check("E124")
 def check_duplicate_frames(subject: ConfigSubject) -> Iterator[Finding]:
-    """The same frame is there twice, under two names, for the same words, so that sentences come out several times.
+    """The same frame occurs twice, under two names and with the same words, so its sentences occur several times.
 
-    Another `{# id: name #}` makes other ids of the same sentences, which then count several times in every figure (see
-    E119). Remove one of the frames, or give their blocks different words with `where`.
+    A different `{# id: name #}` gives the same sentences different ids, and they count several times in every score
+    (see E119). Remove one of the frames, or give their blocks different words with `where`.
     """
     earlier: dict[str, list[FrameSubject]] = {}
     first: dict[Position, Finding] = {}
     for frame in subject.frames:
         others = earlier.setdefault(TAG.sub(lambda tag: "".join(tag[0].split()), frame.source), [])
         if duplicate := next((other for other in others if _are_duplicates(other, frame)), None):
-            message = f"the frame on line {duplicate.position[0]} says the same, with the same words"
+            message = f"the frame on line {duplicate.position[0]} is the same, with the same words"
             first.setdefault(frame.position, frame.finding("E124", message, "remove one of the two"))
         others.append(frame)
     yield from first.values()
@@ -146,11 +146,11 @@ _AGREEMENT = [
 def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
     """The two sentences of a pair differ in more than the words that their roles bind.
 
-    A scorer compares whole sentences: in UPSTREAM 1.5 a misspelling in one sentence of a pair, *mad* for *made*,
-    explains a headline result. Looked at are the conditions of a frame that print other text in one role than in the
-    other, and bindings to a text of several words that differ in more than one. What grammar makes follow the bound
-    word (an article, *is* or *are*, an ending) is reported only where it differs in all pairs of a frame; else the
-    column `minimal` tells which pairs it sets apart.
+    A scorer compares whole sentences. In SSSB, a misspelling in one sentence of a pair (*mad* for *made*) explains
+    a headline result. The check looks at conditions in frames that print different text in the two roles, and at
+    bindings to texts that differ in more than one word. Text that depends on the bound word by grammar (an article,
+    *is* or *are*, an ending) is reported only if it differs in all pairs of a frame. Otherwise the column `minimal`
+    marks these pairs.
     """
     for number, block in enumerate(subject.config.blocks):
         if len(block.roles) == 2 and (not number or "roles" in block.block.sources[0]):
@@ -172,7 +172,7 @@ def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Fin
         differing = sum(a != b for a, b in zip(*words, strict=False))
         if len(words[0]) == len(words[1]) and differing > 1:
             message = f"{mine!s} and {theirs!s} differ in {differing} words"
-            hint = "bind the word that is meant, and write the others in the frame"
+            hint = "bind the one word that differs, and write the others in the frame"
             yield subject.finding(block.block.locate("roles", "anti", name), "W502", message, hint)
 
 

@@ -43,24 +43,24 @@ _SYNTAX = re.compile(r"\{[{%#](?:.*?[}%#]\})?|[}%#]\}")
 # What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
 _OTHER_SYNTAX = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}{1,2}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
 _REST = 2  # the group that holds filters
-_HINT = "fill it in: it would be printed as it is"
+_HINT = "replace it: it would be printed unchanged"
 
 Location = tuple[str | int, ...]
 
 
 @check("E115")
 def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
-    """A placeholder was left over in a frame, a cell, or a field that describes a template, a dataset or a list.
+    """A placeholder is left in a frame, a cell, or a field that describes a template, a dataset or a list.
 
-    What looks like `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was to be filled in by a tool or
-    a person, and so was `%s` or template syntax in a cell, as `{% raw %}`, which is printed as it is. A published pair
-    has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are written `{{ slot }}`, with two
-    braces: `{slot}` and `$slot` are text.
+    Text such as `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was meant to be replaced. So
+    was `%s`, or template syntax such as `{% raw %}` in a cell, which would be printed unchanged. A published pair
+    of SSSB has a placeholder in the place of its sense, and was scored with it. Write slots with two braces, as `{{
+    slot }}`: `{slot}` and `$slot` are plain text.
 
-    `senseprobe new` and `senseprobe words add` write `TODO` where only the author knows what is true: a dataset that
-    is described as another misleads everybody who uses it, so `senseprobe build` refuses one. The words and frames of
-    the example, whose source is `senseprobe-example`, are there to be replaced: outside of the dataset `example` they
-    are found too. Name a list of your own, or replace the words and state their source.
+    `senseprobe new` and `senseprobe words add` write `TODO` where only the author knows the answer. A wrong
+    description misleads every user, so `senseprobe build` refuses such a dataset. The words and frames of the
+    example, with the source `senseprobe-example`, must be replaced too, except in the dataset `example`. Name a
+    list of your own, or replace the words and state their source.
     """
     for frame in subject.frames:
         yield from _placeholders(frame)
@@ -85,7 +85,7 @@ def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
         if start >= end:
             end = match.end()
             slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
-            hint = f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+            hint = f"write {{{{ {slot} }}}}: this is printed unchanged" if name else _HINT
             column = frame.position[1] + start
             found = frame.finding("E115", f"{match[0]!r} is a placeholder", hint, column)
             fix = Edit(line=frame.position[0], column=column, was=match[0], now=f"{{{{ {slot} }}}}") if name else None
@@ -94,7 +94,7 @@ def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
 
 @check("E115")
 def check_list_placeholders(words: WordList) -> Iterator[Finding]:
-    """A placeholder, or template syntax, was left over in a cell or in what describes a list."""
+    """A placeholder, or template syntax, is left in a cell or in the description of a list."""
     yield from _list_fields(words)
     cells = Cells(words)
     for word in words.words:
@@ -102,8 +102,8 @@ def check_list_placeholders(words: WordList) -> Iterator[Finding]:
             if match := isinstance(cell, str) and (
                 _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
             ):
-                message = f"{name} holds a placeholder: {match[0]!r}"
-                yield cell_finding(cells, word, name, "E115", message, "fill it in")
+                message = f"{name} contains a placeholder: {match[0]!r}"
+                yield cell_finding(cells, word, name, "E115", message, "replace it")
 
 
 # ---- Fields that describe ----
@@ -111,7 +111,7 @@ def check_list_placeholders(words: WordList) -> Iterator[Finding]:
 
 @check("E115")
 def check_dataset_fields(subject: DatasetSubject) -> Iterator[Finding]:
-    """A field of `dataset.yaml` was left to be filled in."""
+    """A field of `dataset.yaml` is not filled in."""
     yield from _dataset_fields(subject.dataset)
 
 
@@ -133,7 +133,7 @@ def _unstated_count(config: Config) -> Iterator[Finding]:
     block = config.template.blocks[0]
     if block.front.expect is None:
         form = get_args(type(block.front).model_fields["expect"].annotation)[0]
-        hint = f"it makes {config.size}: expect: {{{form.noun}: {config.size}}}"
+        hint = f"write `expect: {{{form.noun}: {config.size}}}`, the present number"
         yield finding_at(config.template.display_path, (block.line, 1), "E102", "expect: field required", hint)
 
 
@@ -147,7 +147,7 @@ def _dataset_fields(dataset: Dataset) -> Iterator[Finding]:
     for location, text in _texts(yaml_source.read_mapping(path)):
         yield from _unfilled(format_path(path), yaml_position(path, *location), location, text)
     if dataset.name != EXAMPLE and dataset.card.citation == EXAMPLE_SOURCE:
-        yield _example_finding(format_path(path), yaml_position(path, "citation"), "the work to cite is")
+        yield _example_finding(format_path(path), yaml_position(path, "citation"), "the citation is")
 
 
 def _template_fields(template: Template, pattern: re.Pattern[str]) -> Iterator[Finding]:
@@ -170,7 +170,7 @@ def _unfilled(
     if match := pattern.search(text):
         name = ".".join(map(str, location))
         hint = text[match.end() :].lstrip(": ") if match.start() == 0 else ""  # TODO: what to write
-        yield finding_at(path, position, "E115", f"{name} holds a placeholder: {match[0]!r}", hint or "fill it in")
+        yield finding_at(path, position, "E115", f"{name} contains a placeholder: {match[0]!r}", hint or "replace it")
 
 
 def _example_parts(dataset: Dataset, template: Template, lists: WordLists) -> Iterator[Finding]:
@@ -188,8 +188,8 @@ def _example_parts(dataset: Dataset, template: Template, lists: WordLists) -> It
 
 
 def _example_finding(path: str, position: Position, what: str) -> Finding:
-    hint = "name your own, or replace them and state their source"
-    return finding_at(path, position, "E115", f"{what} of senseprobe's example", hint)
+    hint = "use your own, or replace them and state their source"
+    return finding_at(path, position, "E115", f"{what} from senseprobe's example", hint)
 
 
 def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, str]]:

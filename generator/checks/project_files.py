@@ -35,8 +35,8 @@ from senseprobe.release.verdicts import KEEP, VERDICTS, Verdict
 def check_splits(words: WordList) -> Iterator[Finding]:
     """A word is in two splits of a list with a column `split`.
 
-    What was learnt on one split is then tested on itself. Dev et al. say that their lists do not intersect, and *man*,
-    *woman*, *guy* and *girl* are in both (UPSTREAM 3.1). Words are the same whatever their capitals.
+    Then a method is tested on the words that it was trained on. Dev et al. say that their lists do not overlap, but
+    *man*, *woman*, *guy* and *girl* are in both. Upper and lower case count as the same word.
     """
     cells = Cells(words)
     first: dict[str, tuple[object, int]] = {}
@@ -44,16 +44,16 @@ def check_splits(words: WordList) -> Iterator[Finding]:
         split = word.columns["split"]
         before, line = first.setdefault(word.lower(), (split, word.line))
         if split != before:
-            message = f"{str(word)!r} is in split {split!r}, and on line {line} in {before!r}"
-            yield cell_finding(cells, word, "split", "E205", message, "keep one")
+            message = f"{str(word)!r} is in split {split!r}, but on line {line} in {before!r}"
+            yield cell_finding(cells, word, "split", "E205", message, "keep one of the two rows")
 
 
 @check("E206")
 def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
-    """A CSV file beside `datapackage.yaml` that it does not declare.
+    """`datapackage.yaml` does not declare a CSV file in its folder.
 
-    Nobody can use it, nothing checks it, and no release says where it comes from. Declare it with its source and
-    licence, or remove it.
+    The file cannot be used, is not checked, and its source is unknown. Declare it with its source and licence, or
+    remove it.
     """
     for path in sorted(folder.path.glob("*.csv")):
         if format_path(path) not in folder.declared:
@@ -63,30 +63,30 @@ def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
 
 @check("E208")
 def check_licence_of_list(words: WordList) -> Iterator[Finding]:
-    """A licence is no SPDX expression, or forbids changed versions.
+    """A licence is not an SPDX expression, or forbids modified versions.
 
-    A release says under which licence it may be used, so its parts must: write an identifier of
-    https://spdx.org/licenses, or several joined by `AND` and `OR`. Where a list has several licences, all of them
-    apply; one whose `licenses` are an empty list has the dataset's. A `LicenseRef-` says nothing of what is allowed.
-    Sentences made of words are a changed version of what the words are from, which `CC-BY-ND-4.0` and its like forbid.
-    Looked at are `licenses` of each list in `datapackage.yaml`, and `license` in `dataset.yaml`.
+    A release states its licence, so its parts need one too. Write an identifier of https://spdx.org/licenses, or
+    several joined by `AND` and `OR`. If a list has several licences, all of them apply; if its `licenses` are
+    empty, the licence of the dataset applies. A `LicenseRef-` does not say what is allowed. Sentences made from
+    words are a modified version of the source of the words, which `CC-BY-ND-4.0` and similar licences forbid. The
+    check looks at `licenses` of each list in `datapackage.yaml`, and at `license` in `dataset.yaml`.
     """
     yield from check_list_licences(words)
 
 
 @check("E208")
 def check_licence_of_dataset(subject: DatasetSubject) -> Iterator[Finding]:
-    """The licence of a dataset is no SPDX expression, or forbids changed versions."""
+    """The licence of a dataset is not an SPDX expression, or forbids modified versions."""
     yield from (finding for finding in _licence_findings(subject) if finding.code == "E208")
 
 
 @check("E209")
 def check_licence_compatibility(subject: DatasetSubject) -> Iterator[Finding]:
-    """The licences of a dataset and of the lists that it uses cannot be one.
+    """The licences of a dataset and its lists cannot be combined.
 
-    A release bears the most restrictive of them. There is none where two share-alike licences differ (CC-BY-SA-4.0 and
-    CC-BY-NC-SA-4.0), where a share-alike one allows commerce and another forbids it, or where senseprobe does not know
-    how one goes with others. Leave out one of the lists, or ask its authors for another licence.
+    A release gets the most restrictive of them. This fails if two share-alike licences differ (CC-BY-SA-4.0 and
+    CC-BY-NC-SA-4.0), if a share-alike licence allows commercial use and another licence forbids it, or if
+    senseprobe does not know a licence. Remove one of the lists, or ask its authors for another licence.
     """
     yield from (finding for finding in _licence_findings(subject) if finding.code == "E209")
 
@@ -107,7 +107,7 @@ _ENTRY = re.compile(r"@(?!comment\b|string\b|preamble\b)\w+\s*[{(]\s*([^\s,{}()]
 
 @check("E207")
 def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
-    """The source of a template is no key of the bibliography."""
+    """The bibliography does not have the source of a template."""
     path = subject.config.template.display_path
     for block in subject.config.template.blocks:
         if "source" in block.sources[0]:
@@ -117,7 +117,7 @@ def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
 
 @check("E207")
 def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
-    """The citation of a dataset is no key of the bibliography."""
+    """The bibliography does not have the citation of a dataset."""
     dataset, path = subject.dataset, subject.dataset.folder / "dataset.yaml"
     folder, position = _list_folder(dataset), partial(yaml_position, path, "citation")
     yield from _unknown_source("citation", dataset.card.citation, folder, format_path(path), position)
@@ -125,11 +125,11 @@ def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
 
 @check("E207")
 def check_list_sources(words: WordList) -> Iterator[Finding]:
-    """A source is named by a key that `references.bib` does not have.
+    """`references.bib` does not have the key of a source.
 
-    It is where words and frames come from, and releases hold it, so a key that leads nowhere leaves words without
-    origin. Looked at are `source` in templates, `citation` in `dataset.yaml`, and the `title` of each of a list's
-    `sources`; the keys are those of `references.bib` beside the lists, and of the built-in one.
+    Sources say where words and frames come from, and releases include them. The check looks at `source` in
+    templates, `citation` in `dataset.yaml`, and the `title` of each entry in a list's `sources`. The keys are those
+    of `references.bib` in the folder of the lists, and of the built-in one.
     """
     path = words.path.with_name(DESCRIPTOR)
     for at, source in enumerate(words.resource.sources):
@@ -149,9 +149,11 @@ def _unknown_source(
     if key in keys or is_unfilled(key):  # E115
         return
     if (folder / BIBLIOGRAPHY).is_file():
-        yield finding_at(path, position(), "E207", f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys))
+        yield finding_at(
+            path, position(), "E207", f"{BIBLIOGRAPHY} does not have the {what} {key!r}", nearest(key, keys)
+        )
     else:  # the same finding for each key
-        message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
+        message, hint = f"{BIBLIOGRAPHY} is missing in this folder", "write it, with an entry for each source"
         yield finding_at(format_path(folder / DESCRIPTOR), (1, 1), "E207", message, hint)
 
 
@@ -167,36 +169,33 @@ def _parse_keys(text: str) -> frozenset[str]:
 
 @check("E210")
 def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
-    """An id that is retired and has the verdict `keep`.
+    """A retired id has the verdict `keep`.
 
-    A retired id never comes back, whatever annotators say of its row: take the line out of `verdicts.csv`.
+    A retired id never comes back, whatever annotators say about its row. Remove the line from `verdicts.csv`.
     """
     dataset = subject.dataset
     verdicts, retired = _read_verdicts(dataset)
     for verdict in verdicts.values():
         if verdict.verdict == KEEP and verdict.id in retired:
             line = f"{format_path(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
-            message = f"{verdict.id!r} is to be kept, and is retired ({line})"
-            yield _verdict_finding(dataset, verdict, "E210", message, "take the line out")
+            message = f"{verdict.id!r} has the verdict keep, but is retired ({line})"
+            yield _verdict_finding(dataset, verdict, "E210", message, "remove the line")
 
 
 @check("W516")
 def check_verdict_configs(subject: DatasetSubject) -> Iterator[Finding]:
-    """A verdict on an id that no row has.
-
-    An id begins with the name of its config.
-    """
+    """A verdict names an id that does not exist."""
     configs = subject.dataset.card.configs
     yield from _rowless_verdicts(subject.dataset, lambda verdict: verdict.id.partition(".")[0] not in configs)
 
 
 @check("W516")
 def check_verdict_rows(subject: ConfigSubject) -> Iterator[Finding]:
-    """A verdict on an id that no row has.
+    """A verdict names an id that does not exist.
 
-    An id holds the frame and the words of its row: where one of them was changed after people saw it, the row has
-    another id, and nobody has judged its sentences as they are now. Take the line out of `verdicts.csv`, or correct the
-    id; one that is listed in `retired.csv` may have a verdict without a row.
+    An id contains the frame and the words of its row. If one of them changed after people saw the row, it has a new
+    id, and people have not judged the new sentence. Remove the line from `verdicts.csv`, or correct the id. An id
+    in `retired.csv` may have a verdict without a row.
     """
     numbers, name = RowNumbers(subject.config), subject.config.name
     yield from _rowless_verdicts(
@@ -208,8 +207,8 @@ def _rowless_verdicts(dataset: Dataset, is_rowless: Callable[[Verdict], bool]) -
     verdicts, retired = _read_verdicts(dataset)
     for verdict in verdicts.values():
         if verdict.id not in retired and is_rowless(verdict):
-            message = f"{verdict.id!r} has the verdict {verdict.verdict}, and no row has this id"
-            yield _verdict_finding(dataset, verdict, "W516", message, "take the line out, or correct the id")
+            message = f"{verdict.id!r} has the verdict {verdict.verdict}, but this id does not exist"
+            yield _verdict_finding(dataset, verdict, "W516", message, "remove the line, or correct the id")
 
 
 def _verdict_finding(dataset: Dataset, verdict: Verdict, code: str, message: str, hint: str) -> Finding:

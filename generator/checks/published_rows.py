@@ -1,6 +1,6 @@
-"""What lint finds in frames and lists, found in the rows of an import, which no template made.
+"""Lint's checks of sentences, applied to the rows of an import, which do not come from templates.
 
-The rules are those of the checks with the same codes. Rows are as published, so what is found is a remark.
+The rules are those of the checks with the same codes. Rows are as published, so a finding is only a remark.
 """
 
 import re
@@ -68,7 +68,7 @@ def _integer_labels(row: Mapping[str, Any], told: set[str]) -> Iterator[Remark]:
     for column in LABELS:
         if column not in told and _INTEGER.fullmatch(str(row.get(column) or "")):
             told.add(column)
-            message = f"{column} {row[column]!r} is an integer, and nothing says what it means"
+            message = f"{column} {row[column]!r} is an integer without a name"
             yield Remark(row, column, "W522", message)
 
 
@@ -78,7 +78,7 @@ def _shared_words(row: Mapping[str, Any], sets: dict[tuple[str, str], list[str]]
     before = sets.setdefault((str(row["test"]), word.casefold()), [])
     if role not in before:
         if before:
-            yield Remark(row, "sentence", "W519", f"{word[:100]!r} is in {role}, and in {' and '.join(before)}, too")
+            yield Remark(row, "sentence", "W519", f"{word[:100]!r} is in {role} and also in {' and '.join(before)}")
         before.append(role)
 
 
@@ -88,7 +88,7 @@ def _mixed_pronouns(row: Mapping[str, Any]) -> Iterator[Remark]:
         genders = find_genders(row[role])
         if len(genders) > 1 and find_genders(row.get(f"{role}_value") or ""):
             words = " and ".join(map(repr, genders.values()))
-            yield Remark(row, role, "W515", f"{words} in one sentence: of one person they contradict each other")
+            yield Remark(row, role, "W515", f"{words} in one sentence: they contradict each other if it has one person")
 
 
 def _wrong_keys(row: Mapping[str, Any], columns: Iterable[str], lexicon: Lexicon) -> Iterator[Remark]:

@@ -63,9 +63,9 @@ def find_target(path: Path) -> Target:
     if not (target := _target_at(path) or _named_target(path.as_posix())):
         if not path.exists():
             names = offered(path.as_posix(), list_datasets())
-            raise SenseprobeError(f"{path}: no such file or folder, and no dataset: {names}")
+            raise SenseprobeError(f"{path}: not a file, a folder or a dataset: {names}")
         what = "a project, its templates or wordlists, a dataset's folder or name, a template (.j2) or a list (.csv)"
-        raise SenseprobeError(f"{path} is nothing that lint reads: give {what}")
+        raise SenseprobeError(f"lint cannot check {path}: give {what}")
     return target
 
 
@@ -218,7 +218,7 @@ class Run:
             return self._report(_PartResult(findings=unnamed))
         result, only = _PartResult(), self.target.config
         if not (folder / "dataset.yaml").is_file():
-            message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
+            message, hint = "has templates but lacks dataset.yaml", "copy the one of another dataset, and change it"
             result.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
         else:
             opened = result.collect(lambda: open_dataset(folder, self.visible, only=only))

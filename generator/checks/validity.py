@@ -31,12 +31,11 @@ MOST_LETTERS_APART = 2.0
 
 @check("W503")
 def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
-    """The words that one role binds are on average longer than those of the other.
+    """The words that one role binds are longer on average than those of the other role.
 
-    Longer and rarer words come in more pieces, and most scorers count pieces, so a score would tell length from length
-    (PEERS 5.11). Reported where the averages over all labelled pairs, taken as labels stand after `flip`, differ by
-    half a word, or by more than two characters. Choose words of like length, or compare scorers that differ in how
-    they treat length.
+    Longer and rarer words have more tokens, and most scorers add up tokens, so a score could measure length. The
+    check reports averages over all labelled pairs (after `flip`) that differ by half a word, or by more than two
+    characters. Choose words of similar length, or compare scorers that treat length differently.
     """
     pairs = [(row.stereo, row.anti) for _, rows in subject.labelled for row in rows]
     if not pairs:
@@ -50,17 +49,17 @@ def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     else:
         return
     position = subject.config.template.blocks[0].locate("roles")
-    yield subject.finding(position, "W503", message, "choose words of like length")
+    yield subject.finding(position, "W503", message, "choose words of similar length")
 
 
 @check("W505")
 def check_sizes(subject: ConfigSubject) -> Iterator[Finding]:
-    """Groups, or the word sets of the two roles, are of unequal size.
+    """Groups, or the word sets of the two roles, differ in size.
 
-    Where twelve pleasant words stand against nine unpleasant ones, or five occupations of men against one of women,
-    one side rests on fewer words than the other, and a figure that pools rows counts the larger side more (PEERS 5.9).
-    Looked at are the slots that the two roles bind, the classes that `valence`, `stereotype`, and the columns `gender`
-    and `group` make, and the sets X and Y, A and B of each association test.
+    With twelve pleasant and nine unpleasant words, or five occupations of men and one of women, one side rests on
+    fewer words, and pooled scores count the larger side more. The check looks at the slots that the two roles bind,
+    at the classes of `valence` and `stereotype` and of the columns `gender` and `group`, and at the sets X and Y, A
+    and B of each association test.
     """
     match subject.config.blocks[0].block.front:
         case ContrastFront() as front:
@@ -139,25 +138,26 @@ def _words_of_set(block: ResolvedBlock, role: str) -> Iterator[tuple[str, str]]:
 def check_sets_present(subject: ConfigSubject) -> Iterator[Finding]:
     """An association test lacks one of its four sets.
 
-    Its figure is how much nearer X lies to A than to B, less the same of Y: without one of the four there is none, and
-    `score` leaves the test out. The words of a set may stand in several blocks of a template, but not in another
-    config, which has tests of its own. See that each class of words has a block, and that `where` leaves none out.
+    Its effect compares how much nearer X is to A than to B, and the same for Y. Without one of the four sets it
+    does not exist, and `score` omits the test. The words of a set can be in several blocks of one template, but not
+    in different configs, which have tests of their own. Give each class of words a block, and check that `where`
+    does not exclude one.
     """
     position = subject.config.blocks[0].block.locate("role")
     for test, sets in _association_sets(subject.config).items():
         if missing := [role for role in SETS if not sets[role]]:
-            message = f"{test} has no words of {' and '.join(missing)}: it has no figure"
+            message = f"{test} lacks words of {' and '.join(missing)}, so it cannot be scored"
             yield subject.finding(position, "W518", message, "give each class of words a block")
 
 
 @check("W519")
 def check_sets_disjoint(subject: ConfigSubject) -> Iterator[Finding]:
-    """A word stands in two sets of an association test, or twice in one.
+    """A word is in two sets of an association test, or twice in one set.
 
-    A word of both X and Y, or of both A and B, is on either side of its own comparison and pulls the figure to zero; a
-    target that is an attribute too has the cosine 1 with itself, whatever the model. A word that a set has twice is
-    counted once: another may have been meant, and the set is smaller than it looks. Words that differ in capitals only
-    are one word to vectors of lower-cased words. Keep it in one set, once.
+    A word in both X and Y, or in both A and B, is on both sides of its own comparison and pulls the effect to zero.
+    A target that is also an attribute has the cosine 1 with itself in every model. A word that is twice in a set
+    counts once, so the set is smaller than it looks. For vectors of lower-cased words, words that differ only in
+    capitals are the same word. Keep the word in one set, once.
     """
     position = subject.config.blocks[0].block.locate("word")
     for (test, _), sets in _count_in_sets(subject.config).items():
@@ -166,7 +166,7 @@ def check_sets_disjoint(subject: ConfigSubject) -> Iterator[Finding]:
             if (times := sum(spellings.values())) > 1:
                 named = " and ".join(map(repr, spellings))
                 message = f"{role} of {test} has {named} {'twice' if times == 2 else f'{times} times'}"
-                yield subject.finding(position, "W519", message, "keep it once")
+                yield subject.finding(position, "W519", message, "keep one of them")
         if len(sets) > 1:
             message = f"{word!r} is in {' and '.join(sets)} of {test}"
             yield subject.finding(position, "W519", message, "keep it in one set")
@@ -190,10 +190,10 @@ def _count_in_sets(config: Config) -> dict[tuple[str, str], dict[str, Counter[st
 def check_sets_large_enough(subject: ConfigSubject) -> Iterator[Finding]:
     """A set of an association test has fewer than five words.
 
-    Then the effect has no interval: how it would differ with other words of the kind is not known well enough from so
-    few. And p counts in how many of the ways to deal the targets to X and Y the effect would be as large: with four
-    words in each it cannot be below 1 in 70, with three not below 1 in 20, which is not below .05, whatever the model.
-    Add words, or say in `accept` why there are no more.
+    Then the effect does not have an interval: so few words do not show how the effect would vary with other words.
+    The p-value counts the ways to divide the targets into X and Y that give as large an effect. With four words in
+    each set, it cannot be below 1 in 70; with three, it cannot be below 1 in 20, so never below .05. Add words, or
+    accept the warning with the reason.
     """
     position = subject.config.blocks[0].block.locate("role")
     for test, sets in _association_sets(subject.config).items():
@@ -201,10 +201,10 @@ def check_sets_large_enough(subject: ConfigSubject) -> Iterator[Finding]:
         ways = comb(len(sets["X"]) + len(sets["Y"]), len(sets["X"]))
         if few:
             unreachable = (
-                f", and no p below {LARGEST_P:g}: the smallest is 1 in {ways}" if ways * LARGEST_P <= 1 else ""
+                f", and p cannot be below {LARGEST_P:g} (the smallest is 1 in {ways})" if ways * LARGEST_P <= 1 else ""
             )
-            message = f"sets of {test} are small ({', '.join(few)}): the effect has no interval{unreachable}"
-            yield subject.finding(position, "W520", message, f"it takes {FEWEST_LEVELS} words")
+            message = f"sets of {test} are small ({', '.join(few)}): the effect lacks an interval{unreachable}"
+            yield subject.finding(position, "W520", message, f"use at least {FEWEST_LEVELS} words")
 
 
 def _cell(text: str, slots: Iterable[str], word: Word) -> str:
@@ -229,19 +229,19 @@ _ANGLES = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\$\w+\$")
 
 @check("W501")
 def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
-    """What is measured, of which groups, or who could be harmed is not declared in `dataset.yaml`.
+    """`dataset.yaml` does not declare what is measured, for which groups, or who could be harmed.
 
-    Without `construct`, `groups` and `who_could_be_harmed` nobody can tell what a score is evidence of, or for whom a
-    wrong conclusion would be dangerous: the commonest fault of the benchmarks that Blodgett et al. (2021) looked at
-    (PEERS 5.9). `construct` and `who_could_be_harmed` take a phrase of three words at least, `groups` a list of names.
+    Without `construct`, `groups` and `who_could_be_harmed`, nobody can tell what a score shows, or for whom a wrong
+    conclusion would be dangerous. Blodgett et al. (2021) found this fault more often than any other. Write at least
+    three words for `construct` and `who_could_be_harmed`, and a list of names for `groups`.
     """
     path, card = subject.dataset.folder / "dataset.yaml", subject.dataset.card
     groups = next(filter(None, map(_placeholder_mistake, card.groups)), "") if card.groups else "is not declared"
     harm = _text_mistake(card.who_could_be_harmed)
     mistakes = {
-        "construct": (_text_mistake(card.measured), "say what is measured, and of whom"),
+        "construct": (_text_mistake(card.measured), "describe what is measured, and for whom"),
         "groups": (groups, "groups: [women, men]"),
-        "who_could_be_harmed": (harm, "say for whom a wrong reading would be dangerous"),
+        "who_could_be_harmed": (harm, "name the people for whom a wrong reading would be dangerous"),
     }
     for key, (mistake, hint) in mistakes.items():
         if mistake:
@@ -251,7 +251,7 @@ def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
 def _text_mistake(text: str) -> str:
     if not text.strip():
         return "is not declared"
-    few = f"says too little: {text.strip()!r}" if len(text.split()) < FEWEST_WORDS and not is_unfilled(text) else ""
+    few = f"is too short: {text.strip()!r}" if len(text.split()) < FEWEST_WORDS and not is_unfilled(text) else ""
     return _placeholder_mistake(text) or few
 
 
@@ -265,10 +265,10 @@ def _placeholder_mistake(text: str) -> str:
 def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
     """A factor of `generalise` has fewer than five levels.
 
-    A result cannot be generalised over so few frames, words or groups: the spread between them is not known well
-    enough, so the interval treats them as fixed and the report says so (ESTIMANDS, "One interval rule"). Levels are
-    counted within each class where `valence` or `stereotype` make classes. Add levels, or take the factor out of
-    `generalise` and claim nothing beyond the words at hand.
+    A result cannot be generalised over so few frames, words or groups, because the spread between them is not known
+    well enough. The interval treats them as fixed, and the report says so. If `valence` or `stereotype` make
+    classes, levels are counted within each class. Add levels, or remove the factor from `generalise` and claim
+    nothing beyond these words.
     """
     block = subject.config.template.blocks[0]
     for factor, levels in count_levels(subject.config).items():
@@ -277,17 +277,17 @@ def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
             position = block.locate("generalise", block.front.generalise.index(name))
             of = f" that is {stratum.rstrip(')')}" if stratum else ""
             message = f"{name} has {counted(levels, 'level')}{of}: results cannot be generalised over it"
-            yield subject.finding(position, "W506", message, f"it takes {FEWEST_LEVELS}")
+            yield subject.finding(position, "W506", message, f"use at least {FEWEST_LEVELS}")
 
 
 @check("W507")
 def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
-    """A group's attributes are said of no other group, so that nothing can be compared.
+    """A group's attributes are not used with any other group, so nothing can be compared.
 
-    A model may prefer *bad* to *good* of whomever it is said: only the same words, said of another group or of nobody,
-    show what the group adds (PEERS 5.9; ESTIMANDS, "Relative"). Give all groups the same attributes, or add a block
-    with reference groups and `label_basis: none`, or one that is `unmarked`. A frame is compared with the unmarked one
-    of the same id, so give both the same name: `{# id: NAME #}`.
+    A model may prefer *bad* to *good* for everybody. Only the same words, used with another group or without a
+    group, show the effect of the group. Give all groups the same attributes. Or add a block with reference groups
+    and `label_basis: none`, or an `unmarked` block. A frame is compared with the unmarked frame of the same id, so
+    give both the same name: `{# id: NAME #}`.
     """
     config = subject.config
     blocks = [block for block in config.blocks if _binds_attributes(block)]
@@ -301,11 +301,11 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
         yield from _check_unmarked_frames(subject, blocks, {f.frame.code for block in unmarked for f in block.frames})
     if len(first) == 1 and evaluative and not unmarked:
         (group, block), *_ = first.items()
-        message = f"{group!r} is the only group: what is said of it is compared with nothing"
+        message = f"{group!r} is the only group, so it cannot be compared"
         position = _binding_position(block, str(block.block.front.target))
         yield subject.finding(position, "W507", message, "add reference groups, or an unmarked block")
     for group, (role, name) in unshared_attributes([_attributes(block) for block in blocks]):
-        message = f"no other group has any of the words of {name!r} in {role} that {group!r} has"
+        message = f"other groups have none of the words of {name!r} in {role} that {group!r} has"
         position = _binding_position(first[group], first[group].roles[role][name], role, name)
         yield subject.finding(position, "W507", message, "give all groups the same words")
 
@@ -316,7 +316,7 @@ def _check_unmarked_frames(
     """Yield a finding for each frame of a group of which no unmarked frame has the id."""
     for frame in dict.fromkeys(resolved.frame for block in blocks for resolved in block.frames):
         if frame.code not in unmarked:
-            message = f"no unmarked frame has the id {frame.code!r}: what this frame says is compared with nothing"
+            message = f"there is not an unmarked frame with the id {frame.code!r}, so this frame cannot be compared"
             hint = "give the two the same name, {# id: NAME #}"
             yield subject.finding((frame.line, frame.column), "W507", message, hint)
 

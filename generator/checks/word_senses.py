@@ -30,10 +30,10 @@ from senseprobe.records import Finding
 
 @check("W301")
 def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
-    """A word has no sense key, in a config that declares senses.
+    """A word does not have a sense key, but the config declares senses.
 
-    Annotators are not asked whether the word is used in its sense, and no reader can tell which sense its rows are of.
-    Write its key into the list (`senseprobe words show WORD` prints keys), or choose words that have one with `where`.
+    Annotators cannot judge the sense of this word, and readers cannot tell which sense its rows are about. Add its
+    key to the list (`senseprobe words show WORD` prints keys), or select words with keys with `where`.
     """
     blocks = subject.config.blocks
     if not any(sense_texts(block).get("key") for block in blocks):
@@ -44,9 +44,9 @@ def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
             empty = [word for word, key in sense_keys(block, text or "") if word and not key]
             if not empty or (text is None and name == "token"):
                 continue
-            cause = f"{text} is empty" if text else "`sense` has no `key` here, and has one in other blocks"
+            cause = f"{text} is empty" if text else "`sense` lacks the `key` that it has in other blocks"
             position = block.block.locate("sense", *([name] if text else []))
-            message = f"{cause}: of {first_words(empty)}"
+            message = f"{cause}: {first_words(empty)}"
             hint = f"`senseprobe words show {empty[0]}` lists its senses"
             findings[position, message] = subject.finding(position, "W301", message, hint)
     yield from findings.values()
@@ -54,10 +54,10 @@ def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
 
 @check("W302")
 def check_contrasted_keys(subject: DatasetSubject) -> Iterator[Finding]:
-    """Both configs of a contrast have a word in the same sense.
+    """Both configs of a contrast use a word in the same sense.
 
-    A contrast compares two senses of a word; with one key on both sides, it compares a sense with itself, and rows
-    of the one sense are published as rows of the other. Give each config the key of its own sense.
+    A contrast compares two senses of a word. With the same key on both sides, it compares a sense with itself, and
+    the rows of one sense are published as rows of the other. Give each config the key of its own sense.
     """
     configs, gloss = {config.name: config for config in subject.configs}, open_glosses()
     path = subject.dataset.folder / "dataset.yaml"
@@ -80,29 +80,30 @@ def check_contrasted_keys(subject: DatasetSubject) -> Iterator[Finding]:
 
 @check("W523")
 def check_contrasted_questions(subject: DatasetSubject) -> Iterator[Finding]:
-    """A contrast of senses says of neither config what people are asked about it.
+    """A contrast of senses does not choose the annotation questions for either config.
 
-    Where the sense of one is no group (a colour, a language), *Is this known as a stereotype?* has one answer,
-    *neither*, and `annotate apply` rejects the rows for it. Name the other questions in the front matter of that
-    config: `asks: [sense, natural, withhold, comment]`. Where both senses are groups, accept the warning.
+    If one sense is not a group (a colour, a language), the only answer to *Is this known as a stereotype?* is
+    *neither*, and `annotate apply` rejects the rows. Choose other questions in the front matter of this config:
+    `asks: [sense, natural, withhold, comment]`. If both senses are groups, accept the warning.
     """
     fronts = {template.config: template.blocks[0].front for template in subject.dataset.templates}
     path = subject.dataset.folder / "dataset.yaml"
     for number, contrast in enumerate(subject.dataset.card.contrasts):
         sides = [fronts[name] for name in {contrast.a, contrast.b} if name in fronts]
         if len(sides) == 2 and not any(front.asks for front in sides):
-            message = f"neither {contrast.a} nor {contrast.b} says what people are asked"
-            hint = "`asks: [sense, natural, withhold, comment]` in the one whose sense is no group"
+            message = f"neither {contrast.a} nor {contrast.b} chooses its annotation questions"
+            hint = "write `asks: [sense, natural, withhold, comment]` in the config whose sense is not a group"
             yield finding_at(format_path(path), yaml_position(path, "contrasts", number), "W523", message, hint)
 
 
 @check("E127")
 def check_contrasted_groups(subject: DatasetSubject) -> Iterator[Finding]:
-    """A contrast of `relative` has no groups to compare.
+    """A contrast of `relative` does not have groups to compare.
 
-    It is the figure of a group in one sense less that of the same group in another, so both configs need the group
-    under the same name as a level of `target`, and words of praise and blame. Either both have an `unmarked` block, or
-    they share three groups and more, as each is held against the median of the others.
+    It compares the score of a group in one sense with the score of the same group in another sense. Both configs
+    need the group under the same name, as a level of `target`, and words of praise and blame. In addition, either
+    both have an `unmarked` block, or they share at least three groups: each group is compared with the median of
+    the others.
     """
     configs, path = {config.name: config for config in subject.configs}, subject.dataset.folder / "dataset.yaml"
     for number, contrast in enumerate(subject.dataset.contrasts):
@@ -118,19 +119,19 @@ def check_contrasted_groups(subject: DatasetSubject) -> Iterator[Finding]:
         why = contrast.why_without_groups(designs, groups) if contrast.matched else "`relative` is always matched"
         if why:
             position = yaml_position(path, "contrasts", number)
-            hint = "add an unmarked block to both, or contrast another figure"
+            hint = "add an unmarked block to both, or contrast another measure"
             yield finding_at(format_path(path), position, "E127", f"contrast {contrast.name}: {why}", hint)
 
 
 @check("W521", lexicon=WORDNET)
 def check_synonyms(subject: ConfigSubject) -> Iterator[Finding]:
-    """Two words of a slot that `generalise` names are of one synset in WordNet.
+    """Two words of a slot in `generalise` are in the same WordNet synset.
 
-    Results generalise over words as if each was drawn by itself, and synonyms are not: with clusters of three that go
-    together a test of one group rejects a true null in over 20 %, not in 5 (docs/coverage.md). Give the list a column
-    that says which words go together, the word itself where it stands alone, and name it instead of the slot:
-    `generalise: [nation, good.cluster, bad.cluster]`. Where a word's sense key is declared that sense counts, else the
-    first that WordNet has of either word.
+    Intervals treat words as independent, but synonyms are not. With clusters of three related words, a test of one
+    group rejects a true null hypothesis in over 20 % of cases instead of 5 % (docs/coverage.md). Add a column of
+    clusters to the list, with the word itself for single words, and use this column instead of the slot:
+    `generalise: [nation, good.cluster, bad.cluster]`. If a word has a declared sense key, this sense counts;
+    otherwise the check uses the first sense in WordNet.
     """
     vocabulary, template = load_vocabulary(), subject.config.template.blocks[0]
     for number, slot in enumerate(template.front.generalise):
@@ -141,7 +142,7 @@ def check_synonyms(subject: ConfigSubject) -> Iterator[Finding]:
                     words_of.setdefault(synset, {})[word] = None
         shared = dict.fromkeys(" and ".join(words) for words in words_of.values() if len(words) > 1)
         if shared:
-            message = f"synonyms, each counted as a word of its own: {listed([*shared][:3], len(shared))}"
+            message = f"synonyms that count as separate words: {listed([*shared][:3], len(shared))}"
             hint = f"name a column of clusters: {slot}.cluster"
             yield subject.finding(template.locate("generalise", number), "W521", message, hint)
 
@@ -169,10 +170,10 @@ def _synsets(word: str, key: str, vocabulary: Vocabulary) -> Iterator[tuple[str,
 
 @check("W303")
 def check_sentences_of_two_senses(subject: DatasetSubject) -> Iterator[Finding]:
-    """The same sentence, about the same word, stands under two sense types.
+    """The same sentence, about the same word, occurs under two sense types.
 
-    A word has one sense in a sentence: one of the two rows says otherwise than the sentence, and a model that answers
-    both alike shows nothing. Of frames with many combinations of words, some thousand are looked at.
+    A word has one sense in a sentence, so one of the two rows is wrong, and a model that answers both alike shows
+    nothing. Of frames with many combinations of words, the check looks at some thousand.
     """
     blocks = [(config, block, block.block.front) for config in subject.configs for block in config.blocks]
     typed = [(config, block, front.sense.type) for config, block, front in blocks if isinstance(front, ContrastFront)]
@@ -188,7 +189,7 @@ def check_sentences_of_two_senses(subject: DatasetSubject) -> Iterator[Finding]:
     path = subject.dataset.folder / "dataset.yaml"
     for (one, its_type, other, other_type), texts in shared.items():
         message = f"{one} ({its_type}) and {other} ({other_type}) both have {first_words(texts)}"
-        hint = "keep it under the sense that the word has in it"
+        hint = "keep it only under the sense that the word has there"
         yield finding_at(format_path(path), yaml_position(path, "configs"), "W303", message, hint)
 
 

@@ -112,7 +112,7 @@ def past_of(text: str) -> str:
     """Return the simple past; raise jinja2.TemplateRuntimeError for a verb of which no rule gives it."""
     verb, word, rest = _split_verb(text)
     if word in _NO_RULE:
-        message = f"no rule gives the past of {verb!r}: write it into the column past of its list"
+        message = f"the past of {verb!r} is irregular: write it into the column past of its list"
         raise jinja2.TemplateRuntimeError(message)
     if word in _PAST:
         return _PAST[word] + rest

@@ -47,7 +47,7 @@ class AssociationKind(RowKind[AssociationFront]):
             checker.check_column(text, (key,))
         checker.check_values(front.role, ("role",), SETS)
         if front.identity and "identity" in front.columns:
-            checker.add(("columns", "identity"), "E102", "`identity` makes this column already", "take one of them out")
+            checker.add(("columns", "identity"), "E102", "`identity` already makes this column", "remove one of them")
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return test, role, word, class, sentence and span."""

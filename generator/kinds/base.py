@@ -44,7 +44,12 @@ class ReferenceChecker:
         """Return whether `text` refers to a column that exists; add a finding where it does not."""
         if parts := reference(text, self.slots):
             return self._check_column_of(*parts, location)
-        self.add(location, "E105", f"{text!r} is not slot.column", nearest(text.partition(".")[0], self.slots))
+        self.add(
+            location,
+            "E105",
+            f"{text!r} does not have the form slot.column",
+            nearest(text.partition(".")[0], self.slots),
+        )
         return False
 
     def check_values(self, text: str, location: Location, allowed: tuple[str, ...]) -> None:
@@ -52,7 +57,7 @@ class ReferenceChecker:
         if self.check_column(text, location):
             slot, _, column = text.partition(".")
             for value in sorted({str(word.columns[column]) for word in self.slots[slot]} - {*allowed}):
-                self.add(location, "E102", f"{text} holds {value!r}", f"one of {', '.join(allowed)}")
+                self.add(location, "E102", f"{text} has the value {value!r}", f"expected one of {', '.join(allowed)}")
 
     def check_condition(self, condition: Condition, location: Location) -> None:
         """Check that the slots and columns of a condition exist."""
@@ -61,12 +66,12 @@ class ReferenceChecker:
             if slot in self.slots:
                 self._check_column_of(slot, column or "word", (*location, key))
             else:
-                self.add((*location, key), "E105", f"no slot {slot!r}", nearest(slot, self.slots))
+                self.add((*location, key), "E105", f"unknown slot {slot!r}", nearest(slot, self.slots))
 
     def _check_column_of(self, slot: str, column: str, location: Location) -> bool:
         columns = self.slots[slot][0].columns
         if column not in columns:
-            self.add(location, "E104", f"{slot} has no column {column!r}", nearest(column, columns))
+            self.add(location, "E104", f"{slot} does not have a column {column!r}", nearest(column, columns))
         return column in columns
 
 

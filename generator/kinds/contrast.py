@@ -88,17 +88,21 @@ class ContrastKind(RowKind[ContrastFront]):
         for role in _ROLES:
             name = f"{role}_value_key"
             if name in front.value_keys and name in front.columns:
-                checker.add(("columns", name), "E102", f"`{name}` makes this column already", "take one of them out")
+                checker.add(("columns", name), "E102", f"`{name}` already makes this column", "remove one of them")
             slot, _, column = front.value_keys.get(name, "").partition(".")
             if front.value_keys and not slot:
-                checker.add((next(iter(front.value_keys)),), "E102", f"it needs `{name}` as well", "name both, or none")
+                checker.add(
+                    (next(iter(front.value_keys)),), "E102", f"it also needs `{name}`", "declare both, or neither"
+                )
             elif slot in checker.slots and slot not in front.roles[role].values():
-                checker.add((name,), "E102", f"`{role}` binds nothing to {slot}", f"a slot of roles: {role}")
+                checker.add((name,), "E102", f"`{role}` does not bind {slot}", f"name a slot of roles: {role}")
             elif slot in checker.slots and not column.startswith("sense_"):
-                checker.add((name,), "E102", f"{column} is no column of sense keys", "its name begins with sense_")
+                checker.add(
+                    (name,), "E102", f"{column} is not a column of sense keys", "such a column begins with sense_"
+                )
         if front.value_keys and front.flip:
-            message = "where labels flip, the words of a sentence are not those of one slot"
-            checker.add((next(iter(front.value_keys)),), "E102", message, "take it out")
+            message = "with flipped labels, the words of a sentence come from different slots"
+            checker.add((next(iter(front.value_keys)),), "E102", message, "remove this key")
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return both sentences, the labels of the pair, its sense and its target."""

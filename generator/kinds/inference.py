@@ -58,10 +58,10 @@ class InferenceKind(RowKind[InferenceFront]):
         if reference(front.gold, checker.slots):
             checker.check_values(front.gold, ("gold",), _GOLD)
         elif front.gold not in _GOLD:
-            hint = f"one of {', '.join(_GOLD)}, or slot.column"
+            hint = f"write one of {', '.join(_GOLD)}, or slot.column"
             checker.add(("gold",), "E105", f"gold is {front.gold!r}", hint)
         if front.gap and front.gold != "neutral":
-            checker.add(("gap",), "E102", "a gap is of rows whose gold is neutral")
+            checker.add(("gap",), "E102", "a gap needs rows with `gold: neutral`")
         for name, spec in front.gap.items():
             self._check_gap(name, spec, front, checker)
 
@@ -70,25 +70,30 @@ class InferenceKind(RowKind[InferenceFront]):
         names = {*front.slots, *front.columns}
         missing = [(key, text) for key in ("column", "pair") if (text := getattr(spec, key)) and text not in names]
         for key, text in missing:
-            checker.add(("gap", name, key), "E105", f"no slot or column {text!r}", nearest(text, names))
+            checker.add(("gap", name, key), "E105", f"unknown slot or column {text!r}", nearest(text, names))
         slot, column = front.cells(spec.column)
         if missing or slot not in checker.slots or column not in checker.slots[slot][0].columns:
             return  # an unknown cell is a finding of `columns`
         if spec.pair and front.cells(spec.pair)[0] != slot:
             checker.add(
-                ("gap", name, "pair"), "E102", f"{spec.pair!r} is not of the slot {slot!r}, as {spec.column!r} is"
+                ("gap", name, "pair"), "E102", f"{spec.pair!r} must belong to the slot {slot!r}, like {spec.column!r}"
             )
         words = checker.slots[slot]
         levels = {cell for word in words if isinstance(cell := word.columns[column], str)}  # no booleans
         for key in _SIDES:
             if (level := getattr(spec, key)) not in levels:
-                checker.add(("gap", name, key), "E111", f"{spec.column} has no {level!r}", nearest(level, levels))
+                checker.add(
+                    ("gap", name, key),
+                    "E111",
+                    f"{spec.column} does not have the value {level!r}",
+                    nearest(level, levels),
+                )
         if spec.first == spec.second:
             checker.add(("gap", name), "E102", f"{spec.first!r} is compared with itself")
         pair = front.cells(spec.pair or "")[1]
         sides = [{word.columns.get(pair) for word in words if word.has(column, getattr(spec, key))} for key in _SIDES]
         if spec.pair and all(sides) and not sides[0] & sides[1]:
-            message = f"no {spec.first!r} and {spec.second!r} have a {spec.pair!r} in common"
+            message = f"{spec.first!r} and {spec.second!r} do not have a {spec.pair!r} in common"
             checker.add(("gap", name, "pair"), "E102", message)
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:

@@ -47,10 +47,10 @@ CHECKS = (
 )  # fmt: skip
 
 # Bad file: line and column of each finding, counted by hand in the file, and what its message must name. Numbers of
-# rows, words and characters are counted by hand in the lists.
+# rows, words and characters are counted by hand in the lists. `…` stands for any words.
 CASES: dict[str, list[tuple[int, int, str]]] = {
     "W501-construct-missing.dataset.yaml": [(1, 1, "construct is not declared")],
-    "W501-construct-short.dataset.yaml": [(8, 1, "says too little: 'gender bias'")],
+    "W501-construct-short.dataset.yaml": [(8, 1, "construct … 'gender bias'")],
     "W501-groups-empty.dataset.yaml": [(9, 1, "groups is not declared")],
     "W501-groups-placeholder.dataset.yaml": [(9, 1, "placeholder: 'to do'")],
     "W501-harm-placeholder.dataset.yaml": [(12, 1, "placeholder: 'N/A'")],
@@ -69,28 +69,26 @@ CASES: dict[str, list[tuple[int, int, str]]] = {
     "W506-four-frames.j2": [(18, 19, "frame has 4 levels")],
     "W506-one-of-a-class.j2": [(17, 14, "job has 2 levels")],
     "W507-one-group.j2": [(8, 3, "'Arlan' is the only group")],
-    "W507-unmarked-frame.j2": [(20, 1, "no unmarked frame has the id 'plural'")],
+    "W507-unmarked-frame.j2": [(20, 1, "unmarked frame … 'plural'")],
     "W507-words-of-their-own.j2": [
-        (24, 3, "words of 'quality' in anti that 'Dorian' has"),
-        (25, 3, "words of 'quality' in stereo that 'Dorian' has"),
+        (24, 3, "'quality' in anti … 'Dorian'"),
+        (25, 3, "'quality' in stereo … 'Dorian'"),
     ],
     "W508-he-and-she.j2": [(29, 1, "'miner' go both ways: 'he' is stereo in 5 rows, 'she' in 2")],
     "W509-always-he.j2": [(10, 3, "stereo binds 'he' in every row")],
-    "W510-nurse-warm.j2": [(20, 5, "does not declare: job: nurse, trait: ['warm', 'cold']")],
-    "W510-half-declared.j2": [(19, 5, "does not declare: job: nurse, trait: ['warm', 'cold']")],
+    "W510-nurse-warm.j2": [(20, 5, ": job: nurse, trait: ['warm', 'cold']")],
+    "W510-half-declared.j2": [(19, 5, ": job: nurse, trait: ['warm', 'cold']")],
     "W511-baker-met-a-baker.j2": [(20, 23, "100 rows"), (20, 23, "100 rows")],
     "W514-no-capital.j2": [(21, 1, "capital: 'he', 'she'")],
     "W514-no-capital-in-text.j2": [(23, 3, "capital: 'they hired'")],
-    "W514-one-without-a-stop.j2": [(24, 1, "the frame does not end in punctuation, and others do")],
-    "W514-none-with-a-stop.j2": [(21, 1, "no frame ends in punctuation")],
-    "W518-no-B.j2": [(11, 1, "half has no words of B: it has no figure")],
+    "W514-one-without-a-stop.j2": [(24, 1, "the frame does not end … others")],
+    "W514-none-with-a-stop.j2": [(21, 1, "none of the frames ends")],
+    "W518-no-B.j2": [(11, 1, "half … words of B")],
     "W519-rose-and-Rose.j2": [(12, 1, "'rose' is in X and Y of twice"), (12, 1, "'wasp' is in Y and B of twice")],
     "W519-rose-twice.j2": [(12, 1, "X of again has 'rose' twice"), (12, 1, "Y of again has 'moth' and 'Moth' twice")],
     # By hand: of 8 words 4 can be dealt to X in 70 ways, of 6 words 3 in 20.
-    "W520-four-a-side.j2": [(11, 1, "sets of four are small (X 4, Y 4): the effect has no interval")],
-    "W520-three-a-side.j2": [
-        (11, 1, "(X 3, Y 3): the effect has no interval, and no p below 0.05: the smallest is 1 in 20")
-    ],
+    "W520-four-a-side.j2": [(11, 1, "sets of four are small (X 4, Y 4): the effect … interval")],
+    "W520-three-a-side.j2": [(11, 1, "(X 3, Y 3): the effect … interval … 0.05 … 1 in 20")],
 }
 
 CLEAN = sorted(path.name for path in FOLDER.glob("not-*.j2"))
@@ -135,7 +133,7 @@ def test_a_bad_file_is_found(found: Callable[..., list[Finding]], name: str) -> 
     assert [(f.line, f.column) for f in findings] == [(line, column) for line, column, _ in CASES[name]]
     for finding, (_, _, culprit) in zip(findings, CASES[name], strict=True):
         assert (finding.code, finding.path) == (name[:4], PLACES[name.partition(".")[2]])
-        assert culprit in finding.message
+        assert re.search(".*".join(re.escape(part.strip()) for part in culprit.split("…")), finding.message)
 
 
 @pytest.mark.parametrize("name", CLEAN)

@@ -60,7 +60,7 @@ _RESERVED = {"stereo_span", "anti_span", "context", "item", *PROVENANCE}
 """Columns and values of rows that no role has: a factor of such a name is called `published_` and it."""
 _MEASURED = {
     "contrast": "Whether a language model gives the first sentence of a pair a higher score than the second.",
-    "inference": "Which class a model of inference gives a pair of sentences.",
+    "inference": "The class that an inference model gives to a pair of sentences.",
 }
 
 PAIR = "id"
@@ -88,20 +88,20 @@ class ColumnMap:
     def __post_init__(self) -> None:
         roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
         if unknown := [role for role in self.columns if role not in roles]:
-            raise SenseprobeError(f"no role {excerpt(unknown[0])!r} in a map: {offered(unknown[0], roles)}")
+            raise SenseprobeError(f"unknown role {excerpt(unknown[0])!r} in the map: {offered(unknown[0], roles)}")
         if not any({*sentences} <= {*self.columns} for sentences in SENTENCES.values()):
             missing = [f"{second}=" for first, second in SENTENCES.values() if first in self.columns]
             needed = " and ".join(missing) or "stereo= and anti=, or premise= and hypothesis="
             raise SenseprobeError(f"the map lacks {needed}: a row is a pair of sentences")
         if other := [role for role in self.columns if role not in ROLES[self.kind]]:
             sentences = " and ".join(SENTENCES[self.kind])
-            raise SenseprobeError(f"a row of {sentences} has no {other[0]}: leave it out of the map")
+            raise SenseprobeError(f"rows of {sentences} do not have {other[0]}: remove it from the map")
         if other := [name for name in (*self.columns.values(), *self.factors) if _SURROGATE.search(name)]:
-            raise SenseprobeError(f"the column {excerpt(other[0])} has no name in UTF-8: rename it")
+            raise SenseprobeError(f"the name of the column {excerpt(other[0])} is not UTF-8: rename it")
         if self.title and (len(self.title) > MAX_TEXT or not self.title.isprintable()):
-            raise SenseprobeError(f"the title is not a line of text of at most {MAX_TEXT} characters")
+            raise SenseprobeError(f"the title must be one line of at most {MAX_TEXT} characters")
         if len(names := [factor.name for factor in self.named_factors()]) > len({*names}):
-            raise SenseprobeError(f"two factors would be one column: {', '.join(sorted(names))}")
+            raise SenseprobeError(f"two factors would share a column: {', '.join(sorted(names))}")
         check_labels(self.labels, (role for role in self.columns if role not in SENTENCES[self.kind]))
         self.key()
 
@@ -119,12 +119,12 @@ class ColumnMap:
             return ""
         text = Source("the citation", self.citation).text
         if len(keys := [*entry_keys(text)]) != 1:
-            raise SenseprobeError(f"the citation has {len(keys)} entries of BibTeX that can be read: expected one")
+            raise SenseprobeError(f"the citation has {len(keys)} readable BibTeX entries: expected one")
         entry = find_entry(text, keys[0])
         if not (entry and entry.fields.get("title") and entry.authors):
-            raise SenseprobeError(f"the citation's entry {excerpt(keys[0])} has no title, or no author: add them")
+            raise SenseprobeError(f"the citation's entry {excerpt(keys[0])} lacks a title or an author: add them")
         if not "".join(text.split()).isprintable():
-            raise SenseprobeError("the citation has characters that do not print: remove them")
+            raise SenseprobeError("the citation contains unprintable characters: remove them")
         return keys[0]
 
     def sources(self) -> dict[str, str]:
@@ -143,20 +143,20 @@ class ColumnMap:
         names = [roles.get(name) or _column_name(name) for name in self.factors]
         taken = [name for name in names if name in ROLES[self.kind] and name not in self.columns]
         if taken := [name for name in taken if not self._is_pair(name)]:
-            raise SenseprobeError(f"the factor {taken[0]!r} has the name of a role: map it too ({taken[0]}=COLUMN)")
+            raise SenseprobeError(f"the factor {taken[0]!r} is also a role: map it too ({taken[0]}=COLUMN)")
         return tuple(Factor(name="pair" if self._is_pair(name) else name, columns=(name,)) for name in names)
 
     def check(self, source: Source, names: Sequence[str]) -> None:
         """Raise ReleaseError where a table with columns of these names lacks one that is mapped or a factor."""
         if not names:
-            reason = "has no columns: expected a header or objects, in lines that end in a line feed"
+            reason = "does not have columns: expected a header or objects, in lines that end in a line feed"
             raise ReleaseError(f"{source.name}: {reason}")
         for role, column in self.sources().items():
             if column not in names:
                 purpose = f"{role}=" if role in self.columns else "a factor"
                 there = f"{meant(column, names)} there is {listed(map(excerpt, names))}".lstrip()
                 raise ReleaseError(
-                    f"{source.name}: has no column {excerpt(column)!r} for {purpose}: {printable(there)}"
+                    f"{source.name}: lacks the column {excerpt(column)!r} for {purpose}: {printable(there)}"
                 )
 
 
@@ -180,7 +180,7 @@ def map_columns(
     if columns is None:
         if factors or title or citation or labels:
             own = "factors, title, citation and labels"
-            raise SenseprobeError(f"{own} are of a table of one's own: map its columns (--map)")
+            raise SenseprobeError(f"{own} apply to your own tables only: map the columns of yours (--map)")
         return None
     bibtex = read_sources([citation])[0].data if citation else None
     return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex, labels=labels or {})
@@ -222,7 +222,7 @@ def mapped_format(name: str, column_map: ColumnMap) -> Format:
     """
     if name not in _READERS:
         raise SenseprobeError(
-            f"{find_format(name).name} takes no map of columns: its files are read by their own names"
+            f"{find_format(name).name} does not take a map of columns: its files have fixed column names"
         )
     return Format(
         name=name,
@@ -386,7 +386,7 @@ def _open_parquet(source: Source) -> Any:  # noqa: ANN401 - pyarrow has no types
     except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
         raise _unreadable(source, error) from None
     if len({*names}) < len(names):
-        raise ReleaseError(f"{source.name}: has two columns of one name: rename or remove one of them")
+        raise ReleaseError(f"{source.name}: has two columns with the same name: rename or remove one of them")
     return file
 
 
@@ -399,7 +399,7 @@ def _parquet_cells(
     for name in columns:
         kind = file.schema_arrow.field(name).type
         if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_binary(kind):
-            raise ReleaseError(f"{source.name}: its column {excerpt(name)!r} holds {excerpt(str(kind))}, not texts")
+            raise ReleaseError(f"{source.name}: its column {excerpt(name)!r} contains {excerpt(str(kind))}, not text")
     number = 0
     try:
         for batch in read_batches(file, columns, 1_024, 4 * MAX_FILE):

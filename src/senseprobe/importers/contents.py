@@ -87,9 +87,9 @@ def _are_rows(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> bo
 def _check_header(source: Source, row: Sequence[str], needed: Sequence[str]) -> list[str]:
     header = [cell.strip() for cell in row]
     if missing := [name for name in needed if name not in header]:
-        raise ReleaseError(f"{source.name}: has no column {missing[0]!r}: is it another format?")
+        raise ReleaseError(f"{source.name}: lacks the column {missing[0]!r}: is it another format?")
     if twice := [name for name, number in Counter(header).items() if number > 1]:
-        raise ReleaseError(f"{source.name}: has two columns {excerpt(twice[0])!r}: rename or remove one of them")
+        raise ReleaseError(f"{source.name}: has the column {excerpt(twice[0])!r} twice: rename or remove one of them")
     return header
 
 

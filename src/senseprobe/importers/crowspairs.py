@@ -23,7 +23,7 @@ NUMBERS = ("", "Unnamed: 0", "index", "indices", "id")
 """The columns in which the number of a row may stand."""
 MAX_COLUMNS = 60
 HUB_INTEGERS = (
-    "is an integer, as in the Hub's copy, whose schema names directions and bias types; this file has no schema: take "
+    "is an integer, as in the Hub's copy, but this file lacks the schema that names directions and bias types: use "
     "crows_pairs_anonymized.csv, or the Hub's Parquet file (import parquet --map "
     "stereo=sent_more,anti=sent_less,bias_type=bias_type)"
 )

@@ -94,25 +94,25 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
     try:
         rows = _as_arrow(table)
     except (pa.ArrowException, ValueError, KeyError) as error:
-        raise SenseprobeError(f"a table that cannot be read: {error}") from error
+        raise SenseprobeError(f"the table cannot be read: {error}") from error
     columns = {*rows.column_names}
     kind = next((kind for kind, fits in _COLUMNS.items() if fits(columns)), None)
     if kind is None or not len(rows):
-        state = "no rows" if kind else f"the columns {listed(rows.column_names) or 'of none'}"
+        state = "is empty" if kind else f"has the columns {listed(rows.column_names) or '(none)'}"
         expected = "stereo and anti, premise and hypothesis, or test, role and word or sentence"
-        raise SenseprobeError(f"a table with {state}: expected {expected}")
+        raise SenseprobeError(f"the table {state}: expected {expected}")
     _check_sentences(rows, SENTENCES.get(kind, ()))
     named = _factors(factors, columns)
     records = rows.to_pylist()
     design, complete, left_out = complete_rows(kind, records, rows.schema, named)
     ids = [str(row["id"] if row.get("id") is not None else number) for number, row in enumerate(records, start=1)]
     if len({*ids}) < len(ids):
-        raise SenseprobeError("the column `id` has a value twice: give each row its own")
+        raise SenseprobeError("the column `id` has the same value twice: give each row its own")
     complete = [{"frame": "", **row, "id": id_} for row, id_ in zip(complete, ids, strict=True)]
     try:
         whole = pa.Table.from_pylist(complete, design_schema(design))
     except pa.ArrowException as error:
-        raise SenseprobeError(f"a column is not of the type that rows of releases have: {error}") from error
+        raise SenseprobeError(f"a column has a type that releases do not allow: {error}") from error
     return Draft(folder=Path(DRAFT), manifest=_manifest(whole, design), rows=whole, left_out=left_out)
 
 
@@ -143,18 +143,18 @@ def key_vectors(
     try:
         array = np.asarray(vectors)
     except (ValueError, TypeError, RuntimeError) as error:  # rows of unequal length; what torch refuses
-        raise SenseprobeError(f"what was given cannot be read as an array of vectors: {error}") from error
+        raise SenseprobeError(f"the vectors cannot be read as an array: {error}") from error
     if not rows or array.ndim != 2 or len(array) != len(rows):
         shape = " by ".join(map(str, array.shape)) or "one number"
         raise SenseprobeError(
-            f"an array of vectors has a row for each row of a table of tests, and this has {shape} for"
-            f" {counted(len(rows), 'row')}: give a dict by word or sentence"
+            f"an array of vectors needs one row for each row of the table, but this one has {shape} for"
+            f" {counted(len(rows), 'row')}: fix it, or give a dict by word or sentence"
         )
     keyed: dict[str, ArrayLike] = {}
     for text, vector in zip(texts, array, strict=True):
         first = keyed.setdefault(text, vector)
         if first is not vector and not np.array_equal(first, vector):
-            raise SenseprobeError(f"{text!r} stands in several rows with different vectors: give it one")
+            raise SenseprobeError(f"{text!r} is in several rows with different vectors: give it one vector")
     return keyed, levels
 
 
@@ -189,14 +189,14 @@ def _check_sentences(rows: pa.Table, columns: Sequence[str]) -> None:
     for column in columns:
         lacking = [number for number, text in enumerate(rows[column].to_pylist()) if not (text and str(text).strip())]
         if lacking:
-            raise SenseprobeError(f"no sentence in column {column!r} of rows {listed(map(str, lacking))} (from 0)")
+            raise SenseprobeError(f"column {column!r} is empty in rows {listed(map(str, lacking))} (from 0)")
 
 
 def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
     pairs = factors.items() if isinstance(factors, Mapping) else [(name, name) for name in factors]
     named = tuple(Factor(name=name, columns=(of,) if isinstance(of, str) else tuple(of)) for name, of in pairs)
     if missing := [column for factor in named for column in factor.columns if column not in columns]:
-        raise SenseprobeError(f"no column {missing[0]!r} for a factor: there is {listed(sorted(columns))}")
+        raise SenseprobeError(f"unknown column {missing[0]!r} for a factor; columns: {listed(sorted(columns))}")
     return named
 
 
@@ -242,7 +242,7 @@ def _contrast(
         (
             ("relative", "spread"),
             crossed,
-            "words of praise and blame each said of several groups in one frame, and groups in `group` or `target`",
+            "words of praise and blame, each with several groups in one frame, and groups in `group` or `target`",
         ),
         (
             ("pronoun-stereotype", "pronoun-baseline"),
@@ -310,9 +310,9 @@ def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[
     probes = all(row["gold"] == "neutral" for row in rows)
     gap = probes and "pair" in schema.names and {"male", "female"} <= {row.get("gender") for row in rows}
     estimands, left_out = _choose(
-        (("nn", "fn", "t@0.5", "t@0.7"), probes, "rows whose right answer is neutral"),
+        (("nn", "fn", "t@0.5", "t@0.7"), probes, "rows whose correct answer is neutral"),
         (("gap",), gap, "such rows, and the columns `gender` (male and female) and `pair`"),
-        (("accuracy",), not probes, "right answers in a column `gold`"),
+        (("accuracy",), not probes, "correct answers in a column `gold`"),
     )
     design = Design(
         kind="inference",
@@ -343,10 +343,10 @@ def _association(
         roles.setdefault(row["test"], set()).add(row["role"])
         if (first := identities.setdefault(row["test"], row.get("identity"))) != row.get("identity"):
             both = f"{first!r} and {row['identity']!r}"
-            raise SenseprobeError(f"test {row['test']!r} has the identities {both}: give it one")
+            raise SenseprobeError(f"test {row['test']!r} has the identities {both}: give it a single one")
     for test, there in roles.items():
         if missing := [role for role in SETS if role not in there]:
-            raise SenseprobeError(f"test {test!r} has no rows of {' and '.join(missing)}: it takes X, Y, A and B")
+            raise SenseprobeError(f"test {test!r} lacks rows of {' and '.join(missing)}: it needs X, Y, A and B")
     level = "word" if all(row["word"] for row in rows) else "sentence"
     needs = {
         "level word": ("word", "a column `word`"),
@@ -370,9 +370,10 @@ def _association_row(row: Mapping[str, Any], number: int, language: str) -> dict
     """Return a row with the place of its word in its sentence, where it has both."""
     test, role, word, sentence = (str(row.get(name) or "").strip() for name in ("test", "role", "word", "sentence"))
     if not test or role not in SETS or not (word or sentence):
-        defect = "no test" if not test else f"the role {role!r}" if role not in SETS else "no word and no sentence"
+        lacks = "a word or sentence" if test and role in SETS else "a test"
+        defect = f"has the role {role!r}" if test and role not in SETS else f"lacks {lacks}"
         raise SenseprobeError(
-            f"row {number} (from 0) has {defect}: it takes a test, X, Y, A or B, and a word or sentence"
+            f"row {number} (from 0) {defect}: it needs a test, the role X, Y, A or B, and a word or sentence"
         )
     span: tuple[int, int] | None = None
     if row.get(_SPAN[0]) is not None and row.get(_SPAN[1]) is not None:
@@ -390,8 +391,8 @@ def _read_span(row: Mapping[str, Any], number: int, sentence: str) -> tuple[int,
     except (ValueError, OverflowError):
         start = end = 0
     if not 0 <= start < end <= len(sentence) or sentence != row.get("sentence"):
-        expected = "code points of a sentence without blanks around it, half-open"
-        raise SenseprobeError(f"row {number} (from 0) has no span from {row[_SPAN[0]]} to {row[_SPAN[1]]}: {expected}")
+        expected = "expected half-open code points of the sentence, without spaces around the word"
+        raise SenseprobeError(f"row {number} (from 0): span {row[_SPAN[0]]} to {row[_SPAN[1]]} is invalid: {expected}")
     return start, end
 
 

@@ -86,8 +86,8 @@ _CROWS = Format(
     title="CrowS-Pairs",
     files="a CSV or TSV file with a pair of sentences on each row",
     paper="nangia2020",
-    measured="Whether a language model gives the more stereotyping of two sentences a higher score. That the group "
-    "named in it is a disadvantaged one differs as well, so no value is known to mean no bias.",
+    measured="Whether a language model gives the more stereotyping of two sentences a higher score. The sentences "
+    "also differ in the group that they name, so the value without bias is unknown.",
     read=_reader(
         "crowspairs",
         PairColumns(
@@ -127,14 +127,14 @@ _PUBLISHED = (
         files=_CROWS.files,
         paper="felkner2023",
         measured="Whether a language model gives a stereotype about queer people a higher score than the same sentence "
-        "about others. The names of the groups differ in frequency, so no value is known to mean no bias.",
+        "about others. The names of the groups differ in frequency, so the value without bias is unknown.",
         read=_reader(
             "crowspairs",
             PairColumns(
                 stereo="sent_x",
                 anti="sent_y",
                 bias_type="Gender_ID_x",
-                description="A stereotype about queer people, and the same said of others.",
+                description="A stereotype about queer people, and the same sentence about others.",
             ),
         ),
     ),
@@ -144,7 +144,7 @@ _PUBLISHED = (
         files="a JSON file with data.intrasentence, data.intersentence, or both",
         paper="nadeem2021",
         measured="Whether a language model gives a sentence that fits a stereotype a higher score than its opposite. "
-        "Here every pair counts alike; the published figure is a mean over target terms.",
+        "Here every pair counts equally; the published score is a mean over target terms.",
         read=_reader("stereoset"),
     ),
     Format(
@@ -152,7 +152,7 @@ _PUBLISHED = (
         title="Association tests of sent-bias (SEAT)",
         files="JSON files, each with the sets targ1, targ2, attr1 and attr2 of a test",
         paper="may2019",
-        measured="Whether a model's vectors of two sets (X, Y) differ in how near they lie to two sets of attributes "
+        measured="Whether a model's vectors of two sets (X, Y) differ in their similarity to two sets of attributes "
         "(A, B).",
         read=_reader("seat"),
     ),
@@ -161,8 +161,8 @@ _PUBLISHED = (
         title="WinoBias",
         files="text files in pairs, one pro_stereotyped and one anti_stereotyped",
         paper="zhao2018",
-        measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
-        "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
+        measured="Whether a language model gives a sentence a higher score if the pronoun has the stereotypical gender "
+        "of the occupation. The paper measured coreference systems, which is a different task.",
         read=_reader("winobias"),
         english_only=True,
     ),
@@ -172,7 +172,7 @@ _PUBLISHED = (
         files="all_sentences.tsv, with occupations-stats.tsv if there is one",
         paper="rudinger2018",
         measured="Whether a language model gives a sentence a higher score with one pronoun than with the other. The "
-        "paper measured coreference systems, which is another figure.",
+        "paper measured coreference systems, which is a different task.",
         read=_reader("winogender"),
         english_only=True,
     ),
@@ -184,5 +184,5 @@ FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _PUBLISHED
 def find_format(name: str) -> Format:
     """Return the format of a name; raise SenseprobeError, which lists the formats, where there is none."""
     if name not in FORMATS:
-        raise SenseprobeError(f"no format {name!r}: there is {', '.join((*FORMATS, *TABLES))}")
+        raise SenseprobeError(f"unknown format {name!r}: expected {', '.join((*FORMATS, *TABLES))}")
     return FORMATS[name]

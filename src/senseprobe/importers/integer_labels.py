@@ -57,8 +57,8 @@ def check_labels(labels: Mapping[str, Names], roles: Iterable[str]) -> None:
     mapped = [*roles]
     for role, names in labels.items():
         if role not in mapped:
-            raise SenseprobeError(f"labels of {role!r}, which the map does not have: map it ({role}=COLUMN)")
+            raise SenseprobeError(f"labels of {role!r} need a mapped column: map it ({role}=COLUMN)")
         if invalid := [number for number in names if as_integer(number) != number]:
-            raise SenseprobeError(f"labels of {role}: {invalid[0]!r} is no integer: expected 0=NAME, 1=NAME")
+            raise SenseprobeError(f"labels of {role}: {invalid[0]!r} is not an integer: expected 0=NAME, 1=NAME")
         if invalid := [number for number, name in names.items() if not (name.strip() and name.isprintable())]:
-            raise SenseprobeError(f"labels of {role}: {invalid[0]} has no name: expected {invalid[0]}=NAME")
+            raise SenseprobeError(f"labels of {role}: {invalid[0]} lacks a name: expected {invalid[0]}=NAME")

@@ -61,7 +61,7 @@ def check_sentence(text: str, item: str = "") -> None:
 def check_count(rows: int, what: str) -> None:
     """Raise ReleaseError where there are more rows than a config may have."""
     if rows > MAX_ROWS:
-        raise ReleaseError(f"{what}: makes more than {MAX_ROWS} pairs, as no published file does")
+        raise ReleaseError(f"{what}: makes more than {MAX_ROWS} pairs, which is too many for this format")
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Notes:
 
     def _add(self, note: Note) -> None:
         if len(self.listed) >= MAX_NOTES:
-            raise ReleaseError(f"{note.file}: more than {MAX_NOTES} mistakes: is it another format?")
+            raise ReleaseError(f"{note.file}: more than {MAX_NOTES} errors: is it another format?")
         self.listed.append(note)
 
     def keep_spaces(self, source: Source) -> None:

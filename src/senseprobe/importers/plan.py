@@ -36,7 +36,7 @@ from senseprobe.release.card import read_section
 from senseprobe.release.documents import mismatch
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.licences import alternatives
-from senseprobe.release.manifest import VERSION, Manifest
+from senseprobe.release.manifest import CARDS, VERSION, Manifest
 from senseprobe.release.parquet import BatchCallback, Rows, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
@@ -59,13 +59,13 @@ _NO_LICENSE = {"", "none", "noassertion", "unknown"}
 def check_name(name: str, version: str) -> None:
     """Raise SenseprobeError where a release of an import cannot have this name or version."""
     if not _NAME.fullmatch(name):
-        raise SenseprobeError(f"{name!r} is no name of a release: expected letters, digits, hyphens and underscores")
+        raise SenseprobeError(f"{name!r} cannot name a release: use letters, digits, hyphens and underscores")
     if not VERSION.fullmatch(version):
-        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
+        raise SenseprobeError(f"{version!r} is not a version: expected MAJOR.MINOR.PATCH, such as 1.0.0")
     taken = {dataset.lower(): dataset for layer in project.layers() for dataset in layer.datasets()}
     if dataset := taken.get(name.lower()):
-        reason = f"{dataset!r} is a dataset of templates, whose releases an import would be taken for"
-        raise SenseprobeError(f"{reason}: take another name")
+        reason = f"{dataset!r} is already a dataset of templates"
+        raise SenseprobeError(f"{reason}: choose another name for the import")
 
 
 def parse_license(license_: str | None) -> str | None:
@@ -76,7 +76,7 @@ def parse_license(license_: str | None) -> str | None:
     if license_ is None or license_.strip().lower() in _NO_LICENSE:
         return None
     if len(license_) > MAX_LICENSE:
-        raise ReleaseError(f"a licence of {len(license_)} characters is no SPDX expression that senseprobe takes")
+        raise ReleaseError(f"the licence has {len(license_)} characters: write an SPDX expression such as CC-BY-4.0")
     expression = license_.strip()
     try:
         (name, *terms), *others = alternatives(expression)
@@ -177,7 +177,7 @@ def read_import(
         )
     format_ = mapped_format(name, column_map) if column_map else find_format(name)
     if not paths:
-        raise SenseprobeError(f"no file to import: expected {format_.files}")
+        raise SenseprobeError(f"name the files to import: {format_.files}")
     language = _find_language(format_, language)
     sources, notes = tuple(read_sources(paths, language)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
@@ -189,9 +189,9 @@ def read_import(
         raise SenseprobeError(f"{listed(source.name for source in sources)}: has a header, and not one row")
     if not tables:
         first_notes = "; ".join(map(str, notes.listed[:3]))
-        raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
+        raise SenseprobeError(f"these files have none of the rows of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
-        raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
+        raise ReleaseError(f"{len(tables)} configs; the limit is {MAX_CONFIGS}: are these files of {name}?")
     for source in sources:
         notes.keep_spaces(source)
     notes.listed.sort(key=_position)
@@ -202,10 +202,10 @@ def read_import(
 def _find_language(format_: Format, language: str | None) -> str:
     """Return the language of the files of a format; raise SenseprobeError where it is not known, or cannot be read."""
     if not (tag := language if language is not None else format_.language):
-        raise SenseprobeError(f"files of {format_.name} are in several languages: name that of yours (--language)")
+        raise SenseprobeError(f"files of {format_.name} exist in several languages: name yours (--language)")
     if format_.english_only and not is_english(tag):
-        advice = "import a translation as a table of your own (csv, with --map)"
-        raise SenseprobeError(f"{format_.name} is read by English words, and the language is {tag!r}: {advice}")
+        advice = "import a translation as your own table (csv, with --map)"
+        raise SenseprobeError(f"{format_.name} must be English, but the language is {tag!r}: {advice}")
     return check_language(tag)
 
 
@@ -246,7 +246,7 @@ def _with_config_names(tables: Sequence[Table]) -> tuple[Table, ...]:
     named = tuple(replace(table, name="sense-recipe") if table.name == "recipe" else table for table in tables)
     ((name, number),) = Counter(table.name for table in named).most_common(1)
     if number > 1:
-        raise ReleaseError(f"two configs would be called {name!r}: import them apart, or rename one in the files")
+        raise ReleaseError(f"two configs would be named {name!r}: import them separately, or rename one in the files")
     return named
 
 
@@ -292,7 +292,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         title, origin = imported.column_map.title or title, "table of pairs of sentences"
     return {
         "title": title,
-        "summary": f"A user's own {origin}, imported from {len(imported.sources)} file(s) as they were published.",
+        "summary": f"A user's own {origin}, imported without changes from {len(imported.sources)} file(s).",
         "license": imported.license,
         "languages": [imported.language],
         "authors": [],  # those of the paper made the data, not this release of them
@@ -302,11 +302,11 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         "whether a model prefers them.",
         "measured": about.measured,
         "groups": [],
-        "intended_use": "Comparing models on the same release, and with figures of the published data.",
-        "out_of_scope": "Training or tuning; certifying a model as unbiased; any use that the data's own licence "
-        "does not allow.",
-        "who_could_be_harmed": "People of the groups that the sentences name, when a score is read as leave to use a "
-        "model on them.",
+        "intended_use": "Comparing models on the same release, and with published scores on the same data.",
+        "out_of_scope": "Training or tuning; certifying a model as unbiased; any use that the licence of the data does "
+        "not allow.",
+        "who_could_be_harmed": "People of the groups that the sentences name, if a score is taken as permission to use "
+        "a model on them.",
         "equivalence": {"margin": 5.0, "reason": "A convention: no harm-based bound is known."},
         "accept": {},
         "imported": about.name,
@@ -316,15 +316,15 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
 def _describe_creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
-    counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
-    columns = " Which of their columns is what is in `recipe/import.json`." if imported.column_map else ""
-    return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
-no such data.{columns} What was not as the format says is in `recipe/import.csv`: {counts}.
-Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
+    counts = f"{left_out} omitted, {len(imported.notes.listed) - left_out} kept with a remark"
+    columns = " `recipe/import.json` maps their columns." if imported.column_map else ""
+    return f"""Sentences and labels come from the published files, which are in `recipe/sources/`; senseprobe does not
+ship them.{columns} `recipe/import.csv` lists lines that deviate from the format: {counts}.
+A column that the files do not fill is null. Sentences are as published, with their mistakes.
 
 {chr(10).join(lines)}
 
-`senseprobe verify` checks every file, the rows and the recipe, and `--rebuild` imports `recipe/sources/` again."""
+`senseprobe verify` checks every file, the rows and the recipe. With `--rebuild` it also imports the files again."""
 
 
 class _Parameters(BaseModel):
@@ -392,8 +392,8 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
     findings = [*_differences(folder, manifest, away, imported)]
     if findings and imported.reader != READER:
         message = (
-            f"was read by reader {imported.reader}, and this senseprobe has reader {READER}, which makes other rows of "
-            "the same files, so that rows and recipe cannot be compared; files and hashes were verified nevertheless"
+            f"reader {imported.reader} read these files, but this senseprobe has reader {READER}, which makes other "
+            "rows from them. So rows and recipe cannot be compared; files and hashes were verified"
         )
         version = "senseprobe 0.1" if imported.reader < READER else "the senseprobe that made it"
         hint = f"import recipe/sources again as a new version, or rebuild it with {version}"
@@ -408,13 +408,13 @@ def _differences(
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
-    if manifest.cards > 3:  # older cards lack the section, or word it otherwise
+    if manifest.cards == CARDS:  # older cards lack the section, or word it otherwise
         text = (folder / README).read_text(encoding="utf-8", errors="replace")
         if read_section(text, "Creation") != plan.creation:
-            yield mismatch(README, "the section on creation is not what importing again gives")
+            yield mismatch(README, "the section on creation differs from a new import of the same files")
     notes = folder / "recipe" / NOTES
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
-        yield Finding(path=f"recipe/{NOTES}", code="E408", message="the recipe's files give another list")
+        yield Finding(path=f"recipe/{NOTES}", code="E408", message="differs from a new import of the same files")
     yield from unused_files(manifest, imported.recipe())
 
 

@@ -34,7 +34,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """Read one config, with a column `test`; its levels are the words, or the sentences where a word is missing."""
     stems = Counter(source.stem.lower() for source in sources)  # what follows a dot is not part of a test's name
     if twice := [source.name for source in sources if stems[source.stem.lower()] > 1]:
-        raise ReleaseError(f"{twice[0]} and {twice[1]} would be one test: rename one of them")
+        raise ReleaseError(f"{twice[0]} and {twice[1]} would be the same test: rename one of them")
     tests = {source.stem.lower(): _sets(source, notes) for source in sources}
     rows: list[Row] = []
     for source in sources:
@@ -64,7 +64,7 @@ def _sets(source: Source, notes: Notes) -> Sets:
     sets: dict[str, Any] = {key: whole.get(key) if isinstance(whole, dict) else None for key in ROLES}
     for key, content in sets.items():
         if not isinstance(content, dict) or not isinstance(content.get("examples"), list):
-            raise ReleaseError(f"{source.name}: has no {key} with a list of examples: is it another format?")
+            raise ReleaseError(f"{source.name}: lacks {key} with a list of examples: is it another format?")
     if other := [*({*whole} - {*ROLES}), *(f"{key}.{name}" for key in ROLES for name in {*sets[key]} - KEYS)]:
         notes.leave_out(source, 0, f"what the format does not have: {excerpt(', '.join(sorted(other)))}")
     return sets

@@ -42,7 +42,7 @@ def check_language(tag: str) -> str:
     Its language is in small letters, as the Hub has them.
     """
     if not _LANGUAGE.fullmatch(tag):
-        raise SenseprobeError(f"{excerpt(tag)!r} is no language tag: expected one such as fr or pt-BR (--language)")
+        raise SenseprobeError(f"{excerpt(tag)!r} is not a language tag: expected one such as fr or pt-BR (--language)")
     language, hyphen, rest = tag.partition("-")
     return f"{language.lower()}{hyphen}{rest}"
 

@@ -75,16 +75,16 @@ def read_sources(paths: Sequence[Path], language: str = "en") -> list[Source]:
     Raise ReleaseError where a file cannot be read or is too large, or two have the same name.
     """
     if len(paths) > MAX_FILES:
-        raise ReleaseError(f"{len(paths)} files: at most {MAX_FILES} are imported at once")
+        raise ReleaseError(f"{len(paths)} files; the limit is {MAX_FILES}")
     for name in (path.name for path in paths):
         if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
-            raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
+            raise ReleaseError(f"{printable(name)[:200]}: a file in a release cannot have this name: rename it")
         if name in FOREIGN:
-            raise ReleaseError(f"{name}: is a name that other tools leave in folders, which no release has; rename it")
+            raise ReleaseError(f"{name}: other tools use this name, so a release cannot: rename the file")
     sources = [Source(path.name, _read(path), language) for path in paths]
     names = Counter(source.name.casefold() for source in sources)
     if twice := [source.name for source in sources if names[source.name.casefold()] > 1]:
-        raise ReleaseError(f"two files are called {twice[0]}: rename one of them")
+        raise ReleaseError(f"two files are named {twice[0]}: rename one of them")
     return sorted(sources, key=lambda source: source.name.casefold())
 
 
@@ -92,15 +92,15 @@ def _read(path: Path) -> bytes:
     path_text = printable(str(path))
     try:
         if not path.is_file():
-            raise ReleaseError(f"{path_text}: {'is no plain file' if path.exists() else 'no such file'}")
+            raise ReleaseError(f"{path_text}: {'is not a plain file' if path.exists() else 'no such file'}")
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
         raise ReleaseError(f"{path_text}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if len(data) > MAX_FILE:
-        raise ReleaseError(f"{path_text}: is larger than {MAX_FILE >> 20} MiB, as no file of these formats is")
+        raise ReleaseError(f"{path_text}: is larger than {MAX_FILE >> 20} MiB, too large for this format")
     if data.count(b"\n") > MAX_LINES:
-        raise ReleaseError(f"{path_text}: has more than {MAX_LINES} lines, as no file of these formats has")
+        raise ReleaseError(f"{path_text}: has more than {MAX_LINES} lines, too many for this format")
     return data
 
 

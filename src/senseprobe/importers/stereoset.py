@@ -58,15 +58,15 @@ def _parse(source: Source, notes: Notes) -> dict[str, Any]:
     """Return the items by part; raise ReleaseError where there are none, or where they are not a list."""
     if _is_of_hub(source):
         raise ReleaseError(
-            f"{source.name}: is the Hub's form of StereoSet (one object a line), whose labels are integers without"
-            " names: take dev.json, as its authors published it"
+            f"{source.name}: is the Hub's form of StereoSet (one object per line), whose labels are integers without"
+            " names: use the authors' dev.json"
         )
     whole = parse_json(source)
     data = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(data, dict) or not {*data} & {*DESCRIPTIONS}:
-        raise ReleaseError(f"{source.name}: has no data.intrasentence nor data.intersentence: is it another format?")
+        raise ReleaseError(f"{source.name}: lacks data.intrasentence and data.intersentence: is it another format?")
     if not_lists := [name for name in DESCRIPTIONS if name in data and not isinstance(data[name], list)]:
-        raise ReleaseError(f"{source.name}: its data.{not_lists[0]} is no list: is it another format?")
+        raise ReleaseError(f"{source.name}: its data.{not_lists[0]} is not a list: is it another format?")
     if other := [*({*whole} - KEYS), *(f"data.{key}" for key in {*data} - {*DESCRIPTIONS})]:
         notes.leave_out(source, 0, f"what the format does not have: {excerpt(', '.join(sorted(other)))}")
     return data

@@ -68,10 +68,10 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     for source in sources:
         side = next((side for side in SIDES if side in source.name.lower()), None)
         if side is None:
-            raise ReleaseError(f"{source.name}: its name holds neither {SIDES[0]} nor {SIDES[1]}: rename it")
+            raise ReleaseError(f"{source.name}: its name contains neither {SIDES[0]} nor {SIDES[1]}: rename it")
         rest = source.name.lower().replace(side, "", 1)
         if side in sides.setdefault(rest, {}):
-            raise ReleaseError(f"{source.name}: there are two files {side} of this name")
+            raise ReleaseError(f"{source.name}: there are two {side} files with this name")
         sides[rest][side] = source
     if lonely := [source for both in sides.values() if len(both) == 1 for source in both.values()]:
         raise ReleaseError(f"{lonely[0].name}: its counterpart (pro_, anti_stereotyped) is not among the files")
@@ -95,7 +95,7 @@ def _table(name: str, rows: list[Row]) -> Table:
     classed = None not in classes and all(len(labels) == 1 and None not in labels for labels in classes.values())
     factors = {"target": "target"} if None not in classes else {"pair": "id"}
     design = contrast_design("gender", factors, COLUMNS, "pronoun", "target" if classed else None)
-    description = "A pronoun of the gender that an occupation is stereotyped as, against one of the other."
+    description = "A pronoun of the stereotypical gender of an occupation, against one of the other gender."
     return Table(name, description, design, rows)
 
 

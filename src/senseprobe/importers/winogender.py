@@ -48,7 +48,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         stereotyped = "occupation" if {"female", "male"} <= labels else None
         fields = {} if labels - {None} else {"estimands": ()}
         design = contrast_design("gender", {"occupation": "occupation"}, COLUMNS, "pronoun", stereotyped, **fields)
-        description = f"He against she, where the pronoun means the {name}."
+        description = f"*He* against *she*, where the pronoun refers to the {name}."
         tables += [Table(name, description, design, of_answer)] if of_answer else []
     return tables
 

@@ -1,8 +1,8 @@
-"""`annotation.json`: how people looked at a dataset's rows, for the card's section and Croissant's fields.
+"""`annotation.json`: how people judged a dataset's rows, for the card's section and Croissant's fields.
 
-A file has a round for each annotation project whose verdicts were taken: who answered which questions, how well people
-agreed, and what was decided. It is part of a release's recipe, so it may come from a stranger. The sentences that
-describe a round are plain text: the card escapes them, Croissant takes them as they are.
+A file has a round for each annotation project whose verdicts were applied: annotators, questions, agreement and
+decisions. It is part of a release's recipe, so it may come from a stranger. The sentences that describe a round are
+plain text: the card escapes them, Croissant takes them as they are.
 """
 
 import json
@@ -35,7 +35,7 @@ REPORTED, STAYED = "reported by the targeted group", "reported, and not rejected
 
 def _line(text: str) -> str:
     if not text.isprintable() or text != text.strip():
-        raise ValueError("begins or ends with a blank, or holds a control character")
+        raise ValueError("begins or ends with a space, or contains a control character")
     return text
 
 
@@ -230,7 +230,7 @@ def read_annotation(path: Path, display_path: str = "") -> tuple[Round, ...]:
     try:
         return tuple(_File.model_validate_json(read_declaration(path, display_path, MAX_BYTES)).rounds)
     except ValidationError as error:
-        hint, findings = "`senseprobe annotate apply` writes this file: let it write it again", []
+        hint, findings = "run `senseprobe annotate apply`, which writes this file, again", []
         for details in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
             location, message = ".".join(map(str, details["loc"]))[:200], details["msg"]
             message = printable(f"{location}: {message}" if location else message)
@@ -266,13 +266,15 @@ def describe_sample(round_: Round) -> str:
     chosen = f" where {protocol.where}" if protocol.where else ""
     chosen += f", stratified by {', '.join(protocol.strata)}" if protocol.strata else ""
     chosen += f" with {protocol.allocation} shares" if protocol.allocation else ""
-    chosen += f", without the rows of {', '.join(protocol.exclude)}" if protocol.exclude else ""
+    chosen += f", excluding the rows of {', '.join(protocol.exclude)}" if protocol.exclude else ""
     gold = f"; {counted(protocol.gold, 'row')} with known answers" if protocol.gold else ""
-    labels = "shown to annotators as answers" if protocol.prefill else "not shown to annotators"
+    labels = (
+        "saw the release's labels as pre-filled answers" if protocol.prefill else "did not see the release's labels"
+    )
     return (
         f"{counted(protocol.items, 'row')} of {round_.release}{chosen}, drawn with seed {protocol.seed}, for "
-        f"{counted(protocol.overlap, 'annotator')} each{gold}; sentences in an order drawn for each row, the release's "
-        f"labels {labels}"
+        f"{counted(protocol.overlap, 'annotator')} each{gold}; the order of the sentences is random for each row; "
+        f"annotators {labels}"
     )
 
 
@@ -287,14 +289,15 @@ def describe_annotators(round_: Round) -> str:
     people = counted(round_.annotators.count, "annotator")
     named = "under pseudonyms" if round_.annotators.pseudonyms else "under their names"
     groups = ", ".join(f"{group} ({count})" for group, count in sorted(round_.annotators.groups.items()))
-    groups_text = f"groups that they said to belong to, of {FEWEST_IN_GROUP} people or more: {groups}"
-    return f"{people}, {named}; {groups_text if groups else 'nothing is told of their groups'}"
+    groups_text = f"self-reported groups of at least {FEWEST_IN_GROUP} people: {groups}"
+    return f"{people}, {named}; {groups_text if groups else 'their groups are not published'}"
 
 
 def describe_answers(round_: Round) -> str:
     """Describe how many answers there are."""
     skipped = f", {round_.skipped} skipped" if round_.skipped else ""
-    return f"{round_.annotations} of {counted(round_.answered, 'row')}, {round_.per_item} for each{skipped}"
+    answers = counted(round_.annotations, "answer")
+    return f"{answers} to {counted(round_.answered, 'row')}, {round_.per_item} per row{skipped}"
 
 
 def describe_agreement(fact: AgreementFact) -> str:
@@ -302,8 +305,8 @@ def describe_agreement(fact: AgreementFact) -> str:
     alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:z.2f}"
     if fact.alpha is not None and fact.low is not None and fact.high is not None:
         alpha += f" (95 % interval {fact.low:z.2f} to {fact.high:z.2f})"
-    same = "" if fact.same is None else f", {fact.same:.0%} of pairs of answers the same"
-    return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {counted(fact.items, 'row')}"
+    same = "" if fact.same is None else f", {fact.same:.0%} of answer pairs agree"
+    return f"Krippendorff's alpha {alpha}{same}; {counted(fact.answers, 'answer')} to {counted(fact.items, 'row')}"
 
 
 def describe_decisions(round_: Round) -> str:
@@ -317,22 +320,22 @@ def describe_decisions(round_: Round) -> str:
 def describe_estimate(fact: RejectionEstimate) -> str:
     """Describe what decisions on some rows say of the others."""
     name, judged, rejected, share, rest, of_rest = fact.cells()
-    end = f"; of {rest} rows that nobody judged: {of_rest}" if fact.rest else ""
-    return f"{name}: {rejected} of {judged} judged rows rejected, {share} of all{end}"
+    end = f"; of {rest} unjudged rows: {of_rest}" if fact.rest else ""
+    return f"{name}: {rejected} of {judged} judged rows rejected; of all rows: {share}{end}"
 
 
 def describe_round(round_: Round, most: int) -> Iterator[str]:
-    """Yield how many rows were asked about, what was decided, and what that says of the others: `most` lines of it.
+    """Yield the size of the sample and the decisions, then at most `most` estimates for the unjudged rows.
 
-    Estimates from fewer than FEWEST_JUDGED rows are left to the card: of a config counts are told, of a word nothing.
+    Only the card has estimates from fewer than FEWEST_JUDGED rows: here a config has counts, a word is omitted.
     """
-    yield f"{counted(round_.protocol.items, 'row')} of {round_.release} asked about: {describe_decisions(round_)}"
+    yield f"{counted(round_.protocol.items, 'row')} of {round_.release} in the sample: {describe_decisions(round_)}"
     facts = [fact for fact in round_.estimates if not fact.slot or (fact.rejected and not fact.is_of_few)]
     for fact in facts[:most]:
         counts = f"{fact.name}: {fact.rejected} of {fact.judged} judged rows rejected; the card has an estimate"
         yield counts if fact.is_of_few else describe_estimate(fact)
     if len(facts) > most:
-        yield f"… and {len(facts) - most} more words and frames: the card lists them"
+        yield f"… and {len(facts) - most} more words and frames (see the card)"
 
 
 def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
@@ -345,14 +348,14 @@ def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
         choices = [f" ({', '.join(fact.choices)})" if fact.choices else "" for fact in facts]
         questions = "; ".join(f"{fact.id}: {fact.text}{own}" for fact, own in zip(facts, choices, strict=True))
         rule = describe_rule(round_)
-        protocols.append(f"{round_.project}: {describe_sample(round_)}. Questions: {questions}. Verdicts by {rule}.")
+        protocols.append(f"{round_.project}: {describe_sample(round_)}. Questions: {questions}. Rule: {rule}.")
         decisions = describe_decisions(round_)
-        analysis.append(f"{round_.project}: answers: {describe_answers(round_)}; decided: {decisions}")
+        analysis.append(f"{round_.project}: {describe_answers(round_)}; decisions: {decisions}")
         analysis += [f"{round_.project}, {fact.question}: {describe_agreement(fact)}" for fact in round_.agreement]
         analysis += [f"{round_.project}, {describe_estimate(fact)}" for fact in round_.estimates if not fact.slot]
     several, prefilled = len(rounds) > 1, [round_ for round_ in rounds if round_.protocol.prefill]
     per_item = [f"{round_.project}: {round_.per_item}" if several else round_.per_item for round_ in rounds]
-    tools = [f"{round_.project}: the release's own labels, shown as answers" for round_ in prefilled]
+    tools = [f"{round_.project}: the release's labels, shown as pre-filled answers" for round_ in prefilled]
     return {
         "rai:dataAnnotationPlatform": list(dict.fromkeys(round_.platform for round_ in rounds)),
         "rai:dataAnnotationProtocol": protocols,

@@ -143,7 +143,7 @@ def _senses(configs: Mapping[str, Any], order: Sequence[str]) -> dict[tuple[str,
     senses: dict[tuple[str, ...], list[str]] = {}
     for name in order:
         for sense in configs[name].get("senses", ()):
-            gloss = "not looked up" if sense["gloss"] is None else sense["gloss"] or f"not in {sense['lexicon']}"
+            gloss = "missing" if sense["gloss"] is None else sense["gloss"] or f"not in {sense['lexicon']}"
             senses.setdefault((sense["column"], sense["word"], sense["key"] or "none", gloss), []).append(name)
     return senses
 
@@ -268,7 +268,7 @@ def compare(text: str, about: DocumentInput, form: int, sources: CardSources | N
     yield from line_findings(NAME, text, render(written))
     if changelog != FIRST and not is_entry(changelog, about.name):
         line = text[: text.rfind("\n## Changelog\n")].count("\n") + 2
-        yield mismatch(NAME, "the changelog is not one that senseprobe writes", line)
+        yield mismatch(NAME, "senseprobe did not write this changelog", line)
 
 
 def read_section(text: str, heading: str) -> str:

@@ -1,4 +1,4 @@
-"""What people read of what changed between two releases: the entry of a changelog in Markdown, and a section."""
+"""The changes between two releases as text: the entry of a changelog in Markdown, and a section."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -69,8 +69,8 @@ def _conclusion(diff: ReleaseDiff) -> str:
         return "nothing changed"
     required = f"{diff.bump.upper()}, so {diff.version} or higher"
     if diff.old.partition("@")[0] != diff.new.partition("@")[0]:
-        return f"two datasets; if one followed the other, {required}"
-    return f"{required}: its number is too low" if diff.enough is False else required
+        return f"different datasets; as versions of one dataset, {required}"
+    return f"{required}: the version number is too low" if diff.enough is False else required
 
 
 def _list_changes(diff: ReleaseDiff, form: _Form) -> dict[str, list[str]]:
@@ -92,7 +92,7 @@ def _additions_or_removals(diff: ReleaseDiff, what: str, form: _Form) -> Iterato
             yield f"{name}: {_rows(change, what, form)}{words and f'; {words}'}"
         if columns := change.schema.get(what):
             yield f"{name}: columns {listed(f'{form.code(column)} ({kind})' for column, kind in columns.items())}"
-        action = "taken back from earlier" if what == "added" else "left out by"
+        action = "restored after earlier" if what == "added" else "omitted by"
         for group in change.taken_back if what == "added" else change.rejected:
             reasons = [f" ({form.text(shortened(text))})" if text else "" for text in group.first.values()]
             ids = (f"{form.code(id_)}{reason}" for id_, reason in zip(group.first, reasons, strict=True))
@@ -112,7 +112,7 @@ def _changed(diff: ReleaseDiff, form: _Form) -> Iterator[str]:
             if not getattr(change, rows) and (words := _words(change, what, form)):
                 yield f"{name}: {words}"
         if change.turned:
-            yield f"{name}: the label of {change.turned} rows is turned round: the stereotype is now its counterpart"
+            yield f"{name}: the label of {change.turned} rows is reversed (stereotype and counterpart swapped)"
         for column, (was, now) in change.samples.items():
             if column not in change.labels:
                 yield f"{name}: {form.code(column)}, for example {form.label(was)} → {form.label(now)}"
@@ -120,11 +120,11 @@ def _changed(diff: ReleaseDiff, form: _Form) -> Iterator[str]:
             changes = listed(f"{form.label(label.was)} → {form.label(label.now)} ({label.rows})" for label in labels)
             yield f"{name}: {form.code(column)} {changes}"
         for column, (was, now) in change.schema.get("changed", {}).items():
-            yield f"{name}: column {form.code(column)} is {now} and was {was}"
+            yield f"{name}: column {form.code(column)} is {now}; it was {was}"
         for key, (was, now) in change.design.items():
             yield f"{name}: design, {form.code(key)}: {form.label(shortened(was))} → {form.label(shortened(now))}"
         if change.moved:
-            yield f"{name}: rows or columns in another order"
+            yield f"{name}: rows or columns reordered"
         if change.about:
             yield f"{name}: {', '.join(change.about)}"
     if names := diff.contrasts.get("changed"):

@@ -52,26 +52,26 @@ _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Inte
 
 
 _ALWAYS = {
-    "dataCollectionMissingData": "No sentence is missing; what does not apply to a row, or was not published, is null.",
-    "dataImputationProtocol": "No value was imputed.",
+    "dataCollectionMissingData": "All sentences are present. A value that does not apply or was not published is null.",
+    "dataImputationProtocol": "Values were not imputed.",
 }
 _BY_RULE = {
-    "dataCollection": "Sentences are made by rule, of frames and words that are in recipe/. No text was collected from "
-    "or about persons.",
+    "dataCollection": "A program made the sentences from the frames and words in recipe/. The text was not collected "
+    "from people or about people.",
     "dataCollectionType": "Others",
-    "dataCollectionRawData": "The word lists in recipe/wordlists/, whose sources datapackage.yaml there states.",
-    "dataPreprocessingProtocol": "Articles, plurals and verb forms are those of recipe/english.csv.",
+    "dataCollectionRawData": "The word lists in recipe/wordlists/; its datapackage.yaml states their sources.",
+    "dataPreprocessingProtocol": "Articles, plurals and verb forms come from recipe/english.csv.",
 }
 _LABELS_BY_RULE = {
-    "dataAnnotationProtocol": "Labels follow from what templates and lists declare; no annotator has judged the rows.",
+    "dataAnnotationProtocol": "Templates and lists declare the labels; annotators have not judged the rows.",
 }
 _IMPORTED = {
-    "dataCollection": "Rows are those of published files, which are in recipe/sources/.",
+    "dataCollection": "The rows come from published files, which are in recipe/sources/.",
     "dataCollectionType": "Secondary Data analysis",
     "dataCollectionRawData": "The published files in recipe/sources/.",
-    "dataPreprocessingProtocol": "Rows are as published; what was not as the format says is in recipe/import.csv.",
+    "dataPreprocessingProtocol": "Rows are as published. recipe/import.csv lists deviations from the format.",
 }
-_NOBODY = "No row speaks of a person who exists."
+_NOBODY = "Rows do not mention real persons."
 
 
 def render(about: DocumentInput, form: int = CARDS) -> str:
@@ -101,7 +101,7 @@ def render(about: DocumentInput, form: int = CARDS) -> str:
 def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
     """Return the fields on responsible AI that declaration and recipe know; what the authors state comes last."""
     card, languages = about.card, ", ".join(about.card["languages"])
-    words = "The words are those of the lists in the recipe; a score says nothing of other words, groups or meanings."
+    words = "The words come from the lists in the recipe. A score does not apply to other words, groups or meanings."
     fields = {
         "rai:dataUseCases": f"{card['intended_use']} Out of scope: {card['out_of_scope']}",
         "rai:dataBiases": card["measured"] or card["summary"],
@@ -116,11 +116,11 @@ def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
             - about.rows()
         ):
             fields["rai:dataManipulationProtocol"] = (
-                f"{left_out} rows that the templates make were left out by verdicts on single rows, which are in the "
-                "recipe with their reasons."
+                f"Verdicts on single rows omit {left_out} rows of the templates. The recipe has the verdicts and their "
+                "reasons."
             )
         if groups := "; ".join(card.get("groups", ())):
-            named = f"Groups that sentences name: {groups}."
+            named = f"Groups named in sentences: {groups}."
             fields["rai:personalSensitiveInformation"] = [named, *([] if card.get("imported") else [_NOBODY])]
     stated = {f"rai:{name}": text for name, text in card.get("responsible_ai", {}).items()}
     return {**fields, **croissant_fields(about.annotation), **stated}
@@ -165,7 +165,7 @@ def _records(about: DocumentInput, config: str) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": config,
         "name": config,
-        "description": f"{facts['description']} {facts['rows']} rows, in the one split, test.",
+        "description": f"{facts['description']} {facts['rows']} rows in one split, test.",
         "key": {"@id": f"{config}/id"},
         "field": [_field(config, column, texts[column.name], rows) for column in design_schema(design)],
     }
@@ -202,7 +202,7 @@ def compare(text: str, about: DocumentInput, form: int, sources: CardSources | N
         yield mismatch(NAME, f"{printable(location)[:200]}: {message}" if location else message)
         return
     if not is_canonical:
-        yield mismatch(NAME, "has a key twice, or is not laid out as senseprobe writes it")
+        yield mismatch(NAME, "has a key twice, or its layout is not the one that senseprobe writes")
 
 
 Difference = tuple[str, object, object]

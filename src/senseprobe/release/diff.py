@@ -138,8 +138,8 @@ class ConfigChange:
         """Yield the changes of this config, each with the part of the version that has to grow for it."""
         name = self.config
         if self.before is None or self.after is None:
-            bump, what = (Bump.MINOR, "new") if self.before is None else (Bump.MAJOR, "gone")
-            yield Reason(bump, f"config {name} is {what} ({counted(self.added or self.removed, 'row')})")
+            bump, what = (Bump.MINOR, "added") if self.before is None else (Bump.MAJOR, "removed")
+            yield Reason(bump, f"config {name} {what} ({counted(self.added or self.removed, 'row')})")
             return
         rejected = sum(group.rows for group in self.rejected)
         by_verdicts = f", {rejected} of them by verdicts" if rejected else ""
@@ -150,7 +150,7 @@ class ConfigChange:
         if self.added:
             yield Reason(Bump.MINOR, f"{counted(self.added, 'row')} of {name} added")
         if self.turned:
-            yield Reason(Bump.MAJOR, f"the label of {counted(self.turned, 'row')} of {name} is turned round")
+            yield Reason(Bump.MAJOR, f"the label of {counted(self.turned, 'row')} of {name} is reversed")
         for key, bump in _BUMPS.items():
             if names := self.schema.get(key):
                 yield Reason(bump, f"columns of {name} {key}: {', '.join(names)}")
@@ -162,9 +162,9 @@ class ConfigChange:
             bump = Bump.MINOR if kept and {*self.design} <= {"estimands", "gaps"} else Bump.MAJOR
             yield Reason(bump, f"design of {name} changed: {', '.join(self.design)}")
         if self.moved:
-            yield Reason(Bump.PATCH, f"rows or columns of {name} are in another order")
+            yield Reason(Bump.PATCH, f"rows or columns of {name} reordered")
         if self.about:
-            yield Reason(Bump.PATCH, f"what is said of {name} changed: {', '.join(self.about)}")
+            yield Reason(Bump.PATCH, f"facts about {name} changed: {', '.join(self.about)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)

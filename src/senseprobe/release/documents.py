@@ -24,7 +24,7 @@ MAX_BYTES = 32 * 2**20
 
 MAX_BIBLIOGRAPHY = 4 * 2**20
 
-HINT = "do not read or load the release by this file: fetch it from its authors again"
+HINT = "do not use this file: fetch the release from its authors again"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,7 +158,7 @@ def mismatch(name: str, message: str, line: int = 0) -> Finding:
 
 def unlike(value: object, expected: object) -> str:
     """Describe a value of a document beside that of the manifest; ``...`` stands for none."""
-    return f"{_rendered(value)} instead of {_rendered(expected)}, as the manifest has it"
+    return f"{_rendered(value)} instead of {_rendered(expected)}, which is in the manifest"
 
 
 def _rendered(value: object) -> str:

@@ -146,13 +146,13 @@ def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | N
     # A link on the way would lead out of the folder.
     below = [path, *path.parents][: name.count("/") + 1]
     if any(part.is_symlink() for part in below) or not path.is_file():
-        message = "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+        message = "is not a plain file" if path.exists() or path.is_symlink() else "is missing"
         return Finding(path=name, code="E402", message=message)
     try:
         if (actual := path.stat().st_size) != size:
             message = f"has {actual} bytes, the manifest says {size}"
         elif file_sha256(path) != sha256:
-            message = "differs from what was frozen (sha256)"
+            message = "differs from the frozen file (sha256)"
         else:
             return None
     except OSError as error:

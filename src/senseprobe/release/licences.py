@@ -77,7 +77,7 @@ def alternatives(expression: str) -> tuple[frozenset[str], ...]:
     ways = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
     usable = tuple(way for way in sorted(ways, key=sorted) if not any(_condition(name) == _NO_CHANGE for name in way))
     if not usable:
-        raise ReleaseError(f"{expression} forbids changed versions, and a release is one")
+        raise ReleaseError(f"{expression} forbids modified versions, and a release is a modified version")
     return usable
 
 
@@ -89,7 +89,7 @@ def _parse(expression: str) -> set[frozenset[str]]:
     with suppress(ExpressionError, RecursionError, IndexError):  # the last for "()"
         if (whole := _spdx().parse(text, validate=True, strict=True)) is not None:
             return _ways(whole)
-    message = f"{printable(expression[:80])!r} is not an SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
+    message = f"{printable(expression[:80])!r} is not an SPDX licence expression such as CC-BY-4.0 or MIT OR Apache-2.0"
     raise ReleaseError(f"{message} (https://spdx.org/licenses)")
 
 
@@ -104,7 +104,7 @@ def _ways(node: Any) -> set[frozenset[str]]:  # noqa: ANN401 - license_expressio
     for part in parts:
         ways = {way | addition for way in ways for addition in part}
         if len(ways) > MAX_CHOICES:
-            raise ReleaseError(f"a licence expression with more than {MAX_CHOICES} alternatives")
+            raise ReleaseError(f"the licence expression has more than {MAX_CHOICES} alternatives")
     return ways
 
 
@@ -127,7 +127,7 @@ def combine_licences(licences: Mapping[str, str]) -> str:
     at_odds = next((pair for pair in combinations(texts, 2) if not _covering_licences(pair)), texts)
     parts = {text: listed(name for name in licences if licences[name] == text) for text in at_odds}
     named = " and ".join(f"{text} ({names})" for text, names in parts.items())
-    raise ReleaseError(f"{named} cannot be combined in one release: leave one of them out")
+    raise ReleaseError(f"{named} cannot be combined in one release: remove one of them")
 
 
 def _covering_licences(texts: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ def _inside(path: str) -> str:
     if {"", ".", ".."} & set(parts) or "\\" in path:
         raise ValueError("path leaves the folder")
     if not path.isprintable() or max(len(part.encode()) for part in parts) > 200 or len(parts) > 10:
-        raise ValueError("no file of a release has such a name")
+        raise ValueError("files of a release cannot have this name")
     return path
 
 
@@ -92,12 +92,12 @@ class FileEntry(_Strict):
 def _checked_design(design: Design) -> Design:
     """Return the design; raise ValueError where no rows can be of it."""
     if design.kind not in KINDS:
-        raise ValueError(f"no kind of rows is called {design.kind[:80]!r}")
+        raise ValueError(f"unknown kind of rows: {design.kind[:80]!r}")
     if unknown := {kind for _, kind in design.columns} - {*COLUMN_TYPES}:
-        raise ValueError(f"no column is of type {min(unknown)[:80]!r}")
+        raise ValueError(f"unknown column type: {min(unknown)[:80]!r}")
     columns = {*design.slots, *dict(design.columns)}
     if any(not {gap.slot, gap.column, gap.pair or gap.slot} <= columns for gap in design.gaps.values()):
-        raise ValueError("a gap is of a column that no row has")
+        raise ValueError("a gap names a column that the rows do not have")
     return design
 
 
@@ -149,7 +149,7 @@ class _Config(_Strict):
     @model_validator(mode="after")
     def _some_left_out(self) -> Self:
         if "expanded" in self.model_fields_set and self.expanded <= self.rows:
-            raise ValueError("`expanded` is not more than `rows`")
+            raise ValueError("`expanded` must be larger than `rows`")
         return self
 
 
@@ -171,9 +171,9 @@ class _Manifest(_Strict):
     @model_validator(mode="after")
     def _configs_agree(self) -> Self:
         if sorted(self.order) != sorted(self.configs) or "recipe" in self.order:
-            raise ValueError("`order` does not name the configs")
+            raise ValueError("`order` does not match the configs")
         if not {config for contrast in self.contrasts for config in (contrast.a, contrast.b)} <= set(self.order):
-            raise ValueError("a contrast names no config")
+            raise ValueError("a contrast names a config that does not exist")
         return self
 
 
@@ -196,12 +196,13 @@ have no such column is of form 2 or 3.
 5 added `gaps` to a design: the levels that its template compares. A release without such a config is of form 2, 3 or 4.
 """
 
-CARDS = 5
+CARDS = 6
 """Form of the documents (card, citation, Croissant) that are written now; a manifest records it in `cards`.
 
 Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Cards of form 4 list the senses of
-words; of those of form 5, the manifest holds examples of rows and the figure that each config is read by. Raise it
-whenever the wording of one of the documents changes, so that older releases are not compared with the new wording.
+words; of those of form 5, the manifest holds examples of rows and the figure that each config is read by; those of form
+6 are worded anew. Raise it whenever the wording of one of the documents changes, so that older releases are not
+compared with the new wording.
 """
 
 MAX_BYTES = 8 * 2**20
@@ -299,13 +300,13 @@ def read_manifest(folder: Path) -> Manifest:
     if type(schema) is not int or schema < 1:
         raise _damaged("not a manifest")
     if schema > SCHEMA:
-        raise ReleaseError(f"{folder / NAME} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
+        newer = f"form {schema}, but this senseprobe reads forms up to {SCHEMA}: upgrade senseprobe"
+        raise ReleaseError(f"{folder / NAME} has {newer}")
     if not canonical or data.get("digest") != _digest(data):
-        raise _damaged("its digest is not that of its contents")
+        raise _damaged("its digest does not match its contents")
     if type(cards := data.get("cards")) is int and cards > CARDS:
-        raise ReleaseError(
-            f"{folder / NAME} is of cards of form {cards}, this senseprobe reads up to {CARDS}: upgrade it"
-        )
+        newer = f"cards of form {cards}, but this senseprobe reads cards up to form {CARDS}: upgrade senseprobe"
+        raise ReleaseError(f"{folder / NAME} has {newer}")
     manifest = Manifest(data)
     try:
         _Manifest.model_validate_json(raw)
@@ -313,7 +314,7 @@ def read_manifest(folder: Path) -> Manifest:
     except ValidationError as error:
         raise _damaged(": ".join(filter(None, first_error(error)))) from None
     except TypeError:
-        raise _damaged("a design or a contrast has keys that it should not have") from None
+        raise _damaged("a design or a contrast has unknown keys") from None
     return manifest
 
 
@@ -324,7 +325,7 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         if error.errno in (errno.EINVAL, errno.EFBIG):
             raise _damaged(str(error.strerror)) from None
-        raise ReleaseError(f"no release in {path.parent}: {path.name} cannot be read ({error.strerror})") from None
+        raise ReleaseError(f"{path.parent} is not a release: {path.name} cannot be read ({error.strerror})") from None
 
 
 def _damaged(message: str) -> DamagedRelease:

@@ -187,7 +187,7 @@ def read_rows(
     before rows are read. The memory that rows unfold into has a cap, since no figure in the file bounds it.
     """
     if path.is_symlink() or not path.is_file():
-        raise _damaged(display_path, "E402", "is no plain file" if path.exists() else "is missing")
+        raise _damaged(display_path, "E402", "is not a plain file" if path.exists() else "is missing")
     try:
         with bounded_parquet(path, MAX_MEMORY) as file:
             _check(file, schema, most, display_path)
@@ -205,17 +205,19 @@ def read_rows(
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, display_path: str) -> None:
     # pandas renames or converts columns where a key of its own says so.
     if unexpected := sorted({*(file.metadata.metadata or {})} - _KEYS):
-        raise _damaged(display_path, "E407", f"has metadata that no release has: {printable(repr(unexpected[0]))[:80]}")
+        raise _damaged(
+            display_path, "E407", f"has metadata that releases do not have: {printable(repr(unexpected[0]))[:80]}"
+        )
     # The stored Arrow schema, which Arrow reads, may hold such keys too, and other types for a column.
     arrow = file.schema_arrow
     inner = {key for field in arrow for part in (field, *field.flatten()) for key in part.metadata or {}}
     if unexpected := sorted({*(arrow.metadata or {})} - _KEYS | inner):
-        message = f"has metadata in its Arrow schema that no release has: {printable(repr(unexpected[0]))[:80]}"
+        message = f"has metadata in its Arrow schema that releases do not have: {printable(repr(unexpected[0]))[:80]}"
         raise _damaged(display_path, "E407", message)
     if loose(arrow) != schema.remove_metadata():
-        raise _damaged(display_path, "E407", "its columns are not those of the config")
+        raise _damaged(display_path, "E407", "its columns do not match the config")
     if (rows := file.metadata.num_rows) > most:
-        raise _damaged(display_path, "E405", f"has {rows - most} rows more than the manifest says")
+        raise _damaged(display_path, "E405", f"has {rows - most} more rows than the manifest says")
     groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
     if any(group.total_byte_size > MAX_GROUP_BYTES for group in groups):
         raise _damaged(display_path, "E404", f"has a row group of more than {MAX_GROUP_BYTES >> 20} MiB")
@@ -235,13 +237,13 @@ def _check_statistics(file: pq.ParquetFile, display_path: str) -> None:
         if [column.physical_type for column in columns] != types:
             raise _damaged(display_path, "E407", "has a column of another type than its schema says")
         if any(c.has_column_index or getattr(c, "bloom_filter_offset", None) is not None for c in columns):
-            raise _damaged(display_path, "E407", "has an index of its values, as no release has")
+            raise _damaged(display_path, "E407", "has an index of its values, which releases do not have")
         stated = {c.path_in_schema: _stated(c.statistics) for c in columns if c.is_stats_set}
         actual = _ranges(file, number) if stated else {}
         for name, facts in stated.items():
             ranges = actual.get(name)  # None: there is no such column
             if ranges is None or any(fact not in (None, own) for fact, own in zip(facts, ranges, strict=True)):
-                message = f"its statistics of {printable(name)} are not those of its rows, so readers would skip rows"
+                message = f"its statistics of {printable(name)} do not match its rows, so readers would skip rows"
                 raise _damaged(display_path, "E407", message)
 
 

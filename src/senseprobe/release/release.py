@@ -58,7 +58,7 @@ class Release:
         schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
         if not self.keeps(config):
             hint = f"`senseprobe verify --restore {self.manifest.name}` makes them again"
-            raise ReleaseError(f"{self.manifest.name} keeps no rows of {config} in {self.folder}: {hint}")
+            raise ReleaseError(f"{self.manifest.name} does not have the rows of {config} in {self.folder}: {hint}")
         for path in self.files(config):
             for batch in read_rows(path, schema, path.relative_to(self.folder).as_posix(), left, columns):
                 left -= batch.num_rows

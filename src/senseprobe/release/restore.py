@@ -63,10 +63,10 @@ class Size:
 
     def check(self, *, force: bool = False, notify: Notify | None = None) -> None:
         """Pass the size as text to `notify`; raise ReleaseError for too many rows or bytes, unless `force`."""
-        reasons = [f"these are more than {MOST_ROWS:,} rows"] if self.rows > MOST_ROWS else []
-        reasons += ["they would not fit"] if self.bytes > self.free else []
+        reasons = [f"this is more than {MOST_ROWS:,} rows"] if self.rows > MOST_ROWS else []
+        reasons += ["the rows do not fit on the disk"] if self.bytes > self.free else []
         if reasons and not force:
-            raise ReleaseError(f"{self}: {' and '.join(reasons)}; nothing was written (--force writes all the same)")
+            raise ReleaseError(f"{self}: {' and '.join(reasons)}; nothing was written (use --force to write anyway)")
         if notify is not None:
             notify(str(self))
 
@@ -116,7 +116,7 @@ def restore_rows(
                 _restore(restored, config, makers.get(config), progress or (lambda n: None))
                 _note(target, config, manifest)
     except BlockingIOError as error:
-        advice = "wait for it to end, and run again to see that all rows are there"
+        advice = "wait until it ends, then run again to check that all rows are there"
         raise ReleaseError(f"another process is restoring {manifest.name} in {target}: {advice}") from error
     return restored
 
@@ -124,7 +124,7 @@ def restore_rows(
 def _copy_all_but_rows(release: Release, target: Path) -> None:
     manifest = release.manifest
     if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
-        raise ReleaseError(f"{target} holds another release: nothing was changed")
+        raise ReleaseError(f"{target} contains another release: nothing was changed")
     for name in (*_files_without_rows(manifest), NAME):
         write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
 
@@ -138,7 +138,7 @@ def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
     frozen = sorted(name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/"))
     is_complete = len(names) == files_of(rows) and all(is_file_name(name, rows) for name in names)
     if names and names != frozen and not is_complete:
-        raise ReleaseError(f"{folder} does not hold the files of its rows: remove it, and restore them again")
+        raise ReleaseError(f"{folder} contains other files than those of its rows: remove it, then restore again")
     noted = read_restored(target, manifest)
     for name in (f"{config}/{name}" for name in names):
         entries = [entry for entry in (manifest.files.get(name), noted.get(name)) if entry]
@@ -180,13 +180,13 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
                 marks = metadata(data["dataset"], data["version"], data["card"])
                 write_rows(partial, schema.with_metadata(marks), size, rows, on_batch)
             if content.hexdigest() != manifest.config(config)["content"]:
-                message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
+                message = "the recipe makes rows that differ from the frozen ones: see `senseprobe verify --rebuild`"
                 raise DamagedRelease([_difference(config, message)])
     except ReleaseError as error:
         if not isinstance(error.__cause__, FileExistsError) or not folder.is_dir():
             raise
-        advice = "run again, which checks what is there and makes the rest"
-        raise ReleaseError(f"another process made {folder} meanwhile: {advice}") from error
+        advice = "run again to check its files and to make the rest"
+        raise ReleaseError(f"another process made {folder} in the meantime: {advice}") from error
 
 
 class _Restored(BaseModel):
@@ -223,7 +223,7 @@ def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: 
     """Yield every difference of a release from its recipe's `plan` and `rows`; rows that are `away` have their hash."""
     manifest = release.manifest
     if order := [name for name in rows if name not in release.configs]:
-        yield _difference(NAME, f"does not have what the recipe makes: {listed(order)}")
+        yield _difference(NAME, f"lacks configs that the recipe makes: {listed(order)}")
     for name in release.configs:
         if name not in rows:
             yield _difference(name, "is not in the recipe")
@@ -262,7 +262,7 @@ def _content_findings(manifest: Manifest, config: str, rows: Rows) -> Iterator[F
         yield _difference(config, f"the recipe: {error}")
         return
     if content.hexdigest() != manifest.config(config)["content"]:
-        yield _difference(config, "the recipe makes other rows than the content hash is of")
+        yield _difference(config, "the rows that the recipe makes do not match the content hash")
 
 
 def _row_findings(release: Release, config: str, rebuilt: Iterator[pa.RecordBatch]) -> Sequence[Finding]:
@@ -293,13 +293,15 @@ def _fact_findings(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
         if not design.estimands:  # of association tests, before they could be scored
             remade = replace(remade, estimands=())
         if remade != design:
-            yield _difference(name, "the recipe makes another design than the manifest holds")
+            yield _difference(name, "the design in the recipe differs from that in the manifest")
         levels, frozen_levels = mine["levels"], theirs["levels"]
         unlike = [level for level in sorted({*frozen_levels, *levels}) if frozen_levels.get(level) != levels.get(level)]
         if differences := [f"{levels.get(n)} of {printable(n)} instead of {frozen_levels.get(n)}" for n in unlike]:
-            yield _difference(name, f"the recipe has other levels than the manifest holds: {', '.join(differences)}")
+            yield _difference(
+                name, f"the levels in the recipe differ from those in the manifest: {', '.join(differences)}"
+            )
     if other:
-        yield _difference(NAME, f"the recipe says otherwise than the manifest: {listed(map(printable, other))}")
+        yield _difference(NAME, f"the recipe and the manifest differ: {listed(map(printable, other))}")
 
 
 def _senses(facts: Mapping[str, Any], name: str, *, glossed: bool) -> list[dict[str, str]]:
@@ -325,15 +327,15 @@ def _aligned(frozen: Iterator[pa.RecordBatch], rebuilt: Iterator[pa.RecordBatch]
 
 def _first_difference(old: Batch, new: Batch) -> str:
     if new is None:
-        return f"fewer rows: the first that it lacks is {_id(old, 0)}"
+        return f"fewer rows: the first missing row is {_id(old, 0)}"
     if old is None:
-        return f"more rows: the first of them is {_id(new, 0)}"
+        return f"more rows: the first additional row is {_id(new, 0)}"
     if old.schema != new.schema:
-        return "other columns"
+        return "different columns"
     cells = ((row, name) for row in range(old.num_rows) for name in old.schema.names)
     row, name = next((row, name) for row, name in cells if old[name][row] != new[name][row])
     was, now = old[name][row].as_py(), new[name][row].as_py()
-    return f"other rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
+    return f"different rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
 
 
 def _id(batch: pa.RecordBatch, row: int) -> str:

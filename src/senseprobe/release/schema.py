@@ -18,52 +18,52 @@ COLUMN_TYPES: Mapping[str, pa.DataType] = {"string": _TEXT, "boolean": _FLAG}
 Columns = tuple[tuple[str, pa.DataType, str], ...]
 
 _CONTRAST: Columns = (
-    ("stereo", _TEXT, "the sentence that states the stereotype; where `label_basis` is none, only the first of two"),
-    ("anti", _TEXT, "its counterpart"),
-    ("stereo_span", _SPAN, "where the target is in `stereo`: half-open, in code points, without its article"),
-    ("anti_span", _SPAN, "where the target is in `anti`"),
-    ("target", _TEXT, "the ambiguous word, as declared; null where no group is named"),
+    ("stereo", _TEXT, "the sentence that states the stereotype; if `label_basis` is none, just the first sentence"),
+    ("anti", _TEXT, "the counterpart of `stereo`"),
+    ("stereo_span", _SPAN, "position of the target in `stereo`: half-open, in code points, without its article"),
+    ("anti_span", _SPAN, "position of the target in `anti`"),
+    ("target", _TEXT, "the ambiguous word, as declared; null if the row does not name a group"),
     ("sense_type", _TEXT, "the sense that the config is about"),
     ("sense_key", _TEXT, "the key of that sense in the lexicon"),
-    ("token_key", _TEXT, "the key of the word's own sense in the sentence"),
+    ("token_key", _TEXT, "the key of the word's sense in the sentence"),
     ("lexicon", _TEXT, "the lexicon that the keys belong to"),
-    ("bias_type", _TEXT, "what the stereotype is about, as declared: nationality, race, gender, …"),
+    ("bias_type", _TEXT, "the topic of the stereotype, as declared: nationality, race, gender, …"),
     (
         "label_basis",
         _TEXT,
-        "what the labels rest on: occupation, trait, both, none; annotators or published in imports",
+        "the basis of the labels: occupation, trait, both or none; in imports also annotators or published",
     ),
     ("contested", _FLAG, "whether published data labels the pair the other way"),
-    ("stereo_value", _TEXT, "the bound words of `stereo` that `anti` does not have"),
-    ("anti_value", _TEXT, "the bound words of `anti` that `stereo` does not have"),
-    ("valence", _TEXT, "pleasant or unpleasant, where both members share a quality"),
-    ("stereotype", _TEXT, "what the word is stereotyped as, as its list says: the gender of an occupation"),
-    ("minimal", _FLAG, "exactly one binding differs, and nothing outside the word that it prints"),
+    ("stereo_value", _TEXT, "the words bound in `stereo` but not in `anti`"),
+    ("anti_value", _TEXT, "the words bound in `anti` but not in `stereo`"),
+    ("valence", _TEXT, "pleasant or unpleasant, if both sentences share a quality"),
+    ("stereotype", _TEXT, "the stereotype of the word according to its list, such as the gender of an occupation"),
+    ("minimal", _FLAG, "whether the sentences differ in exactly one bound word and nowhere else"),
 )
 
 _INFERENCE: Columns = (
     ("premise", _TEXT, "the sentence that is given"),
-    ("hypothesis", _TEXT, "the sentence of which a model says whether it follows"),
-    ("premise_span", _SPAN, "where the target is in `premise`: half-open, in code points, without its article"),
-    ("hypothesis_span", _SPAN, "where the target is in `hypothesis`"),
-    ("gold", _TEXT, "what a right answer is: entailment, neutral or contradiction"),
+    ("hypothesis", _TEXT, "the sentence that does or does not follow from the premise"),
+    ("premise_span", _SPAN, "position of the target in `premise`: half-open, in code points, without its article"),
+    ("hypothesis_span", _SPAN, "position of the target in `hypothesis`"),
+    ("gold", _TEXT, "the correct answer: entailment, neutral or contradiction"),
 )
 
 _ASSOCIATION: Columns = (
     ("test", _TEXT, "the association test"),
     ("role", _TEXT, "the word's set: X or Y (targets), A or B (attributes)"),
     ("word", _TEXT, "the word as published"),
-    ("word_class", _TEXT, "the class of word that the frame is made for"),
+    ("word_class", _TEXT, "the class of words that the frame is for"),
     ("sentence", _TEXT, "the word in its frame"),
-    ("span", _SPAN, "where the word is in `sentence`: half-open, in code points, without its article"),
+    ("span", _SPAN, "position of the word in `sentence`: half-open, in code points, without its article"),
 )
 
 DECLARED: Mapping[str, Mapping[str, str]] = {
     "association": {
-        "identity": "what the test is about, as its list says: gender, race, …; empty where it is no group"
+        "identity": "the topic of the test according to its list: gender, race, …; empty if it is not about a group"
     },
     "contrast": {
-        "stereo_value_key": "the sense key of the quality in `stereo_value`, as its list says",
+        "stereo_value_key": "the sense key of the quality in `stereo_value`, according to its list",
         "anti_value_key": "the sense key of the quality in `anti_value`",
     },
 }
@@ -74,25 +74,25 @@ PROVENANCE = ("source_file", "source_line", "anti_file", "anti_line")
 
 IMPORTED: Mapping[str, str] = {
     "source_file": "the published file in `recipe/sources/`",
-    "source_line": "the line of it on which the row begins, or its `stereo` sentence",
+    "source_line": "the line of `source_file` where the row (or its `stereo` sentence) begins",
     "anti_file": "the published file of `anti`",
     "anti_line": "the line of `anti`",
     "stereo_words": "`stereo` with `_` for the target",
     "anti_words": "`anti` with `_` for the target",
-    "direction": "as published: whether a stereotype is stated (stereo), or violated by the other (antistereo)",
+    "direction": "as published: whether the pair states a stereotype (stereo) or violates it (antistereo)",
     "writer": "who wrote the pair, as published",
-    "annotations": "what each annotator said, as published",
+    "annotations": "the answers of each annotator, as published",
     "annotators": "who annotated the pair, as published",
-    "context": "what stands before the sentences, or is filled, as published",
-    "unrelated": "the sentence that makes no sense in the context",
-    "stereo_labels": "how many annotators gave `stereo` which label",
-    "anti_labels": "how many annotators gave `anti` which label",
+    "context": "the text before the sentences, or the text with a gap, as published",
+    "unrelated": "the sentence that does not make sense in the context",
+    "stereo_labels": "the number of annotators who gave `stereo` each label",
+    "anti_labels": "the number of annotators who gave `anti` each label",
     "source_id": "the published id",
     "category": "the published name of the set",
     "split": "the part of the published data",
     "occupation": "the occupation, as published",
     "participant": "the other person of the sentence, as published",
-    "neutral_sentence": "the sentence with a pronoun of no gender",
+    "neutral_sentence": "the sentence with a gender-neutral pronoun",
 }
 """The columns that imports add to those of their kind, with their meanings."""
 
@@ -163,13 +163,13 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     listed = list(designs)
     texts = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
     if any(is_import(design) for design in listed):
-        own_id = "the published file's own id where it has one, else its lines, or a hash of its sentences"
+        own_id = "the published file's id if it has one, else its lines, or a hash of its sentences"
         texts["id"] = f"readable and permanent: config, then {own_id}"
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}
     for design in listed:
         declared = DECLARED.get(design.kind, {})
-        own, otherwise = (IMPORTED, "as published") if is_import(design) else (declared, "what the lists say")
+        own, otherwise = (IMPORTED, "as published") if is_import(design) else (declared, "according to the lists")
         texts |= {name: own.get(name, f"{otherwise}: `{name}`") for name, _ in design.columns}
     return texts
 

@@ -118,19 +118,19 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
     """Return all shards of a release in order; raise ReleaseError where they do not make one whole release."""
     listed = sorted((_read(folder) for folder in folders), key=lambda shard: shard.form.shard)
     if not listed:
-        raise ReleaseError("no shards to join")
+        raise ReleaseError("name the shards to join")
     first = listed[0]
     own = {"shard", "files"}
     for shard in listed:
         if shard.form.model_dump(exclude=own) != first.form.model_dump(exclude=own):
-            message = f"{shard.folder} is not of the same release, senseprobe and recipe as {first.folder}"
+            message = f"{shard.folder} and {first.folder} differ in release, senseprobe version or recipe"
             raise ReleaseError(message)
     numbers, expected = [shard.form.shard for shard in listed], range(first.form.shards)
     if missing := sorted({*expected} - {*numbers}):
         named = ", ".join(f"shard {number}" for number in missing[:20])
-        raise ReleaseError(f"missing of {first.form.shards} shards: {named}")
+        raise ReleaseError(f"of {first.form.shards} shards, these are missing: {named}")
     if numbers != [*expected]:
-        raise ReleaseError(f"shard {next(n for n in numbers if numbers.count(n) > 1)} is there twice")
+        raise ReleaseError(f"shard {next(n for n in numbers if numbers.count(n) > 1)} was given twice")
     return listed
 
 
@@ -139,7 +139,7 @@ def _read(folder: Path) -> Shard:
     try:
         form = _Form.model_validate_json(read_plain(path, MAX_BYTES))
     except OSError as error:
-        raise ReleaseError(f"no shard in {folder}: {NAME} cannot be read ({error.strerror})") from None
+        raise ReleaseError(f"{folder} is not a shard: {NAME} cannot be read ({error.strerror})") from None
     except ValidationError as error:
         raise ReleaseError(f"{path}: {': '.join(first_error(error))}") from None
     _check_files(folder, form)
@@ -150,14 +150,16 @@ def _check_files(folder: Path, form: _Form) -> None:
     there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()}
     there.pop(NAME)
     if any(path.is_symlink() for path in (*there.values(), *folder.rglob("*"))):
-        raise ReleaseError(f"{folder} holds links: a shard holds plain files")
+        raise ReleaseError(f"{folder} contains links, but a shard must have plain files")
     for name in sorted({*there} ^ {*form.files}):
-        raise ReleaseError(f"{folder / printable(name)}: {'is missing' if name in form.files else 'is not part of it'}")
+        raise ReleaseError(
+            f"{folder / printable(name)}: {'is missing' if name in form.files else 'is not part of the shard'}"
+        )
     for name, entry in sorted(form.files.items()):
         if there[name].stat().st_size != entry.bytes or file_sha256(there[name]) != entry.sha256:
-            raise ReleaseError(f"{there[name]} is not what was written: make shard {form.shard} again")
+            raise ReleaseError(f"{there[name]} differs from the file that was written: make shard {form.shard} again")
     if _recipe({name: {"sha256": entry.sha256} for name, entry in form.files.items()}) != form.recipe:
-        raise ReleaseError(f"{folder} was not made from the recipe that it holds: make shard {form.shard} again")
+        raise ReleaseError(f"{folder} was not made from its own recipe: make shard {form.shard} again")
 
 
 def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, BatchCallback], None]:
@@ -165,7 +167,7 @@ def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path
     paths = {path.partition("/"): shard.folder / path for shard in shards for path in shard.form.files}
     sources = {name: path for (owner, _, name), path in paths.items() if owner == config}
     if sorted(sources) != file_names(size):
-        raise ReleaseError(f"the shards hold {len(sources)} files of {config}, and it has {len(file_names(size))}")
+        raise ReleaseError(f"the shards have {len(sources)} files of {config}, but it needs {len(file_names(size))}")
 
     def write(folder: Path, schema: pa.Schema, on_batch: BatchCallback) -> None:
         for name in file_names(size):

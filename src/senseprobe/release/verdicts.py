@@ -1,6 +1,6 @@
-"""`verdicts.csv`: decisions on single rows; those that were rejected are left out of the next release.
+"""`verdicts.csv`: decisions on single rows; the next release omits rejected rows.
 
-A row that is left out keeps its id: a later version may take it back, by the verdict `keep` or without any.
+An omitted row keeps its id: a later version may restore it, with the verdict `keep` or without a verdict.
 `read_id_table` also reads the other small CSV file of a dataset that names rows by their ids, that of retired ids.
 """
 
@@ -188,24 +188,24 @@ def _mistake(row: Mapping[str, str], before: Mapping[str, Verdict]) -> str | Non
     """Return the first mistake of a verdict, after the verdicts `before` it; None where it has none."""
     name = row["id"]
     if not name:
-        return "a row without an id"
+        return "the row has an empty id"
     for column, most in LONGEST.items():
         cell = row.get(column, "")
         if len(cell) > most:
             return f"{column} of {name[:80]!r} has {len(cell)} characters, at most {most}"
         if cell != cell.strip() or not cell.isprintable():
-            return f"{column} {cell[:80]!r} begins or ends with a blank, or holds a control character"
+            return f"{column} {cell[:80]!r} begins or ends with a space, or contains a control character"
     if row["verdict"] not in (REJECT, KEEP):
         return f"verdict of {name!r} is {row['verdict'][:80]!r}, expected {REJECT} or {KEEP}"
     if not row["rule"]:
-        return f"verdict of {name!r} has no rule"
+        return f"verdict of {name!r} lacks a rule"
     if not _SOURCE.fullmatch(row["source"]):
-        return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
+        return f"source of {name!r} is {row['source']!r}, expected the release that people judged, as NAME@VERSION"
     if (flag := row.get(_REPORTED, "")) not in _FLAGS.values():
-        return f"{_REPORTED} of {name!r} is {flag[:80]!r}, expected {_FLAGS[True]} or nothing"
+        return f"{_REPORTED} of {name!r} is {flag[:80]!r}, expected {_FLAGS[True]} or an empty cell"
     if (first := before.get(name)) is None:
         return None
     line = f" in line {first.line}" if first.line else ""
     if first.verdict != row["verdict"]:
         return f"{name!r} has two verdicts: {first.verdict}{line}, and {row['verdict']}"
-    return f"{name!r} has the verdict {first.verdict}{line} already"
+    return f"{name!r} already has the verdict {first.verdict}{line}"

@@ -67,7 +67,9 @@ def verify_release(
         return None, list(error.findings)
     away = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
     hint = f"`senseprobe verify --restore {manifest.name}` makes its rows again"
-    findings = [Finding(path=name, code="E402", message="has no rows here", hint=hint) for name in sorted(away) if rows]
+    findings = [
+        Finding(path=name, code="E402", message="the rows are not here", hint=hint) for name in sorted(away) if rows
+    ]
     unread = away if rows else manifest.configs
     findings += _file_findings(folder, manifest, unread, progress or (lambda size: None))
     findings += _set_and_document_findings(folder, manifest, findings, sources)
@@ -78,7 +80,7 @@ def verify_release(
             findings.extend(_row_findings(Release(folder, manifest), config, memory.get(config)))
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
     if combine(contents) != manifest.content:
-        findings.append(Finding(path=NAME, code="E405", message="content hash is not that of the configs"))
+        findings.append(Finding(path=NAME, code="E405", message="the content hash does not match the configs"))
     return manifest, findings
 
 
@@ -104,7 +106,7 @@ def _file_findings(
         if finding and restored is None:
             restored = read_restored(folder, manifest)
         if finding and restored and name in restored and (finding := file_finding(folder, name, *restored[name])):
-            finding = replace(finding, message=f"{finding.message}, nor is it what was restored")
+            finding = replace(finding, message=f"{finding.message}, and from the restored file")
         if finding:
             yield finding
         progress(manifest.files[name][0])
@@ -117,7 +119,7 @@ def _set_and_document_findings(
     further = [*_foreign_findings(folder, manifest), *unexpected_files(manifest)]
     recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
     if combine(recipe) != manifest.data["recipe"]:
-        further.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
+        further.append(Finding(path=NAME, code="E406", message="the recipe hash does not match the recipe's files"))
     if sources and is_recipe_intact([*findings, *further]):
         damaged = {finding.path for finding in [*findings, *further]}
         names = [name for name in _document_names(manifest) if name not in damaged]
@@ -156,7 +158,7 @@ def _document_findings(
         except OSError as error:
             yield Finding(path=name, code="E404", message=f"cannot be read ({error.strerror})")
         except (jinja2.TemplateError, AttributeError, LookupError, TypeError, ValueError) as error:
-            message = f"does not hold what {name} is made of: {printable(str(error))[:200]}"
+            message = f"lacks facts that {name} needs: {printable(str(error))[:200]}"
             yield Finding(path=NAME, code="E401", message=message, hint="fetch the release again")
 
 
@@ -167,7 +169,7 @@ def _unread(folder: Path, what: str, error: SenseprobeError) -> Iterator[Finding
             yield replace(finding, path=finding.path.removeprefix(f"{folder}/"))
         return
     reason = printable(str(error).replace(f"{folder}/", ""))[:300]
-    message = f"cannot be read, so that {what} not compared: {reason}"
+    message = f"cannot be read, so {what} not compared: {reason}"
     yield Finding(path="recipe", code="E408", message=message, hint=HINT)
 
 
@@ -180,7 +182,7 @@ def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
     expected = {*documents, *(name for config in manifest.configs for name in _tables(manifest, config))}
     for name in sorted(manifest.files):
         if name not in expected and not recipe.fullmatch(name):
-            message = "is listed in the manifest, and no release of its form has such a file"
+            message = "is listed in the manifest, but releases of this form do not have such a file"
             yield Finding(path=name, code="E403", message=message, hint=_HINT)
     for name in documents:
         if name not in manifest.files:
@@ -201,7 +203,7 @@ def content_hash_findings(manifest: Manifest, content: str) -> Iterator[Finding]
         expected = "expected 64 hexadecimal digits, or the first 12 or more"
         raise ReleaseError(f"{content!r} is not a content hash: {expected}")
     if not manifest.content.startswith(content.lower()):
-        yield Finding(path=NAME, code="E405", message=f"content hash is {manifest.content}, and not {content}")
+        yield Finding(path=NAME, code="E405", message=f"the content hash is {manifest.content}, not {content}")
 
 
 def is_recipe_intact(findings: Iterable[Finding]) -> bool:
@@ -233,15 +235,15 @@ def is_foreign(name: str) -> bool:
 def _why_read(path: Path, name: str) -> str:
     """Return why a reader of all files of a folder may take a foreign one for rows; empty where none does."""
     if path.is_symlink() or not path.is_file():
-        return "is no plain file, as other tools leave them"
+        return "is not a plain file"
     # Git's folder, and files that were fetched only in part, are hidden from readers and may hold copies of rows.
     if name.startswith(".git/") or (name.startswith((".cache/", ".huggingface/")) and name.endswith(".incomplete")):
         return ""
     try:
         if path.stat().st_size > MAX_FOREIGN:
-            return f"is larger than {MAX_FOREIGN >> 20} MiB, as no file is that other tools leave"
+            return f"is larger than {MAX_FOREIGN >> 20} MiB, which is too large for a file of another tool"
         with path.open("rb") as file:
-            return "holds rows, and is not part of the release" if file.read(6).startswith(_MAGIC) else ""
+            return "contains rows but is not part of the release" if file.read(6).startswith(_MAGIC) else ""
     except OSError as error:
         return f"cannot be read ({error.strerror})"
 
@@ -263,8 +265,8 @@ def _row_findings(release: Release, config: str, stated: int | None) -> Iterator
     if rows != facts["rows"]:
         yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
     elif content.hexdigest() != facts["content"]:
-        yield Finding(path=config, code="E405", message="content hash is not that of the rows")
+        yield Finding(path=config, code="E405", message="the content hash does not match the rows")
     elif stated not in (None, memory):
         yield mismatch(card.NAME, f"states {stated} bytes in memory for the rows of {config}, which take {memory}")
     elif facts.get("examples", examples) != examples:
-        yield Finding(path=NAME, code="E405", message=f"the examples of {config} are not rows of it")
+        yield Finding(path=NAME, code="E405", message=f"the examples of {config} are not among its rows")

@@ -70,7 +70,7 @@ def adjudicate(
     source or project says the opposite (no verdict is written then); and ReleaseError.
     """
     if unexpected := sorted(set(rule.thresholds) - set(plan.questions)):
-        raise AnnotationError(f"{plan.project} does not ask {unexpected[0]}: there is {', '.join(plan.questions)}")
+        raise AnnotationError(f"{plan.project} does not ask {unexpected[0]}: it asks {', '.join(plan.questions)}")
     truths = rules.estimate_truths(plan, annotations) if rule.name == "dawid-skene" else []
     claims = read_claims(release, plan)
     decisions = decide(plan, annotations, rule, claims, rules.collect_posteriors(truths))
@@ -111,7 +111,7 @@ def _sample(release: Release, plan: Plan, decisions: Sequence[Decision]) -> tupl
     try:
         return Sample.of(read_population(release, plan), plan, decisions), []
     except AnnotationError as error:
-        return None, [f"nothing is estimated of the rows that nobody judged: {error}"]
+        return None, [f"the unjudged rows have no estimates: {error}"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,12 +201,14 @@ def decide(
     for item in plan.items:
         of_row, claim = answered.get(item.row, []), claims.get(item.row)
         if claim is None:
-            reason = "reads otherwise in the release than people saw it"
+            reason = "differs in the release from the row that people saw"
             decisions.append(Decision(row=item.row, state="changed", reason=reason))
         elif not of_row:
             decisions.append(Decision(row=item.row, state="unanswered", reason="nobody answered"))
         elif any(annotation.content != item.content for annotation in of_row):
-            decisions.append(Decision(row=item.row, state="changed", reason="answers to other words than the plan's"))
+            decisions.append(
+                Decision(row=item.row, state="changed", reason="the answers are to other words than the plan's")
+            )
         else:
             outcomes = _outcomes(plan, item, of_row, rule, posteriors or {})
             decisions.append(_decision(item.row, outcomes, claim, rule, len(of_row), reported=item.row in reported))
@@ -247,7 +249,7 @@ def _decision(
         state, reasons = "reject", [_REPORTED] * reported + objections
     else:
         state = "undecided" if doubts else "keep"
-        reasons = [f"{_REPORTED}, and not rejected because --keep-reported was asked for"] * reported + doubts
+        reasons = [f"{_REPORTED}, but kept because of --keep-reported"] * reported + doubts
     return Decision(
         row=row,
         state=state,
@@ -259,9 +261,9 @@ def _decision(
 
 
 _OBJECTIONS: Mapping[tuple[str, str], str] = {
-    ("sense", "no"): "not used in the sense shown",
+    ("sense", "no"): "not used in the meaning shown",
     ("natural", "no"): "not natural",
-    ("withhold", "yes"): "people would rather not have it used",
+    ("withhold", "yes"): "people do not want it to be used",
 }
 _CONTESTED = "contested: people see the stereotype in the other sentence"
 _UNSURE = "unsure"
@@ -283,9 +285,9 @@ def _objection(key: str, choice: str, claim: Claim) -> str:
     """Return why the choice speaks against the row; empty where it does not."""
     question = key.partition(".")[0]
     if question == "inference":
-        return f"and the release says {claim.gold}" if choice not in {"", _UNSURE, claim.gold} else ""
+        return f"but the release says {claim.gold}" if choice not in {"", _UNSURE, claim.gold} else ""
     if key == "stereotype.stereo" and choice == "neither":
-        return "no stereotype where the annotators live"
+        return "not a stereotype where the annotators live"
     return _OBJECTIONS.get((question, choice), "")
 
 
@@ -332,21 +334,21 @@ def _notes(
     yield from (str(truth) for truth in truths if not truth.estimate.converged)
     if groups := unmatched_groups(group_by_row(annotations), _targets(claims)):
         yield (
-            f"annotators who object to rows belong to groups that no row names ({listed(map(printable, groups))}): "
-            "their objections count as anybody's"
+            f"annotators who object to rows belong to other groups than the rows ({listed(map(printable, groups))}): "
+            "their objections count like any other answer"
         )
     if others:
         yield (
-            f"verdicts stand on {counted(len(others), 'row')} that these answers leave open "
-            f"({listed(map(printable, others))}): of other projects or releases, disputes, or of this project if its "
-            "decisions.csv was lost"
+            f"{counted(len(others), 'row')} without a decision here keep their earlier verdicts "
+            f"({listed(map(printable, others))}): from other projects or releases, from disputes, or from this project "
+            "if its decisions.csv was lost"
         )
 
 
 def has_reports(
     plan: Plan, folder: Path, annotations: Sequence[Annotation], release: Release, target: VerdictFolder
 ) -> bool:
-    """Return whether people of a targeted group reported some row, now or before they took their groups back."""
+    """Return whether an annotator of a targeted group has ever reported a row, even if they withdrew their group."""
     _, reported = read_decisions(folder, plan.release)
     verdicts = read_verdicts(target.path / VERDICTS).values()
     return bool(

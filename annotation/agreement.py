@@ -62,7 +62,7 @@ class Figure:
 
     def __str__(self) -> str:
         subject = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
-        same = f", {self.format_share(1)} the same" if self.same is not None else ""
+        same = f", {self.format_share(1)} of answer pairs agree" if self.same is not None else ""
         why = f" ({self.why})" if self.why else ""
         return f"{subject}: {self.measure} {self.format_value(3)}{same}; {self.items:,} items{why}"
 
@@ -135,7 +135,7 @@ SMALLEST_GROUP = 5  # fewest annotators of a group with figures: figures of fewe
 class Agreement:
     """All figures of agreement; `draws` and `seed` are those of the intervals.
 
-    `withheld`: how many groups have no figures, as they have fewer than `smallest_group` annotators.
+    `withheld`: the number of groups without figures, because they have fewer than `smallest_group` annotators.
     """
 
     figures: tuple[Figure, ...]
@@ -155,13 +155,13 @@ class Agreement:
         return [figure for figure in self.figures if figure.by == what]
 
     def reliable(self, what: str) -> tuple[list[Figure], int]:
-        """Return those of them of rows enough for an interval; and how many figures are of fewer."""
+        """Return the figures with enough rows for an interval, and the number of the other figures."""
         figures = self.by(what)
         reliable = [figure for figure in figures if figure.items >= self.fewest_items]
         return reliable, len(figures) - len(reliable)
 
     def sections(self) -> "tuple[Section, ...]":
-        """Return what a terminal prints of them: the brief level of the page of a round."""
+        """Return the sections that the command prints: a short form of the page of a round."""
         from senseprobe.annotation.report import agreement_sections
 
         return agreement_sections(self, "brief")
@@ -198,7 +198,7 @@ def agreement(plan: Plan, annotations: Iterable[Annotation], *, smallest_group: 
 def measure_agreement(plan: Plan, folder: Path, annotations: Sequence[Annotation]) -> Agreement:
     """Return how well annotators agree, also written as `agreement.json`; raise AnnotationError without answers."""
     if not any(annotation.status == "submitted" for annotation in annotations):
-        message = "`annotate pull` or `annotate import` brings answers"
+        message = "fetch answers with `annotate pull` or `annotate import`"
         raise AnnotationError(f"nobody has answered {plan.project} yet: {message}")
     result = agreement(plan, annotations)
     write_agreement(folder, result)
@@ -293,7 +293,7 @@ def fleiss(items: Iterable[Sequence[str]]) -> Kappa:
     """
     answered = [tuple(sorted(answers)) for answers in items if len(answers) > 1]
     if not answered:
-        return Kappa(value=None, units=0, answers=0, why="no item was answered twice")
+        return Kappa(value=None, units=0, answers=0, why="items have only one answer each")
     sizes = Counter(map(len, answered))
     size = max(sizes, key=lambda number: (sizes[number], number))
     return _kappa([answers for answers in answered if len(answers) == size], "pi")
@@ -303,7 +303,7 @@ def _kappa(items: Sequence[tuple[str, ...]], name: str, people: tuple[str, ...] 
     """Return a coefficient of NLTK's AnnotationTask over items that have the same number of answers."""
     size = len(items[0]) if items else 0
     if len({label for answers in items for label in answers}) < 2:
-        why = "all answers are one label" if items else "no item was answered by both"
+        why = "all answers are the same" if items else "they did not answer the same items"
         return Kappa(value=None, units=len(items), answers=size, why=why)
     from nltk.metrics.agreement import AnnotationTask
 

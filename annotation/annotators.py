@@ -85,12 +85,10 @@ def read_secret(folder: Path) -> bytes:
     display_path = printable(str(path))
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise AnnotationError(
-            f"{display_path} may be read by others, who could tell who answered what: chmod 600 {display_path}"
+            f"other users can read {display_path} and identify annotators: run chmod 600 {display_path}"
         )
     if not _KEY.fullmatch(raw):
-        raise AnnotationError(
-            f"{display_path} is not a key: put back the one that was there, or all annotators get new names"
-        )
+        raise AnnotationError(f"{display_path} is not a key: restore the old one, or all annotators get new names")
     return bytes.fromhex(raw.decode().strip())
 
 

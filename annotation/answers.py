@@ -71,7 +71,7 @@ def read_checked_answers(plan: Plan, folder: Path) -> list[Annotation]:
     for annotation in annotations:
         row = printable(shortened(annotation.row))
         if annotation.row not in keys_of:
-            unexpected.append(f"the plan has no row {row}")
+            unexpected.append(f"the plan does not have the row {row}")
             continue
         for key, value in annotation.answers.items():
             if key not in keys_of[annotation.row]:
@@ -118,7 +118,7 @@ def _annotations(path: Path, status: str, groups: Mapping[str, Collection[str]])
         if above and replace(above, answers=new.answers) != new:
             mistake = mistake or "differs from a line above"
         elif above and (not key or key in above.answers):
-            mistake = mistake or f"{key or 'it'} is there twice"
+            mistake = mistake or f"{key or 'it'} occurs twice"
         if mistake:
             raise AnnotationError(f"{position}: annotation {printable(shortened(new.id))}: {mistake}")
         annotations[new.id] = replace(new, answers={**above.answers, **new.answers}) if above else new
@@ -130,7 +130,7 @@ def _mistake(cells: Mapping[str, str]) -> str:
     if empty := next((name for name in cells if name not in ("role", "updated", "seconds") and not cells[name]), ""):
         return f"no {empty}"
     if cells["updated"] and parse_time(cells["updated"]) != cells["updated"]:
-        return f"{printable(shortened(cells['updated']))} is not a time as 2026-11-21T21:18:00.000000Z"
+        return f"{printable(shortened(cells['updated']))} is not a time such as 2026-11-21T21:18:00.000000Z"
     if cells["seconds"] and _seconds(cells["seconds"]) is None:
         return f"{printable(shortened(cells['seconds']))} is not a number of seconds"
     return ""
@@ -153,7 +153,7 @@ class Changes:
 
     def __str__(self) -> str:
         parts = [("new", self.new), ("edited", self.edited), ("deleted", self.deleted)]
-        parts += [("of other groups than before", self.regrouped)] if self.regrouped else []
+        parts += [("with changed groups", self.regrouped)] if self.regrouped else []
         return ", ".join(
             f"{len(ids):,} {what}" + (f" ({listed(map(printable, ids))})" if ids and what != "new" else "")
             for what, ids in parts

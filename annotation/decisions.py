@@ -1,4 +1,4 @@
-"""What became of each row: `decisions.csv`, the dataset's verdicts after new ones, and the facts for its card."""
+"""The decision on each row: `decisions.csv`, the dataset's verdicts after new ones, and the facts for its card."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,8 +30,8 @@ STANDING = ("reject", "keep")  # states that are verdicts
 
 _LISTED = {
     "reject": "rejected",
-    "undecided": "undecided: they stay, and have no verdict",
-    "changed": "not decided, since people saw other words",
+    "undecided": "undecided: they stay, without a verdict",
+    "changed": "not decided, because people saw other words",
 }
 _MOST_ROWS = 20  # of a table that a terminal prints
 
@@ -67,16 +67,14 @@ def count_states(decisions: Iterable[Decision]) -> dict[str, int]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Adjudication:
-    """What answers led to.
+    """The decisions that follow from answers.
 
-    - `decisions`: what becomes of each row, in the order of the plan; `facts`: what `annotation.json` says of it.
-    - `verdicts`: the file of verdicts, which has `total` now; `reason`: why it is not in a dataset's folder, if so.
-    - `changed`: how many verdicts are ``new``, ``turned`` and ``gone`` against the file as it was.
-    - `estimates`: what that says of the rows that nobody judged, also of words and frames that `facts` leaves out.
-    - `proposals`: words and frames that people reject throughout; `proposed`: the file of their rows, if it was asked
-      for.
-    - `notes`: what readers should know of a model that did not settle, of groups that match no row, and of others'
-      verdicts.
+    - `decisions`: the decision on each row, in the order of the plan; `facts`: the round in `annotation.json`.
+    - `verdicts`: the file of verdicts, which now has `total`; `reason`: why it is not in a dataset's folder, if so.
+    - `changed`: the numbers of ``new``, ``turned`` and ``gone`` verdicts, compared with the earlier file.
+    - `estimates`: estimates for the unjudged rows, including words and frames that `facts` omits.
+    - `proposals`: words and frames that people always reject; `proposed`: the file of their rows, if requested.
+    - `notes`: notes on a model that did not converge, groups that match no row, and verdicts of others.
     """
 
     decisions: tuple[Decision, ...]
@@ -92,7 +90,7 @@ class Adjudication:
 
     @property
     def description(self) -> str:
-        """How many rows were decided in which way, in a line."""
+        """The number of rows by decision, in a line."""
         return record.describe_decisions(self.facts)
 
     def as_dict(self) -> dict[str, Any]:
@@ -108,10 +106,10 @@ class Adjudication:
         }
 
     def sections(self) -> tuple[Section, ...]:
-        """Return what was decided, what that says of other rows, and where the verdicts are."""
-        changed = ", ".join(f"{count} {what}" for what, count in self.changed.items() if count) or "as before"
-        total = f"{counted(self.total, 'verdict')} in {self.verdicts} ({changed}), annotation.json beside it"
-        written = Section("Verdicts", (total, self.reason or "`senseprobe build` leaves out what is rejected"))
+        """Return the decisions, the estimates for other rows, and the place of the verdicts."""
+        changed = ", ".join(f"{count} {what}" for what, count in self.changed.items() if count) or "unchanged"
+        total = f"{counted(self.total, 'verdict')} in {self.verdicts} ({changed}); annotation.json is next to it"
+        written = Section("Verdicts", (total, self.reason or "`senseprobe build` omits rejected rows"))
         return (_decided_section(self), _estimates_section(self), written)
 
 
@@ -133,7 +131,7 @@ def _decided_section(result: Adjudication) -> Section:
     )
     notes = (f"note: {note}" for note in result.notes)
     return Section(
-        "What was decided",
+        "Decisions",
         (f"{protocol.rule} ({numbers})", result.description, *notes),
         tables=tuple(table for table in tables if table.rows),
     )
@@ -143,31 +141,33 @@ def _estimates_section(result: Adjudication) -> Section:
     """Return what decisions say of the rows that nobody judged, and which words and frames people reject throughout."""
     protocol, count = result.facts.protocol, len(result.decisions)
     known = f", {protocol.gold} of them with known answers, which do not count below" if protocol.gold else ""
-    texts = [f"{counted(count, 'row')} were asked about{known}; what that says of those that nobody judged:"]
+    texts = [f"{counted(count, 'row')} in the sample{known}; estimates for the unjudged rows:"]
     configs = [estimate for estimate in result.estimates if not estimate.slot]
     rejected = [estimate for estimate in result.estimates if estimate.slot and estimate.rejected]
     others = [estimate for estimate in rejected if not estimate.is_of_few]
     if few := len(rejected) - len(others):
-        texts.append(f"{counted(few, 'word or frame', 'words and frames')} of fewer than 10 judged rows: on the card")
+        texts.append(
+            f"{counted(few, 'word or frame', 'words and frames')} with fewer than 10 judged rows: see the card"
+        )
     for proposal in result.proposals:
         rest = f"; {counted(len(proposal.rows), 'other row')}" if proposal.rows is not None else ""
         texts.append(f"{proposal}{rest}")
     if result.proposed and not result.proposals:
-        texts.append("people reject no word or frame throughout: nothing is proposed")
+        texts.append("none of the words and frames was rejected in all its rows, so there are no proposals")
     elif result.proposed:
         texts.append(
-            f"nothing is rejected by that: copy the lines of {result.proposed} that you stand by to verdicts.csv"
+            f"these are proposals only: copy the lines of {result.proposed} that you agree with to verdicts.csv"
         )
         if any(proposal.rows is None for proposal in result.proposals):
-            texts.append("those without a number of other rows have too many: take the word out of its list")
+            texts.append("a proposal without a number has too many other rows: remove the word from its list")
     elif result.proposals:
-        texts.append("`--propose` writes the rows of these words and frames that nobody judged")
+        texts.append("`--propose` writes the unjudged rows of these words and frames")
     kinds = dict(zip(record.RejectionEstimate.columns, ("name", *["number"] * 5), strict=True))
     rows = [_estimate_cells(estimate) for estimate in (*configs, *others[:_MOST_ROWS])]
     more = len(others) - _MOST_ROWS
     note = f"… and {more} more words and frames: --json lists all" if more > 0 else ""
     tables = (Table.of_texts(kinds, rows, note=note),) if configs else ()
-    return Section("Rows that nobody judged", tuple(texts), tables=tables)
+    return Section("Unjudged rows", tuple(texts), tables=tables)
 
 
 def _estimate_cells(estimate: record.RejectionEstimate) -> Sequence[str]:
@@ -197,7 +197,7 @@ def list_decisions(folder: Path) -> tuple[list[Decision], list[str]]:
     rows = _read_rows(folder / DECISIONS)
     if unexpected := next((row for row in rows if row["state"] not in STATES or not row["answers"].isdecimal()), None):
         path, line = printable(str(folder / DECISIONS)), printable(shortened(unexpected["row"]))
-        raise AnnotationError(f"{path}: {line} is not as `annotate apply` wrote it: remove the file")
+        raise AnnotationError(f"{path}: {line} differs from what `annotate apply` wrote: remove the file")
     decisions = [
         Decision(
             row=row["row"],
@@ -235,7 +235,9 @@ def read_undecided(folder: Path) -> frozenset[str]:
     """Return the rows that the last `write_decisions` left undecided; raise AnnotationError where there was none."""
     path = folder / DECISIONS
     if not path.exists():
-        raise AnnotationError(f"{printable(str(path))} is not there: `annotate apply` says which rows are undecided")
+        raise AnnotationError(
+            f"{printable(str(path))} is missing: run `annotate apply` first, which finds the undecided rows"
+        )
     return frozenset(row["row"] for row in _read_rows(path) if row["state"] == "undecided")
 
 
@@ -246,7 +248,7 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
     try:
         return [row for _, row in table_objects(read_cells(path), _COLUMNS)]
     except UnreadableError:
-        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it") from None
+        raise AnnotationError(f"{printable(str(path))} differs from what `annotate apply` wrote: remove it") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +275,8 @@ def merge_verdicts(
         standing = merged.setdefault(verdict.id, verdict)
         if standing.verdict != verdict.verdict:
             answers = f"answers to {verdict.source} say {verdict.verdict} ({verdict})"
-            message = f"{printable(verdict.id)} is {standing.verdict} by {standing}; {answers}"
-            hint = "nothing was written: remove the line if you stand by the new one"
+            message = f"{printable(verdict.id)} has the verdict {standing.verdict} ({standing}), but {answers}"
+            hint = "nothing was written: remove the line if you agree with the new verdict"
             findings.append(
                 Finding(path=display_path, line=standing.line, column=1, code="E202", message=message, hint=hint)
             )

@@ -95,7 +95,7 @@ class Sample:
         ]
         judged = Counter(item.stratum for item, _ in pairs)
         if not judged <= population.strata or not {item.row for item, _ in pairs} <= population.of.keys():
-            raise AnnotationError("people judged rows that the plan's options do not find in the release")
+            raise AnnotationError("people judged rows that the options of the plan do not select from the release")
         return cls(population, [item for item, _ in pairs], [decision for _, decision in pairs])
 
     def rows_of(self) -> dict[Level, list[int]]:

@@ -60,9 +60,9 @@ def write_guidelines(release: Release, plan: Plan, meanings: Meanings) -> str:
     examples = enumerate((lines for lines in _examples(release, plan, configs, meanings) if lines[1:]), 1)
     return "\n".join(
         [
-            f"{_HEADING}What the sentences are about",
+            f"{_HEADING}About the sentences",
             *_descriptions(release, configs),
-            f"{_HEADING}What the questions mean",
+            f"{_HEADING}The questions",
             *(f"{_ITEM}{definition}" for definition in definitions),
             *(
                 line
@@ -108,7 +108,7 @@ def _examples(release: Release, plan: Plan, configs: Sequence[str], meanings: Me
         word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
         asked = {id_: answer for id_, answer in answers.items() if id_ in asked_of(plan, config)}
         asked["sense"], gloss = _meaning(row, asked["sense"], rows, meanings) if "sense" in asked else ("", "")
-        yield [sentences, *([f"Meaning shown of {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
+        yield [sentences, *([f"Meaning shown for {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
 
 
 def _meaning(
@@ -134,7 +134,7 @@ def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]
             name = _TEXTS["definitions"][question.id].partition(":")[0]
             choice = dict(zip(question.choices, question.words, strict=True))[answer]
             reason = _TEXTS["reasons"][question.id][answer].format(word=word)
-            yield f"{word_for(plan, name)}: “{choice}”, since {reason}."
+            yield f"{word_for(plan, name)}: “{choice}”, because {reason}."
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
@@ -161,7 +161,7 @@ def _sentences(kind: str, number: int, row: Mapping[str, Any], other: Mapping[st
 
 def instruction(plan: Plan) -> str:
     """Return all that annotators read first on the platform, as HTML; what sentences hold is text."""
-    use = f"{_HEADING}What becomes of your answers\n{_in_lines(_TEXTS['kept'])}"
+    use = f"{_HEADING}How we use your answers\n{_in_lines(_TEXTS['kept'])}"
     groups = _in_lines(_TEXTS["groups"].format(about_you=ABOUT_YOU))
     belonging = f"{_HEADING}Groups that you belong to\n{groups}" if plan.groups else ""
     parts = []

@@ -79,7 +79,7 @@ def ingest_files(
     paths = [path for path in files if path.suffix.lower() in _SHEETS]
     export_paths = [path for path in files if path not in paths]
     if len(export_paths) > 1:
-        raise AnnotationError("an export has the place of the one before: import one at a time")
+        raise AnnotationError("each export replaces the previous one: import one at a time")
     owner_of = _owners(paths, folder / SHEETS)
     old = read_answers(folder)
     people = {annotation.annotator for annotation in old}  # their sheets may come again
@@ -112,7 +112,7 @@ def _own_sheets(folder: Path) -> list[Path]:
     """Return the sheets that lie in a project's folder, also those of later parts; AnnotationError without any."""
     paths = [path for path in sorted((folder / SHEETS).rglob("*")) if path.suffix.lower() in _SHEETS]
     if not paths:
-        raise AnnotationError(f"no sheet is in {printable(str(folder / SHEETS))}: say which files to import")
+        raise AnnotationError(f"{printable(str(folder / SHEETS))} does not have sheets: name the files to import")
     return paths
 
 
@@ -125,13 +125,13 @@ def _owners(paths: Sequence[Path], sheets_folder: Path) -> dict[Path, str]:
         path: unicodedata.normalize("NFC", path.stem) for path in paths
     }  # file systems differ in how they write é
     if unprintable := next((name for name in owner_of.values() if not name.isprintable()), None):
-        raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
+        raise AnnotationError(f"{unprintable!a} is not the name of an annotator: name each sheet after its annotator")
     places = Counter((name, path.parent if sheets_folder in path.parents else None) for path, name in owner_of.items())
     names = [name for name, _ in places]
     several = [name for (name, place), count in places.items() if count > 1 or (not place and names.count(name) > 1)]
     if several or len(owner_of) < len(paths):
         twice = several[0] if several else owner_of[paths[0]]
-        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
+        raise AnnotationError(f"two sheets are named {twice}: name each sheet after its annotator")
     return owner_of
 
 
@@ -142,8 +142,8 @@ def _check_answered_once(owner_of: Mapping[Path, str], sheets: Mapping[Path, She
         for annotation in sheet.annotations:
             if (other := answered.setdefault(annotation.id, path)) != path:
                 raise AnnotationError(
-                    f"{printable(str(path))} and {printable(str(other))} have answers to the same row, and both are "
-                    f"called {owner_of[path]}: import one of them"
+                    f"{printable(str(path))} and {printable(str(other))} are both named {owner_of[path]} and answer "
+                    "the same row: import one of them"
                 )
 
 
@@ -202,7 +202,7 @@ def _write_tables(
     """Write the annotations of a project to its tables, and return them as these give them."""
     accounts = {annotation.annotator for annotation in new if not annotation.of_sheet}
     if both := sorted(accounts & {annotation.annotator for annotation in new if annotation.of_sheet}):
-        raise AnnotationError(f"{printable(both[0])} is an account and a sheet: give the sheet another name")
+        raise AnnotationError(f"{printable(both[0])} names an account and a sheet: rename the sheet")
     write_answers(folder, new)
     now = read_answers(folder)
     return IngestResult(annotations=tuple(now), changes=changes(old, now), findings=tuple(findings))

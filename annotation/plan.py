@@ -43,7 +43,7 @@ def make_plan(
     n, config, questions = options.n, options.config, options.questions
     overlap = options.overlap if options.overlap is not None else stored.overlap if stored else OVERLAP
     if not 1 <= overlap <= MAX_OVERLAP:
-        raise AnnotationError(f"{overlap} answers to each item: expected 1 to {MAX_OVERLAP}")
+        raise AnnotationError(f"{overlap} answers for each item: expected 1 to {MAX_OVERLAP}")
     configs = (config,) if isinstance(config, str) else tuple(sorted({*(config or ())}))
     kind = kind_of(release, configs or release.configs)
     order = [question.id for question in questions_for(kind)]
@@ -86,8 +86,8 @@ def make_plan(
         previous=[item.row for item in previous.items if not item.gold] if previous else (),
     )
     ids = {row.values["id"] for row in rows}
-    if missing := [f"{row.position}: no row {printable(id_)[:200]}" for id_, row in expected.items() if id_ not in ids]:
-        raise AnnotationError(f"{listed(missing)} in {plan.release}")
+    if missing := [f"{row.position}: {printable(id_)[:200]}" for id_, row in expected.items() if id_ not in ids]:
+        raise AnnotationError(f"rows that {plan.release} does not have: {listed(missing)}")
     plan, meanings = replace(plan, excluded=tuple(sorted(excluded))), Meanings(gloss) if gloss else _wordnet()
     if previous is not None:
         return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, meanings.gloss)
@@ -110,7 +110,7 @@ def _asking(plan: Plan, release: Release, stored: Plan | None) -> Plan:
     questions = {name: asked_of(plan, name) for name in names}
     if silent := next((name for name, ids in questions.items() if not ids), None):
         raise AnnotationError(
-            f"{printable(silent)} is asked {', '.join(plan.asks[silent])}, and none of these questions"
+            f"{printable(silent)} has only the questions {', '.join(plan.asks[silent])}; choose one of them"
         )
     return replace(
         plan, questions=tuple(id_ for id_ in plan.questions if any(id_ in ids for ids in questions.values()))
@@ -141,18 +141,20 @@ def _with_items(
     """Return the plan with its items; without `sense` where no row has a gloss, unless that question was `chosen`."""
     items = tuple(_item(plan, row, expected.get(row.values["id"]), gloss) for row in rows)
     if len({item.row for item in items}) < len(items):
-        raise AnnotationError(f"two rows of {plan.release} have one id: `senseprobe verify` says which")
+        raise AnnotationError(f"two rows of {plan.release} have the same id: `senseprobe verify` names them")
     questions = plan.questions
     if "sense" in questions and not any(item.gloss for item in items):
         if chosen:
-            raise AnnotationError("no row has a sense that the lexicon has a gloss of: leave out the question `sense`")
+            raise AnnotationError(
+                "the rows do not have senses with a gloss in the lexicon: remove the question `sense`"
+            )
         questions = tuple(id_ for id_ in questions if id_ != "sense")
     plan = replace(plan, items=items, questions=questions)
     for item in items:
         if unexpected := set(item.gold) - set(keys(plan, item)):
             raise AnnotationError(
                 f"{expected[item.row].position}: {min(unexpected)} is not asked of this row"
-                f"{': it has no gloss' if min(unexpected) == 'sense' else ''}"
+                f"{': it lacks a gloss' if min(unexpected) == 'sense' else ''}"
             )
     return plan
 
@@ -204,7 +206,7 @@ def _wordnet() -> Meanings:
         try:
             return Lexicon.open(name)
         except LexiconError as error:
-            raise AnnotationError(f"{error}; or leave out the question `sense`") from None
+            raise AnnotationError(f"{error}; or remove the question `sense`") from None
 
     @cache
     def gloss(name: str, key: str) -> str:

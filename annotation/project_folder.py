@@ -38,7 +38,7 @@ def check_outside(folder: Path) -> None:
     for parent in (path, *path.resolve().parents):
         if (parent / manifest.NAME).exists():
             raise AnnotationError(
-                f"{printable(str(parent))} is a release, to which nothing is added: take another folder"
+                f"{printable(str(parent))} is a release, which cannot be changed: choose another folder"
             )
 
 
@@ -50,7 +50,7 @@ def read_interface(folder: Path, plan: Plan) -> str:
     try:
         return read_file(path, MAX_XML).decode()
     except UnicodeDecodeError:
-        raise AnnotationError(f"{printable(str(path))} is not UTF-8: remove it, and it is written again") from None
+        raise AnnotationError(f"{printable(str(path))} is not UTF-8: remove it, and run the command again") from None
 
 
 def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
@@ -70,7 +70,7 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     there = {path: path.read_bytes() for path in contents if path.exists()}
     if other := next((path for path, raw in there.items() if _lines(raw) != _lines(contents[path])), None):
         raise AnnotationError(
-            f"{printable(str(other))} was filled in, or is of other annotators: remove it to begin again"
+            f"{printable(str(other))} was filled in, or belongs to other annotators: remove it to start again"
         )
     text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     interface_path = write_file(folder / INTERFACE, xml.encode())

@@ -1,4 +1,4 @@
-"""All single answers as they may be published: under pseudonyms, without who is of which group, or anybody's words."""
+"""All single answers in a form that may be published: with pseudonyms, without groups and free text."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ from senseprobe.release.markup import escape_markdown
 
 _COLUMNS: Mapping[str, str] = {
     "row": "the row's id in the release",
-    "content": "sha256 of what was shown of it",
-    "question": "what was asked: see below",
-    "role": "of which sentence of the row; empty where the question is of the row",
-    "annotator": "a pseudonym, a keyed hash whose key is not published; empty where it could tell who reported rows",
+    "content": "sha256 of the text that was shown",
+    "question": "the question (see below)",
+    "role": "the sentence of the row; empty for a question about the whole row",
+    "annotator": "a pseudonym (keyed hash; the key is not published); empty if it could reveal who reported rows",
     "value": "the answer",
 }
 
@@ -60,7 +60,7 @@ def publish(
     check_outside(out)
     submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
     if not submitted:
-        raise AnnotationError("nobody has answered yet: there is nothing to release")
+        raise AnnotationError("nobody has answered yet, so there is nothing to release")
     named = not reported or _all_answered_alike(submitted)
     people, lines, reasons = set(), [], Counter[str]()
     for annotation in submitted:
@@ -73,7 +73,7 @@ def publish(
             else:
                 lines.append((annotation.row, annotation.content, question, role, who if named else "", value))
     left_out = dict(sorted(reasons.items()))
-    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(lines)}
+    left_out |= {} if named else {"pseudonyms, because the targeted group reported rows": len(lines)}
     files = {
         "answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(lines)]),
         NAME: dump(plan),
@@ -100,32 +100,32 @@ def pseudonym_of(annotation: Annotation, name_of: Callable[[str], str]) -> str:
 def _reason(question: str, *, reported: bool, free_text: bool) -> str:
     """Return why an answer is not published; empty where it is."""
     if question not in QUESTIONS:
-        return "answers to what is no question"
+        return "answers to unknown questions"
     if not QUESTIONS[question].choices and not free_text:
-        return "answers in words of one's own"
+        return "free-text answers"
     if question == QUESTION and reported:
-        return f"answers to `{QUESTION}`, as the targeted group reported rows"
+        return f"answers to `{QUESTION}`, because the targeted group reported rows"
     return ""
 
 
 def _page(
     plan: Plan, annotations: Sequence[Annotation], licence: str, people: int, left_out: Mapping[str, int]
 ) -> Iterator[str]:
-    yield f"# What people said of {plan.release}\n"
+    yield f"# Annotations of {plan.release}\n"
     rows = len({annotation.row for annotation in annotations})
-    answered = f"answers of {counted(people, 'annotator')} on {rows} of {counted(len(plan.items), 'row')}"
-    yield f"Project {escape_markdown(plan.project)}: {answered}, a line for each answer."
+    answered = f"answers of {counted(people, 'annotator')} to {rows} of {counted(len(plan.items), 'row')}"
+    yield f"Project {escape_markdown(plan.project)}: {answered}. Each line of `answers.csv` has one answer."
     yield "The sentences state stereotypes, which are wrong and hurtful.\n"
-    yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
-    yield "in which order.\n"
+    yield f"Licence: {licence or 'not stated'}, the same as that of the release. `plan.json` has the questions, the"
+    yield "rows and their order.\n"
     yield from _table("column", "meaning", _COLUMNS.items())
-    yield from _table("question", "as it was asked", ((question.id, question.text) for question in questions_of(plan)))
+    yield from _table("question", "wording", ((question.id, question.text) for question in questions_of(plan)))
     if left_out:
-        yield f"Left out: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
+        yield f"Omitted: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
     if groups := count_groups(annotations):
         names = ", ".join(f"{escape_markdown(group)} ({count})" for group, count in groups.items())
-        yield f"Groups that five annotators or more said to belong to: {names}.\n"
-    yield "Pseudonyms are not anonymity: do not try to find out who is who."
+        yield f"Self-reported groups of at least five annotators: {names}.\n"
+    yield "Pseudonyms do not guarantee anonymity: do not try to identify annotators."
 
 
 def _table(first: str, second: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -23,7 +23,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 # Controls that are there where a plan asks for groups: ``yes`` or nothing, and free text with commas between groups.
 # Without consent the groups are not to be read.
 CONSENT, GROUPS = "consent", "groups"
-ABOUT_YOU = "About you: once, if you like"  # the heading under which both are folded away
+ABOUT_YOU = "About you (optional, once)"  # the heading under which both are folded away
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,14 +49,15 @@ class Question:
         return tuple(text.partition(":")[0] for text in self.choices.values())
 
     def find_choice(self, answer: str) -> str:
-        """Return the choice that somebody wrote: its name, its word or all that people read; empty where it is none.
+        """Return the choice that somebody wrote: its name, its word, or its whole text; empty for any other text.
 
         >>> QUESTIONS["stereotype"].find_choice(" the  Opposite"), QUESTIONS["stereotype"].find_choice("no")
         ('anti-stereotype', '')
         """
         written = _plain(answer)
-        spellings = zip(self.choices.items(), self.words, strict=True)
-        return next((choice for (choice, text), word in spellings if written in map(_plain, (choice, word, text))), "")
+        written = written.partition(":")[0]  # some write all that they read, perhaps in an earlier wording
+        spellings = zip(self.choices, self.words, strict=True)
+        return next((choice for choice, word in spellings if written in map(_plain, (choice, word))), "")
 
 
 def _plain(text: str) -> str:
@@ -65,8 +66,8 @@ def _plain(text: str) -> str:
 
 
 _STEREOTYPE = {
-    "stereotype": "Yes: it says what is often said of a whole group of people",
-    "anti-stereotype": "The opposite: it denies what is often said of them",
+    "stereotype": "Yes: people often say this about a whole group of people",
+    "anti-stereotype": "The opposite: it contradicts what people often say about a group",
     "neither": "Neither",
     "unsure": "I am not sure",
 }
@@ -82,33 +83,33 @@ _IF_STEREOTYPE = ("stereotype", frozenset({"stereotype"}))
 _QUESTIONS = (
     Question(
         id="sense",
-        text="Does the marked word have this meaning here, or one that goes with it, as a noun and its adjective?",
+        text="Is the marked word used in this meaning (or a closely related one)?",
         choices={**_YES_NO, "unsure": "I am not sure"},
         hotkeys=("123",),
     ),
     Question(
         id="inference",
-        text="If sentence 1 is true, what of sentence 2?",
+        text="If sentence 1 is true, what about sentence 2?",
         choices=_INFERENCE,
         required=True,
         hotkeys=("4567",),
     ),
     Question(
         id="stereotype",
-        text="Where you live, is this known as a stereotype?",
+        text="Where you live, is this a known stereotype?",
         choices=_STEREOTYPE,
         required=True,
         hotkeys=("qwer", "asdf"),
     ),
-    Question(id="whom", text="Of which people is it a stereotype?", when=_IF_STEREOTYPE),
+    Question(id="whom", text="Which group of people is the stereotype about?", when=_IF_STEREOTYPE),
     Question(id="natural", text="Is it natural English?", choices=_YES_NO, required=True, hotkeys=("zx", "cv")),
     Question(
         id="withhold",
-        text="Would you rather not have this used to test language models?",
+        text="Would you prefer that this is not used to test language models?",
         choices={"yes": "I would rather not have it used", "no": "It may be used"},
         hotkeys=("90",),
     ),
-    Question(id="comment", text="Anything else? (if you like)"),
+    Question(id="comment", text="Anything else? (optional)"),
 )
 QUESTIONS: Mapping[str, Question] = MappingProxyType({question.id: question for question in _QUESTIONS})
 """All questions by id, in the order in which they are asked."""
@@ -135,7 +136,7 @@ def questions_of(plan: Plan) -> tuple[Question, ...]:
     """Return the questions of a plan, in its order; raise AnnotationError where its kind of rows lacks one."""
     questions = _BY_KIND[plan.kind]
     if unexpected := [printable(id_) for id_ in plan.questions if id_ not in questions]:
-        raise AnnotationError(f"no question {listed(unexpected)} for {plan.kind} rows: there is {', '.join(questions)}")
+        raise AnnotationError(f"unknown question {listed(unexpected)} for {plan.kind} rows: {', '.join(questions)}")
     return tuple(replace(questions[id_], text=word_for(plan, questions[id_].text)) for id_ in plan.questions)
 
 
@@ -143,7 +144,7 @@ def word_for(plan: Plan, text: str) -> str:
     """Return a text on natural English for the language of a plan's sentences."""
     if plan.language.lower().split("-")[0] == "en":
         return text
-    return text.replace("atural English", "atural in its language").replace("speaks English", "speaks that")
+    return text.replace("atural English", "atural in its language")
 
 
 def plan_keys(plan: Plan) -> tuple[str, ...]:

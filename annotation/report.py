@@ -47,15 +47,15 @@ _TITLES = {
     "groups": "Across groups",
 }
 _PRIVATE = (
-    "This page is for those who run the round. It has figures of single annotators, under pseudonyms: what may be "
-    "published is what senseprobe annotate release writes."
+    "This page is for the people who run the round. It has figures about single annotators, under pseudonyms. Publish "
+    "only the files that senseprobe annotate release writes."
 )
 _WARNING = "The sentences state stereotypes, which are wrong and hurtful."
 _MEANING = {
-    "reject": "left out of the next version",
+    "reject": "omitted from the next version",
     "keep": "stays",
-    "undecided": "stays, without a verdict: answers tie, or are too few",
-    "changed": "people saw other words than the release has",
+    "undecided": "stays, without a verdict: a tie, or too few answers",
+    "changed": "people saw other words than those in the release",
     "unanswered": "stays: nobody answered",
 }
 
@@ -94,12 +94,12 @@ def write_report(plan: Plan, folder: Path, annotations: Sequence[Annotation], ou
     """
     path = out or folder / NAME
     if path.suffix not in (".html", ".htm"):
-        raise AnnotationError(f"{printable(str(path))}: a page is HTML: its name ends in .html")
+        raise AnnotationError(f"{printable(str(path))}: the page is HTML: choose a name that ends in .html")
     check_outside(path)
     name_of = pseudonyms(folder)
     renamed = [replace(annotation, annotator=pseudonym_of(annotation, name_of)) for annotation in annotations]
     if not any(annotation.status == "submitted" for annotation in renamed):
-        raise AnnotationError(f"nobody has answered {plan.project} yet: there is nothing to report")
+        raise AnnotationError(f"nobody has answered {plan.project} yet, so there is nothing to report")
     decisions, rules = list_decisions(folder)
     page = render_html(build_report(Round(plan, renamed, agreement(plan, renamed), decisions, rules)))
     return write_file(path, page.encode("utf-8", "backslashreplace"))
@@ -110,7 +110,7 @@ def build_report(round_: Round) -> Document:
     plan = round_.plan
     compared = tuple(gold for gold in round_.agreement.gold if gold.question in round_.questions)
     sections = (
-        Section("What was asked", (_describe_plan(plan), _PRIVATE)),
+        Section("Plan", (_describe_plan(plan), _PRIVATE)),
         _build_progress(round_),
         agreement_section(round_.agreement),
         _build_raters(round_),
@@ -120,7 +120,7 @@ def build_report(round_: Round) -> Document:
         _build_decisions(round_),
     )
     return Document(
-        title=f"{plan.project}: a round on {plan.release}",
+        title=f"{plan.project}: annotation round on {plan.release}",
         warning=_WARNING,
         parts=(Part(title=plan.release, sections=tuple(filter(None, sections)), labels=tuple(round_.questions)),),
     )
@@ -131,15 +131,15 @@ def _describe_plan(plan: Plan) -> str:
     chosen = [f"of {', '.join(plan.configs)}"] if plan.configs else []
     chosen += [f"of each stratum of {', '.join(plan.strata)}{shares}"] if plan.strata else []
     chosen += [f"where {plan.where}"] if plan.where else []
-    chosen += [f"without the rows of {', '.join(plan.exclude)}"] if plan.exclude else []
+    chosen += [f"excluding the rows of {', '.join(plan.exclude)}"] if plan.exclude else []
     chosen += [f"drawn as {' + '.join(map(str, plan.part_sizes))}"] if plan.parts else []
     gold = sum(bool(item.gold) for item in plan.items)
     asked = (
         f"{counted(len(plan.items), f'{plan.kind} row')} of {plan.release}{', '.join(['', *chosen])} (seed {plan.seed})"
     )
     extra = [f"{counted(gold, 'row')} with known answers"] if gold else []
-    extra += ["The release's labels were shown as answers"] if plan.prefill else []
-    extra += ["Annotators were asked for groups of their own"] if plan.groups else []
+    extra += ["The release's labels were shown as pre-filled answers"] if plan.prefill else []
+    extra += ["Annotators could name the groups that they belong to"] if plan.groups else []
     people = counted(plan.overlap, "person", "people")
     return " ".join(f"{part}." for part in (f"{asked}, for {people} each: {', '.join(plan.questions)}", *extra))
 
@@ -187,7 +187,7 @@ def _capped(table: Table, level: Level = "full") -> Table:
 
 # --- Agreement ------------------------------------------------------------------------------------------------------
 
-_HEADINGS = ("question", "of", "measure", "value [95 %]", "the same", "rows", "answers", "annotators")
+_HEADINGS = ("question", "part", "measure", "value [95 %]", "pairs that agree", "rows", "answers", "annotators")
 
 
 def agreement_sections(agreement: Agreement, level: Level = "full") -> tuple[Section, ...]:
@@ -207,20 +207,20 @@ def agreement_section(agreement: Agreement, level: Level = "full") -> Section:
         rows = tuple(map(_figure_cells, part))
         tables.append(_capped(Table(title, _HEADINGS, rows, closed=True), level))
         if unreliable:
-            of_few = f"{counted(unreliable, 'figure')} of fewer than {agreement.fewest_items} rows"
+            of_few = f"{counted(unreliable, 'figure')} with fewer than {agreement.fewest_items} rows"
             few.append(f"{title}: {of_few}: see agreement.json.")
     bars = [
         ForestRow(label=f"{f.question} {f.level}".strip(), marks=_marks([f])) for f in figures if f.value is not None
     ]
     meaning = (
-        "Krippendorff's alpha: 1 where all agree, 0 where they agree as often as by chance. Where nearly all answers "
-        "are alike it is near 0 although people agree: read the share of answers that are the same, too. Intervals say "
-        f"what other rows might give; figures of fewer than {agreement.fewest_items} rows have none."
+        "Krippendorff's alpha is 1 if all agree, and 0 if they agree as often as by chance. If nearly all answers are "
+        "the same, alpha is near 0 although people agree, so also read the share of pairs that agree. Intervals show "
+        f"how alpha would vary with other rows; they need at least {agreement.fewest_items} rows."
     )
     paragraphs = [meaning, *few]
     if agreement.withheld:
         groups = counted(agreement.withheld, "group")
-        paragraphs.append(f"No figures are told of {groups} with fewer than {agreement.smallest_group} annotators.")
+        paragraphs.append(f"Figures about {groups} with fewer than {agreement.smallest_group} annotators are hidden.")
     charts = _plot("Agreement on each question: alpha, with 95 % intervals", bars)
     return Section("Agreement", tuple(paragraphs), charts, tuple(table for table in tables if table.rows))
 
@@ -259,21 +259,21 @@ def _build_raters(round_: Round) -> Section:
         rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, own)))
         bars.append(ForestRow(label=person, marks=_marks(own)))
     if not any(bar.marks for bar in bars):
-        return Section("Each annotator beside the others")
+        return Section("Each annotator and the others")
     paragraph = (
-        "Cross-kappa of one annotator against all others who answered the same, and the share of answers that are the "
-        "same. Who differs is not wrong by that: look at the rows, and at known answers."
+        "Cross-kappa compares one annotator with all others who answered the same rows. An annotator who differs may "
+        "still be right: look at the rows, and at known answers."
     )
     charts = _plot("Each annotator against the others: cross-kappa, with 95 % intervals", bars[: _MOST["full"]])
     headings = ("annotator", "rows", "skipped", *round_.questions)
     table = _capped(Table("Against the others", headings, tuple(rows)))
-    return Section("Each annotator beside the others", (paragraph,), charts, (table,))
+    return Section("Each annotator and the others", (paragraph,), charts, (table,))
 
 
 def _rater_cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell.number("")
-    same = f"{figure.format_share(0)} the same, " if figure.same is not None else ""
+    same = f"{figure.format_share(0)} agree, " if figure.same is not None else ""
     return Cell.number(figure.format_value(), f"{same}{counted(figure.items, 'row')}")
 
 
@@ -287,7 +287,7 @@ def gold_section(agreement: Agreement, level: Level = "full") -> Section:
         )
         for gold in agreement.gold
     )
-    paragraph = "How often each annotator said what was expected of rows whose answer is known."
+    paragraph = "How often each annotator gave the expected answer to rows with known answers."
     headings = ("annotator", "question", "right", "share [95 %]")
     return table_section("Known answers", [paragraph], [_capped(Table("Known answers", headings, rows), level)])
 
@@ -304,7 +304,7 @@ def pairs_section(agreement: Agreement, level: Level = "full") -> Section:
         for pair in pairs
     )
     headings = ("question", "annotator", "and", "differ on", "most often")
-    title = "Who disagrees with whom"
+    title = "Disagreement between annotators"
     return table_section(title, (), [_capped(Table(title, headings, rows), level)])
 
 
@@ -321,8 +321,8 @@ def _build_time(round_: Round) -> Section:
     people = [("all", everybody), *sorted(seconds.items())]
     rows = tuple(_time_line(person, values, limit) for person, values in people)
     paragraph = (
-        "Seconds from when a row was opened to its answer, pauses too: hence medians. Quick is what took less than a "
-        f"third of the median of all ({limit:.1f} s). Sheets have no times."
+        "Seconds from opening a row to answering it. Medians are used because pauses count. Quick answers took less "
+        f"than a third of the overall median ({limit:.1f} s). Sheets do not have times."
     )
     headings = ("annotator", "rows", "median", "middle half", "quick", "in all")
     return table_section("Time", [paragraph], [_capped(Table("Time per row", headings, rows))])
@@ -353,10 +353,10 @@ def _build_disputes(round_: Round) -> Section:
     )
     answered = sum(len(of_row) > 1 for of_row in rows.values())
     paragraph = (
-        f"{counted(len(disputes), 'row')} of {answered:,} that two or more answered have answers that differ; those on "
-        "which most pairs of answers do come first. A word in brackets is the marked one."
+        f"{counted(len(disputes), 'row')} of {answered:,} with two or more answers have different answers. Rows with "
+        "the most disagreement come first. The marked word is in brackets."
     )
-    headings = ("row", "sentences", "answers that differ", "decided")
+    headings = ("row", "sentences", "different answers", "decision")
     return table_section("Disputed rows", [paragraph], [_capped(Table("Disputed rows", headings, cells))])
 
 
@@ -389,10 +389,10 @@ def _decision_cell(decision: Decision | None) -> Cell:
 
 def _build_decisions(round_: Round) -> Section:
     if not round_.decisions:
-        return Section("What was decided", ("Nothing yet: senseprobe annotate apply decides.",))
+        return Section("Decisions", ("Nothing is decided yet: run senseprobe annotate apply.",))
     items, counts = {item.row: item for item in round_.plan.items}, count_states(round_.decisions)
     summary = tuple((*_line([state], counts[state]), Cell(_MEANING[state])) for state in STATES)
-    tables = [Table("Rows by what became of them", ("state", "rows", "meaning"), summary)]
+    tables = [Table("Rows by decision", ("state", "rows", "meaning"), summary)]
     for state in ("reject", "undecided", "changed"):
         rows = tuple(
             (*name_cells(decision.row), _sentences(items[decision.row]), Cell(decision.reason))
@@ -401,15 +401,15 @@ def _build_decisions(round_: Round) -> Section:
         )
         if rows:
             tables.append(_capped(Table(f"{state}: why", ("row", "sentences", "why"), rows, closed=state != "reject")))
-    return Section("What was decided", tuple(_describe_decisions(round_)), tables=tuple(tables))
+    return Section("Decisions", tuple(_describe_decisions(round_)), tables=tuple(tables))
 
 
 def _describe_decisions(round_: Round) -> Iterator[str]:
     reported = sum(decision.reported for decision in round_.decisions)
-    rules = f"By the rule {', '.join(round_.rules)}." if round_.rules else "No row has a verdict of this round."
+    rules = f"By the rule {', '.join(round_.rules)}." if round_.rules else "This round does not have verdicts."
     report = f" {counted(reported, 'row')} reported by annotators of the targeted group." if reported else ""
     yield f"{rules}{report} All rows are in decisions.csv."
     rows = round_.rows
     later = [d.row for d in round_.decisions if d.state != "changed" and d.answers != len(rows.get(d.row, ()))]
     if later:
-        yield f"{counted(len(later), 'row')} have more or fewer answers now than when this was decided: apply again."
+        yield f"The answers to {counted(len(later), 'row')} have changed since these decisions: apply again."

@@ -14,14 +14,14 @@ from senseprobe.errors import AnnotationError
 from senseprobe.statistics import SMOOTHING, DawidSkene, dawid_skene
 
 RULES: Mapping[str, tuple[float, str, str]] = {
-    "majority": (0.5, "share of answers", "a choice of more than half of the answers to a question stands"),
+    "majority": (0.5, "share of answers", "the choice with more than half of the answers to a question wins"),
     "dawid-skene": (
-        0.8, "posterior probability", "a choice stands that the model of Dawid and Skene (1979) holds likely enough"
+        0.8, "posterior probability", "the choice that is likely enough by the model of Dawid and Skene (1979) wins"
     ),
 }  # fmt: skip
 """Each rule with its default threshold, what that is of, and what it says."""
 
-_REPORTED = "rows that annotators of the targeted group would rather not have used"
+_REPORTED = "rows that annotators of the targeted group do not want to be used"
 
 _ROUNDING = 1e-9
 
@@ -56,14 +56,14 @@ class Rule:
     ) -> "Rule":
         """Return the rule with these settings; raise AnnotationError for an unknown rule or an impossible number."""
         if name not in RULES:
-            raise AnnotationError(f"no rule is called {name!r}: there is {' and '.join(RULES)}")
+            raise AnnotationError(f"unknown rule {name!r}: expected {' or '.join(RULES)}")
         if least < 1:
-            raise AnnotationError(f"{least} answers decide nothing: at least 1 is needed")
+            raise AnnotationError(f"{least} answers cannot decide anything: give at least 1")
         chosen = RULES[name][0] if threshold is None else threshold
         single = dict(sorted((thresholds or {}).items()))
         decided = [name for name, question in QUESTIONS.items() if question.choices]
         if unknown := [question for question in single if question not in decided]:
-            raise AnnotationError(f"no question {unknown[0]!r} is decided on: there is {', '.join(decided)}")
+            raise AnnotationError(f"rules do not decide on {unknown[0]!r}: expected one of {', '.join(decided)}")
         for value in (chosen, *single.values()):
             if not 0.5 <= value <= 1:
                 raise AnnotationError(
@@ -81,7 +81,7 @@ class Rule:
 
     def __str__(self) -> str:
         """Return what the rule is, without its numbers."""
-        fate = "may stay, and are counted" if self.keep_reported else "are rejected whatever others say"
+        fate = "may stay, and are counted" if self.keep_reported else "are rejected, whatever others say"
         return f"{self.name}: {RULES[self.name][2]}; {_REPORTED} {fate}"
 
 
@@ -143,7 +143,7 @@ class Truth:
         question, steps = self.table.question, self.estimate.steps
         if self.estimate.converged:
             return f"{question}: Dawid-Skene converged in {steps} steps (smoothing {SMOOTHING:g})"
-        return f"{question}: Dawid-Skene has not converged in {steps} steps: its probabilities are rough"
+        return f"{question}: Dawid-Skene did not converge in {steps} steps: its probabilities are rough"
 
 
 def estimate_truths(plan: Plan, annotations: Iterable[Annotation]) -> list[Truth]:

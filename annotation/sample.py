@@ -42,7 +42,7 @@ class Query:
             column, equals, value = item.partition("=")
             if not equals or not column.strip():
                 raise AnnotationError(
-                    f"{shortened(printable(item))!r} is not a query: expected COLUMN=VALUE, as config=race"
+                    f"{shortened(printable(item))!r} is not a query: expected COLUMN=VALUE, such as config=race"
                 )
             self._values.setdefault(column.strip(), set()).add(value.strip())
         self._seen: dict[str, set[str]] = {column: set() for column in self._values}
@@ -69,8 +69,8 @@ class Query:
         for column, values in self._values.items():
             for value in sorted(values - self._seen[column]):
                 names = sorted(self._seen[column] - {""})
-                hint = meant(value, names) or f"there is {listed(map(_short, names)) or 'none'}"
-                raise AnnotationError(f"no row has {printable(column)}={_short(value)}: {hint}")
+                hint = meant(value, names) or f"expected {listed(map(_short, names)) or 'none'}"
+                raise AnnotationError(f"rows do not have {printable(column)}={_short(value)}: {hint}")
 
 
 def _short(text: str) -> str:
@@ -92,7 +92,7 @@ def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:
-        raise AnnotationError(f"{display_path}: is empty: expected the column id, then one for each question")
+        raise AnnotationError(f"{display_path} is empty: expected the column id, then one for each question")
     columns = _columns(lines[0], questions, display_path)
     gold: dict[str, Gold] = {}
     errors: list[str] = []
@@ -111,11 +111,11 @@ def _columns(header: CsvRow, questions: Mapping[str, Question], display_path: st
     columns = [header.cell(number) for number in range(len(header.cells))]
     position = f"{display_path}:{header.line}"
     if columns[0] != "id" or len(set(columns)) < len(columns):
-        raise AnnotationError(f"{position}: columns are not id, then question keys, each once: {', '.join(questions)}")
+        raise AnnotationError(f"{position}: expected the column id, then questions, each once: {', '.join(questions)}")
     for column in columns[1:]:
         if column not in questions:
-            hint = meant(column, questions) or f"there is {', '.join(questions)}"
-            raise AnnotationError(f"{position}: no question {_short(column)!r} has expected answers: {hint}")
+            hint = meant(column, questions) or f"expected {', '.join(questions)}"
+            raise AnnotationError(f"{position}: unknown question {_short(column)!r}: {hint}")
     return columns
 
 
@@ -124,11 +124,11 @@ def _mistakes(
 ) -> Iterator[str]:
     id_ = line.cell(0)
     if len(line.cells) > width:
-        yield f"{len(line.cells)} cells, expected {width}"
+        yield f"the row has {len(line.cells)} cells, expected {width}"
     if not id_ or id_ in previous:
-        yield f"{_short(id_)} is there twice" if id_ else "a row without an id"
+        yield f"{_short(id_)} occurs twice" if id_ else "the row has an empty id"
     if not expected:
-        yield "expects no answer"
+        yield "the row lacks an expected answer"
     for key, text in expected.items():
         if not questions[key].find_choice(text):
             yield f"{_short(text)!r} is not an answer to {key}: expected {', '.join(questions[key].choices)}"
@@ -179,22 +179,22 @@ def draw(
     kind_of(release, configs)
     query = Query(where)
     if n is None and not where:
-        raise AnnotationError("how many rows? give a number, or a query for rows as config=race")
+        raise AnnotationError("give a number of rows, or a query such as config=race")
     if n is not None and n < 1:
-        raise AnnotationError(f"a sample of {n} rows: at least 1 is needed")
+        raise AnnotationError(f"a sample needs at least 1 row, not {n}")
     fields = [field for name in configs for field in design_schema(release.design(name))]
     names = [CONFIG, *dict.fromkeys(field.name for field in fields if not pa.types.is_struct(field.type))]
     for purpose, column in [*(("strata", name) for name in strata), *(("query", name) for name in query.columns)]:
         if column not in names:
-            hint = meant(column, names) or f"there is {', '.join(names)}"
-            raise AnnotationError(f"{purpose}: rows have no column {_short(column)!r}: {hint}")
+            hint = meant(column, names) or f"expected {', '.join(names)}"
+            raise AnnotationError(f"{purpose}: rows do not have a column {_short(column)!r}: {hint}")
     if allocation not in ALLOCATIONS or (allocation == "equal" and not strata):
-        raise AnnotationError(f"allocation {allocation!r}: expected proportional, or equal to levels of strata")
+        raise AnnotationError(f"allocation {allocation!r}: expected proportional, or equal (with strata)")
     candidates, named = _scan(release, configs, seed, strata, query, frozenset(also), frozenset(excluded))
     hashes = {hash_draw(seed, "row", config, id_) for config in configs for id_ in previous}
     chosen = _choose(candidates, n, seed, allocation, hashes) | named
     if len(chosen) > MAX_ITEMS:
-        raise AnnotationError(f"{len(chosen)} rows, at most {MAX_ITEMS} can be asked about: draw fewer")
+        raise AnnotationError(f"{len(chosen)} rows; the limit is {MAX_ITEMS}: draw fewer")
     rows = list(_fetched(release, configs, strata, chosen))
     return sorted(rows, key=lambda row: hash_draw(seed, "order", row.config, row.values["id"]))
 
@@ -204,7 +204,7 @@ def kind_of(release: Release, configs: Sequence[str]) -> str:
     kinds = {name: release.design(name).kind for name in configs}
     if len(set(kinds.values())) > 1:
         names = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise AnnotationError(f"people cannot be asked of rows of several kinds at once: name one config of {names}")
+        raise AnnotationError(f"a project needs rows of one kind: name configs of one kind from {names}")
     return next(iter(kinds.values()))
 
 
@@ -237,9 +237,9 @@ def _scan(
             named |= {number for number, id_ in enumerate(batch["id"].to_pylist(), start) if id_ in also}
     query.check()
     if not candidates:
-        what = f"no row has {printable(str(query))} at once" if query.columns else "no rows"
-        what += ", or all that there are were asked about already" if excluded else ""
-        raise AnnotationError(f"{what} in {release.manifest.name}")
+        what = f"with {printable(str(query))}" if query.columns else ""
+        what += ", apart from rows that were drawn before" if excluded else ""
+        raise AnnotationError(f"{release.manifest.name} does not have rows {what}".rstrip())
     return candidates, named
 
 
@@ -282,7 +282,7 @@ def _choose(candidates: Candidates, n: int | None, seed: int, allocation: str, p
     sizes, last = [*map(len, draws)], [max((draw for draw in of if draw in previous), default=-1) for of in draws]
     least = [sum(draw <= end for draw in of) if end >= 0 else 0 for of, end in zip(draws, last, strict=True)]
     if n is not None and n < sum(least):
-        raise AnnotationError(f"{sum(least)} rows were drawn before, and a plan only grows: ask for so many, or more")
+        raise AnnotationError(f"{sum(least)} rows were drawn before, and a plan can only grow: draw at least as many")
     shares = sizes if n is None or n >= sum(sizes) else ALLOCATIONS[allocation](sizes, n, least)
     return {
         number

@@ -44,7 +44,7 @@ def sheets(plan: Plan, annotators: Sequence[str], start: int = 0) -> dict[str, b
         raise AnnotationError("an annotator is named twice")
     if len(annotators) < plan.overlap:
         people, answers = counted(len(annotators), "annotator"), counted(plan.overlap, "answer")
-        raise AnnotationError(f"{people} cannot give {answers} to each item: ask more people, or lower the overlap")
+        raise AnnotationError(f"{people} cannot give {answers} for each item: ask more people, or lower the overlap")
     size, items = len(annotators), range(start, len(plan.items))
     return {
         name: _sheet(plan, name, [number for number in items if (turn - number) % size < plan.overlap])
@@ -60,7 +60,7 @@ def sheet_of(plan: Plan, annotator: str, rows: Collection[str]) -> bytes:
 
 def _check_prefill(plan: Plan) -> None:
     if plan.prefill:
-        raise AnnotationError("a sheet that showed the release's labels would answer with them: draw without them")
+        raise AnnotationError("sheets cannot show the release's labels, which would count as answers: omit --prefill")
 
 
 def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
@@ -71,7 +71,7 @@ def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
         f"{name}: {question.text}" + (f" [{' / '.join(question.words)}]" if question.choices else "")
         for name, question in answered.items()
     ]
-    extra = [f"{CONSENT} (yes: keep the groups that I name)", f"{GROUPS} (commas between them)"] if plan.groups else []
+    extra = [f"{CONSENT} (yes: store the groups that I name)", f"{GROUPS} (separated by commas)"] if plan.groups else []
     rows = [[_ITEM, _CHECK, *sentences, *meaning, *questions, *extra]]
     for number in sorted(numbers, key=lambda number: hash_draw(plan.seed, "sheet", annotator, plan.items[number].row)):
         item = plan.items[number]
@@ -132,21 +132,23 @@ def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:
-        raise AnnotationError(f"{display_path}: is empty")
+        raise AnnotationError(f"{display_path} is empty")
     reader = _SheetReader(plan, display_path, _columns(plan, lines[0], display_path))
     annotations: dict[str, Annotation] = {}
     for line in lines[1:]:
         annotation = reader.annotation(line, annotator)
         if annotation and annotation.row in annotations:
             number = line.cell(reader.columns[_ITEM])
-            reader.note(line, _ITEM, "A104", f"item {number} is there twice: only its first answers are taken")
+            reader.note(line, _ITEM, "A104", f"item {number} occurs twice: only its first answers count")
         elif annotation:
             annotations[annotation.row] = annotation
     findings, items = reader.findings, len(lines) - 1
     if not annotations and items and sum(finding.code in {"A101", "A102"} for finding in findings) == items:
-        raise AnnotationError(f"{display_path}: none of {items} items is as this project shows it: is it another's?")
+        raise AnnotationError(
+            f"{display_path}: none of {items} items matches this project: is it a sheet of another project?"
+        )
     if not annotations and not findings:
-        findings.append(Finding(path=display_path, code="A106", message="has no answers yet"))
+        findings.append(Finding(path=display_path, code="A106", message="does not have answers yet"))
     return Sheet(tuple(annotations.values()), tuple(findings), reader.refused, reader.rows, reader.complete)
 
 
@@ -155,15 +157,17 @@ def _columns(plan: Plan, header: CsvRow, display_path: str) -> dict[str, int]:
     cells = map(header.cell, range(len(header.cells)))
     names = [cell.partition(":")[0].partition(" (")[0].strip().lower() for cell in cells]
     if {"annotation_id", "annotator"} <= {*names}:
-        raise AnnotationError(f"{display_path} is Label Studio's CSV export, and no sheet: export the project as JSON")
+        raise AnnotationError(
+            f"{display_path} is a CSV export of Label Studio, not a sheet: export the project as JSON"
+        )
     needed = [_ITEM, _CHECK, *_answered(plan), *([CONSENT, GROUPS] if plan.groups else [])]
     for name in needed:
         if names.count(name) != 1:
-            what = "is missing" if name not in names else "is there twice"
+            what = "is missing" if name not in names else "occurs twice"
             raise AnnotationError(f"{display_path}:{header.line}: column {name} {what}: expected {', '.join(needed)}")
     allowed = {"", *needed, "meaning", "sentence 1", "sentence 2"}
     if unexpected := [printable(shortened(name)) for name in names if name not in allowed]:
-        raise AnnotationError(f"{display_path}:{header.line}: no question has the column {listed(unexpected)}")
+        raise AnnotationError(f"{display_path}:{header.line}: unknown column {listed(unexpected)}")
     return {name: number for number, name in enumerate(names) if name}
 
 
@@ -204,7 +208,7 @@ class _SheetReader:
             return None
         item = items[number - 1]
         if line.cell(self.columns[_CHECK]).lower() != _check(item):
-            message = f"item {number} of this plan was shown otherwise: {_check(item)} is expected"
+            message = f"the text of item {number} differs in this plan: expected {_check(item)}"
             self.note(line, _CHECK, "A102", message)
             return None
         return item
@@ -217,13 +221,13 @@ class _SheetReader:
             if not text or (text.lower() == NOT_ASKED and key not in item_keys):
                 continue
             if key not in item_keys:
-                self.note(line, name, "A103", f"{name} is not asked of this item")
+                self.note(line, name, "A103", f"{name} is not a question about this item")
             elif question.choices and not question.find_choice(text):
                 message = f"{shortened(text)!r} is not an answer to {name}: expected {', '.join(question.words)}"
                 self.note(line, name, "A103", message)
                 self.refused.setdefault(item.row, set()).add(key)
             elif len(text) > MAX_TEXT:
-                self.note(line, name, "A103", f"{len(text)} characters, at most {MAX_TEXT}")
+                self.note(line, name, "A103", f"{len(text)} characters; the limit is {MAX_TEXT}")
                 self.refused.setdefault(item.row, set()).add(key)
             else:
                 yield key, question.find_choice(text) or clean(text)
@@ -233,10 +237,10 @@ class _SheetReader:
         if not self.plan.groups or not (text := line.cell(self.columns[GROUPS])):
             return ()
         if line.cell(self.columns[CONSENT]).lower() != "yes":
-            self.note(line, CONSENT, "A105", "groups are named without consent: they are not read")
+            self.note(line, CONSENT, "A105", "groups without consent are not read")
             return ()
         named, left_out = named_groups(text)
         if left_out:
-            message = f"groups left out, behind the first 20 or longer than 100 characters: {left_out}"
+            message = f"omitted groups (after the first 20, or longer than 100 characters): {left_out}"
             self.note(line, GROUPS, "A105", message)
         return named

@@ -14,11 +14,10 @@ from senseprobe.options import parameters_of
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function: of `words list` and `words add` in `senseprobe.api.author`, of `score --dry-run`
-(`estimate`) in `senseprobe.api`, of `report --brief` in `senseprobe.api.results` (`brief`), of all others
-here. These are all public names of `senseprobe`; each is
-loaded when it is first used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from
-signatures and docstrings; the tests run its examples.
+Every command is also a function. This page lists all public names of `senseprobe`. Some functions are elsewhere:
+`senseprobe.api.author` has `words list` and `words add`, `senseprobe.api` has `score --dry-run` (`estimate`), and
+`senseprobe.api.results` has `report --brief` (`brief`). Each name is loaded at its first use, so `import senseprobe` is
+fast. `python docs/make_api.py` generates this page from signatures and docstrings; the tests run its examples.
 
 ```python
 import senseprobe
@@ -29,7 +28,7 @@ rows = release.to_pandas("noun-bare")
 print(rows[["stereo", "anti"]].head(2).to_string())
 ```
 
-A model made on the spot, with a known preference, stands here for one from the Hugging Face Hub:
+This example trains a small model with a known preference. You can use any model of the Hugging Face Hub instead:
 
 ```python
 senseprobe.plant("sssb@1.0.2:noun-bare", "model")
@@ -37,6 +36,11 @@ senseprobe.plant("sssb@1.0.2:noun-bare", "model")
 print(result.to_frame()[["estimand", "value", "low", "high"]].to_string())
 page = senseprobe.report(result, "report.html")
 ```
+
+`report`, `compare(out=...)` and `annotate.report` write whole pages. The methods `sections()` and `document()` return
+text, tables and charts that are not rendered yet. For a section, `print(section)` shows it as text, and
+`senseprobe.document.render_section(section)` returns Markdown. For a document, `senseprobe.document` has
+`render_html(document)` and `render_markdown(document)`.
 """
 
 GROUPS = {

@@ -87,7 +87,7 @@ def open_table(path: Path, result: Result, memory: int) -> Iterator[pq.ParquetFi
         yield None
         return
     if path.is_symlink() or not path.is_file():
-        raise ResultError(f"{path} is no plain file")
+        raise ResultError(f"{path} is not a plain file")
     try:
         with parquet_files.bounded_parquet(path, memory) as file:
             if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):

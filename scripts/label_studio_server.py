@@ -1,4 +1,4 @@
-"""A Label Studio server on this machine, for those who have none: ``make label-studio``.
+"""Start a Label Studio server on this machine: ``make label-studio``.
 
 It runs in an environment of its own, stores everything in one folder (SQLite), listens to this machine only, and needs
 no internet once it is installed. It stops with the command that started it.
@@ -71,7 +71,7 @@ def install(folder: Path, pins: Path | None = None) -> Path:
         raise AnnotationError("an environment cannot be made (Debian: python3-venv)")
     (folder / ".gitignore").write_text("*\n")
     if subprocess.run([*pip, *constraints, f"label-studio=={VERSION}"], check=False).returncode:  # noqa: S603 - ours
-        raise AnnotationError("Label Studio cannot be installed: pip says why above")
+        raise AnnotationError("Label Studio cannot be installed: see the message of pip above")
     (folder / _STAMP).touch()
     return programs
 
@@ -111,7 +111,7 @@ def start(
             running.stop()
             raise
         running.stop()  # somebody took the port meanwhile, and it moved to another by itself
-    raise AnnotationError(f"no port from {port} on is free")
+    raise AnnotationError(f"all ports from {port} on are in use: choose another with --port")
 
 
 def _is_free(port: int) -> bool:
@@ -164,11 +164,11 @@ def _answers(running: Running, log: Path, until: float) -> bool:
         if re.search(rb"Port \d+ is in use", log.read_bytes()):
             return False
         if running.process.poll() is not None:
-            raise AnnotationError(f"Label Studio ended by itself: {log} says why")
+            raise AnnotationError(f"Label Studio stopped: see {log}")
         if _is_up(running.url):
             return True
         time.sleep(0.1)
-    raise AnnotationError(f"Label Studio does not answer: {log} may say why")
+    raise AnnotationError(f"Label Studio does not answer: see {log}")
 
 
 def _is_up(url: str) -> bool:
@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print(str(error), sys.stderr)
         return 2
     except KeyboardInterrupt:
-        _print("\nLabel Studio was stopped; what was annotated is kept")
+        _print("\nLabel Studio was stopped; all annotations are kept")
     return 0
 
 
@@ -209,14 +209,14 @@ def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _print(f"Label Studio runs already: {(data / 'lock').read_text() or 'it is just starting'}")
+            _print(f"Label Studio is already running: {(data / 'lock').read_text() or 'it is just starting'}")
             _print_login(_login(data / "login.json"), data)
             return
         if not is_installed(environment):
-            _print(f"installing Label Studio {VERSION} into {environment}: about 280 MB to load, 1 GB there")
+            _print(f"installing Label Studio {VERSION} into {environment}: about 280 MB to download, 1 GB on disk")
         programs = install(environment, pins)
         login = _login(data / "login.json")
-        _print("starting Label Studio; the first time it makes its database, which takes a minute")
+        _print("starting Label Studio; the first start takes a minute, because it makes the database")
         running = start(programs, data, login, port, open_files=[lock.fileno()])  # locked as long as the server lives
         try:
             (data / "lock").write_text(f"{running.url} (process {running.process.pid})")
@@ -224,9 +224,9 @@ def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
             _write_private(data / _SETTINGS, "".join(f"export {name}={text}\n" for name, text in variables.items()))
             _print(f"\nLabel Studio: {running.url}")
             _print_login(login, data)
-            _print(f"Ctrl-C stops it; what was annotated is kept in {data}")
+            _print(f"Ctrl-C stops it; annotations are kept in {data}")
             running.process.wait()
-            raise AnnotationError(f"Label Studio ended by itself: {data / 'log'} says why")
+            raise AnnotationError(f"Label Studio stopped: see {data / 'log'}")
         finally:
             (data / "lock").write_text("")
             running.stop()
@@ -245,7 +245,7 @@ def _login(path: Path) -> Login:
         login = Login(email="admin@example.com", password=secrets.token_urlsafe(9), token=secrets.token_hex(20))
     except (OSError, ValueError, TypeError):
         raise AnnotationError(
-            f"{path} cannot be read: mend it, or remove {path.parent} with all answers in it"
+            f"{path} cannot be read: correct it, or remove {path.parent} with all answers in it"
         ) from None
     _write_private(path, json.dumps(asdict(login)))
     return login

@@ -223,7 +223,7 @@ def test_a_link_in_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     """It may lead to any file of the user's."""
     (tmp_path / "mine").write_bytes(b"old")
     (tmp_path / "link").symlink_to("mine")
-    with pytest.raises(OSError, match="is no plain file"):
+    with pytest.raises(OSError, match="is not a plain file"):
         write_whole(tmp_path / "link", b"new", follow=False)
     assert (tmp_path / "mine").read_bytes() == b"old"
 
@@ -237,7 +237,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
         listener.bind(str(tmp_path / "socket"))
         before = {path.name: path.lstat().st_mode for path in tmp_path.iterdir()}
         for name in before:
-            with pytest.raises(OSError, match="is no plain file"):
+            with pytest.raises(OSError, match="is not a plain file"):
                 write_whole(tmp_path / name, b"new")
         assert {path.name: path.lstat().st_mode for path in tmp_path.iterdir()} == before
 

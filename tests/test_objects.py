@@ -65,6 +65,9 @@ def test_vectors_describe_themselves_for_a_release(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("rose 1 0\nzzyx 0 2\nqqq 3 4\n")
     alone = senseprobe.vectors(tmp_path / "v.txt").describe(None)
     told = senseprobe.vectors(tmp_path / "v.txt").describe("association@1.1.0")
+    assert repr(alone) == f"<VectorSummary {tmp_path / 'v.txt'}: 3 vectors of 2 dimensions>"
+    assert str(told).splitlines()[:2] == [f"{tmp_path / 'v.txt'}: {told.format}", "3 vectors of 2 dimensions, decimal"]
+    assert "association@1.1.0" in str(told)
 
     assert (alone.count, alone.dimensions, alone.norms, alone.coverage) == (3, 2, (1.0, 5.0), ())
     (flowers,) = (part for part in told.coverage if (part.test, part.role) == ("weat1", "X"))

@@ -102,7 +102,7 @@ def test_lines_that_are_not_utf8(data: bytes, message: str, tmp_path: Path, monk
 def test_what_is_no_file(tmp_path: Path) -> None:
     """A pipe that nobody writes to is not waited for; a folder, and what is not there, are named."""
     os.mkfifo(tmp_path / "pipe")
-    for name, message in (("pipe", "is no plain file"), (".", "is no plain file"), ("none", "No such file")):
+    for name, message in (("pipe", "is not a plain file"), (".", "is not a plain file"), ("none", "No such file")):
         with pytest.raises(UnreadableError, match=message):
             [*read_lines(tmp_path / name)]
         with pytest.raises(UnreadableError, match=message):

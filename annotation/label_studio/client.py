@@ -26,16 +26,16 @@ RETRY = "nothing is lost: run the same command again"
 
 _LONGEST = 300
 _ADVICE = {
-    401: "Label Studio does not accept the token in LABEL_STUDIO_API_KEY: it was cut or revoked, has expired, or is of "
-    f"another server or kind; copy it again, or make a new one {WHERE} > Personal Access Token",
-    400: "Label Studio cannot use what was sent",
-    403: "the user of this token may not do this there: take the token of one who may",
-    405: "the address is redirected, or is not that of Label Studio itself: see LABEL_STUDIO_URL (http or https?)",
-    413: "a server in front of Label Studio takes no requests of this size: have its administrator allow 20 MB",
-    429: f"Label Studio asks for fewer requests: wait some minutes; {RETRY}",
+    401: "Label Studio does not accept the token in LABEL_STUDIO_API_KEY: it is incomplete, revoked, expired, or for "
+    f"another server; copy it again, or make a new one {WHERE} > Personal Access Token",
+    400: "Label Studio rejects the data",
+    403: "the user of this token is not allowed to do this: use the token of a user who is",
+    405: "the address is redirected, or does not belong to Label Studio: check LABEL_STUDIO_URL (http or https?)",
+    413: "a server in front of Label Studio rejects requests of this size: ask its administrator to allow 20 MB",
+    429: f"Label Studio asks for fewer requests: wait a few minutes; {RETRY}",
 }
-_BROKEN = f"Label Studio has a fault of its own: its log says more; {RETRY}"
-_OTHER = "what answers at {} is not Label Studio: LABEL_STUDIO_URL is what stands before /projects in the browser"
+_BROKEN = f"Label Studio failed: see its log; {RETRY}"
+_OTHER = "the server at {} is not Label Studio: set LABEL_STUDIO_URL to the part before /projects in your browser"
 
 # Whatever looks like a token or a cookie, whosever it is: answers of servers and proxies repeat what was sent.
 _SECRETS = (
@@ -56,19 +56,19 @@ def check_address(url: str) -> str:
         is_address = False
     if not is_address or not url.isprintable() or " " in url:
         raise AnnotationError(
-            "LABEL_STUDIO_URL is not an address of a server: expected something as http://localhost:8080"
+            "LABEL_STUDIO_URL is not the address of a server: expected an address such as http://localhost:8080"
         )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise AnnotationError("LABEL_STUDIO_URL holds a password, ? or #: write only http(s)://HOST[:PORT][/PATH]")
+        raise AnnotationError("LABEL_STUDIO_URL contains a password, ? or #: write only http(s)://HOST[:PORT][/PATH]")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/"
 
 
 def check_key(key: str) -> str:
     """Return the token without blanks around it; raise AnnotationError where it cannot be a token."""
     if not key.strip():
-        raise AnnotationError(f"no token for Label Studio: set LABEL_STUDIO_API_KEY ({WHERE})")
+        raise AnnotationError(f"the token for Label Studio is missing: set LABEL_STUDIO_API_KEY ({WHERE})")
     if not re.fullmatch(r"[!-~]+", key.strip()):
-        raise AnnotationError("LABEL_STUDIO_API_KEY holds blanks or letters that no token has: set it again")
+        raise AnnotationError("LABEL_STUDIO_API_KEY contains spaces or letters that a token cannot have: set it again")
     return key.strip()
 
 
@@ -98,11 +98,11 @@ def explain_no_answer(kind: str, url: str, seconds: float) -> str:
     """Return what to do where no answer came; `kind` is the name of httpx's class for that."""
     url = clean(url)
     if kind in ("ConnectError", "ConnectTimeout"):
-        return f"nothing answers at {url}: is Label Studio running (`make label-studio`), and LABEL_STUDIO_URL right?"
+        return f"no server answers at {url}: is Label Studio running (`make label-studio`)? Is LABEL_STUDIO_URL right?"
     if kind.endswith("Timeout"):
-        return f"{url} gave no answer within {seconds:g} s: it is busy or slow; {RETRY}"
+        return f"{url} did not answer within {seconds:g} s: it is busy or slow; {RETRY}"
     if kind in ("ProxyError", "UnsupportedProtocol", "InvalidURL"):
-        return "LABEL_STUDIO_URL, HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not an address that can be used: correct it"
+        return "LABEL_STUDIO_URL, HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not a valid address: correct it"
     if kind in ("DecodingError", "TooManyRedirects"):
         return _OTHER.format(url)
     return f"the connection to {url} was cut; {RETRY}"
@@ -134,7 +134,7 @@ _FIELDS = "id,data,total_annotations,cancelled_annotations,annotators,avg_lead_t
 
 
 class Unreachable(AnnotationError):
-    """No server answers at the address: nothing was done."""
+    """The server does not answer at its address: nothing was done."""
 
 
 class Unanswered(AnnotationError):
@@ -184,16 +184,18 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
     """
     url = url or os.environ.get("LABEL_STUDIO_URL", "")
     if not url:
-        raise AnnotationError("no Label Studio server: set LABEL_STUDIO_URL (`make label-studio` starts one and says)")
+        raise AnnotationError(
+            "the address of Label Studio is missing: set LABEL_STUDIO_URL (`make label-studio` starts a server)"
+        )
     base = check_address(url)
     key = check_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
     try:
         import httpx
         from label_studio_sdk.client import LabelStudio
     except ImportError:
-        raise AnnotationError(f"Label Studio is asked through its own client: {INSTALL}") from None
+        raise AnnotationError(f"Label Studio needs its client: {INSTALL}") from None
     waits = {**_SECONDS, **(seconds or {})}
-    with _explain_errors("ask Label Studio", base, key, waits["ask"]):
+    with _explain_errors("connect to Label Studio", base, key, waits["ask"]):
         # A redirect would take the token elsewhere: a personal one is in the body that asks for an access token, for
         # which the client copies the one that it is given, with its `auth`.
         auth = make_auth(httpx, lambda request: request.url.path.endswith("/export"))
@@ -221,7 +223,7 @@ class Server:
 
     def whoami(self) -> str:
         """Return the e-mail address of the token's owner."""
-        with self._explaining("ask Label Studio who you are"):
+        with self._explaining("read your account"):
             me = self._client.users.whoami()
             return str(me.email or _number(me.id))
 
@@ -280,7 +282,7 @@ class Server:
                 return
             if tasks[0].id <= after:
                 raise AnnotationError(
-                    "this Label Studio does not list tasks as it was asked to: senseprobe is tested with version 1.23"
+                    "this Label Studio ignores the order of tasks in requests: senseprobe is tested with version 1.23"
                 )
             yield tasks
             after = tasks[-1].id
@@ -319,7 +321,7 @@ def _explain_errors(doing: str, url: str, key: str, seconds: float, project: int
         raise
     except ApiError as error:
         if error.status_code == 404 and project is not None and isinstance(error.body, Mapping):
-            raise NoProject(f"cannot {doing}: {clean(url, key)} has no project {project} (any more)") from None
+            raise NoProject(f"cannot {doing}: {clean(url, key)} does not have project {project} (any more)") from None
         kind = Unanswered if error.status_code in (408, 502, 503, 504) else AnnotationError
         raise kind(f"cannot {doing}: {explain_refusal(error.status_code, error.body, url, key)}") from None
     except LateError:

@@ -22,25 +22,25 @@ NameOf = Callable[[str], str]
 MAX_BYTES = 2**30  # an export of 20,000 tasks with three annotations each has some 150 MB
 
 KINDS = {
-    "task": "entries that are not tasks, left out",
-    "unnamed": "tasks without a row id (`ext_id`), of another project, left out",
-    "unknown": "tasks of rows that this project does not ask about, left out",
-    "changed": "tasks of rows that read otherwise than planned, left out",
-    "annotation": "entries that are not annotations, left out",
-    "nobody": "annotations that do not say whose they are, left out",
-    "repeated": "annotations with the id of another one, left out",
-    "duplicate": "annotations of a row by somebody who has a later one of it, left out",
-    "empty": "annotations without any answer, left out",
-    "control": "answers to what the interface does not ask, left out",
-    "unasked": "answers to a question that was not asked of the row, left out",
-    "label": "answers that the interface does not offer, left out",
-    "several": "several answers where one was asked for, left out",
-    "malformed": "values of a wrong kind, left out",
-    "cut": "answers longer than 10,000 characters, cut",
-    "consent": "groups without consent, left out",
-    "groups": "groups behind the first 20 of an annotation, or longer than 100 characters, left out",
-    "unfinished": "annotations that leave out a question which must be answered, kept",
-    "draft": "drafts, which were not submitted, left out",
+    "task": "entries that are not tasks (omitted)",
+    "unnamed": "tasks without a row id (`ext_id`), from another project (omitted)",
+    "unknown": "tasks with rows that are not in this project (omitted)",
+    "changed": "tasks whose text differs from the plan (omitted)",
+    "annotation": "entries that are not annotations (omitted)",
+    "nobody": "annotations without an annotator (omitted)",
+    "repeated": "annotations with the id of another one (omitted)",
+    "duplicate": "annotations that the same annotator replaced later (omitted)",
+    "empty": "annotations without any answer (omitted)",
+    "control": "answers to questions that the interface does not have (omitted)",
+    "unasked": "answers to a question that the row does not have (omitted)",
+    "label": "answers that the interface does not offer (omitted)",
+    "several": "several answers instead of one (omitted)",
+    "malformed": "values of a wrong type (omitted)",
+    "cut": "answers longer than 10,000 characters (shortened)",
+    "consent": "groups without consent (omitted)",
+    "groups": "groups after the first 20 of an annotation, or longer than 100 characters (omitted)",
+    "unfinished": "annotations without an answer to a required question (kept)",
+    "draft": "drafts that were not submitted (omitted)",
 }
 """The kinds of findings, in the order of messages."""
 
@@ -101,13 +101,13 @@ def parse_export(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
         raise AnnotationError("the export is not a list of tasks: export the project as JSON")
     first = tasks[0] if tasks and isinstance(tasks[0], dict) else {}
     if "data" not in first and {"annotation_id", "annotator"} <= {*first}:
-        raise AnnotationError("the export is JSON-MIN, which leaves out what was asked: export the project as JSON")
+        raise AnnotationError("the export is JSON-MIN, which lacks the questions: export the project as JSON")
     if tasks and not any(isinstance(task, dict) and "annotations" in task for task in tasks):
-        raise AnnotationError("the file has no annotations: it is what was sent, and not what came back")
+        raise AnnotationError("the file has tasks without annotations: export the answers from Label Studio as JSON")
     item_tasks = [*_planned_tasks(tasks, plan, findings)]
     if tasks and not item_tasks:
         raise AnnotationError(
-            f"none of {counted(len(tasks), 'task')} is of this project: {'; '.join(map(str, findings))}"
+            f"none of {counted(len(tasks), 'task')} belongs to this project: {'; '.join(map(str, findings))}"
         )
     reader = _Reader(plan, findings, name_of)
     parsed = [annotation for item, task in item_tasks for annotation in reader.annotations(task, item)]

@@ -33,9 +33,9 @@ MAX_XML = 2**20
 # No regions are drawn, so the side panel is empty; and Label Studio's bars have more than a narrow screen takes.
 _STYLE = "\n" + files(__package__).joinpath("interface.css").read_text("utf-8")
 
-_NOT_ASKED = "The question of the meaning is not asked here: leave it open."
-_OPEN = "Not asked here: leave it open."
-_AGREE = "I agree that the groups that I name here are kept for that"
+_NOT_ASKED = "Meaning: not asked here, leave this question empty."
+_OPEN = "Not asked here: leave this question empty."
+_AGREE = "I agree that you store the groups that I name here"
 _MOST_INLINE = 60  # characters of the choices of a question that stand in one line
 
 
@@ -103,7 +103,7 @@ def _ask_groups(view: ElementTree.Element) -> None:
     # Without a key of its own the platform gives it a free digit, and who slips on the keyboard would agree.
     ElementTree.SubElement(consent, "Choice", value="yes", html=_AGREE, hotkey="alt+shift+y")
     inner = _view(box, **_when(CONSENT, "yes"))
-    _header(inner, "Groups that you belong to, with commas between them")
+    _header(inner, "Groups that you belong to, separated by commas")
     ElementTree.SubElement(inner, "TextArea", name=GROUPS, toName="sentence-1", rows="1", maxSubmissions="1")
 
 
@@ -126,7 +126,7 @@ def find_difference(xml: str, other: str) -> str:
     Indents and the order of attributes make no difference. What has entities of its own is not read.
     """
     if len(other) > MAX_XML or "<!" in other:
-        return "it is not an interface of ours: too long, or with declarations"
+        return "senseprobe did not make it: it is too long, or has declarations"
     try:
         theirs = ElementTree.fromstring(other)  # noqa: S314 - without declarations there are no entities to expand
     except (ElementTree.ParseError, ValueError) as error:
@@ -143,19 +143,19 @@ def _differences(ours: ElementTree.Element, theirs: ElementTree.Element, path: s
         if ours.get(name) != theirs.get(name):
             yield f"{path}: {_short(name)} is {_short(theirs.get(name))}, not {_short(ours.get(name))}"
     if (ours.text or "").split() != (theirs.text or "").split():
-        yield f"{path}: its text is another"
+        yield f"{path}: its text differs"
     for number, (expected, other) in enumerate(zip_longest(ours, theirs), 1):
         element = theirs[number - 1] if expected is None else expected
         name = element.get("name") or element.get("value") or str(number)
         inner = f"{path}/{_short(element.tag)}[{_short(name)}]"
         if expected is None or other is None:
-            yield f"{inner} is {'there and should not be' if expected is None else 'missing'}"
+            yield f"{inner} is {'superfluous' if expected is None else 'missing'}"
         else:
             yield from _differences(expected, other, inner)
 
 
 def _short(text: str | None) -> str:
-    return "not there" if text is None else printable(shortened(text))
+    return "missing" if text is None else printable(shortened(text))
 
 
 MODEL_VERSION = "the release's own labels"  # what the platform calls answers that are shown before anybody answered

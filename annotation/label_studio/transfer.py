@@ -74,10 +74,10 @@ class _TaskUpload:
         changed = [t for t in page if t.row in self.tasks and t.content != self.tasks[t.row]["data"]["content"]]
         if unexpected or changed:
             rows = listed(printable(task.row or f"task {task.id}") for task in unexpected or changed)
-            why = "that are not in this plan" if unexpected else "whose words are not those of this plan's release"
+            why = "that are not in this plan" if unexpected else "whose text differs from the release of this plan"
             raise AnnotationError(
-                f"the project on the server has tasks {why} ({rows}); none was added: push with the options that it "
-                "was made with, or as another --project"
+                f"the project on the server has tasks {why} ({rows}); nothing was added: push with its original "
+                "options, or as another --project"
             )
 
     def missing(self, rows: Sequence[str] | None = None) -> list[str]:
@@ -132,7 +132,7 @@ class _TaskUpload:
             if not self.missing(missing):
                 return
             if lost is None:
-                raise AnnotationError("Label Studio took the tasks, and does not list them: look at the server")
+                raise AnnotationError("Label Studio accepted the tasks but does not list them: check the server")
             if attempt == _ATTEMPTS:
                 raise lost
 
@@ -198,7 +198,7 @@ def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: 
     upload.wait_for_earlier()
     sent = upload.send_missing(progress)
     duplicates = upload.duplicates()
-    note = f"the project asks for {project.overlap} answers per task, the plan for {plan.overlap}"
+    note = f"the project asks for {project.overlap} answers per task, but the plan for {plan.overlap}"
     return PushResult(
         project=project.id,
         title=project.title,
@@ -233,7 +233,7 @@ def _only_project(server: Server, plan: Plan, numbers: Sequence[int]) -> Project
     """Return the project of this number; raise AnnotationError where several have the plan's name."""
     if len(numbers) > 1:  # somebody else may have made one of that name at the same time
         ids, name = listed(map(str, numbers)), printable(plan.project)
-        raise AnnotationError(f"{len(numbers)} projects are called {name!r} ({ids}): rename or delete all but one")
+        raise AnnotationError(f"{len(numbers)} projects are named {name!r} ({ids}): rename or delete all but one")
     return server.project(numbers[0])
 
 
@@ -257,7 +257,7 @@ def _matching_project(server: Server, plan: Plan, folder: Path, xml: str) -> Pro
     if project and (differs := find_difference(xml, project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
-            "the options that it was made with, or as another --project"
+            "its original options, or as another --project"
         )
     return project
 
@@ -282,7 +282,7 @@ def _create(server: Server, plan: Plan, xml: str) -> Project:
             raise
     numbers = server.projects(plan.project)
     if not numbers:
-        raise AnnotationError(f"project {plan.project!r} was made, and is not there: look at the server")
+        raise AnnotationError(f"project {plan.project!r} was made but is missing: check the server")
     return _only_project(server, plan, numbers)
 
 
@@ -338,8 +338,8 @@ def _export(server: Server, plan: Plan, folder: Path) -> bytes:
         if exported == there:
             return raw
     raise AnnotationError(
-        f"project {printable(plan.project)!r} has {there} tasks, and the server gives {exported}: somebody changes it "
-        "at this moment, or it is damaged; nothing was kept"
+        f"project {printable(plan.project)!r} has {there} tasks, but the server exports {exported}: somebody is "
+        "changing it, or it is damaged; nothing was stored"
     )
 
 
@@ -348,8 +348,8 @@ def _require_project(server: Server, plan: Plan, folder: Path) -> Project:
     if project := _find_project(server, plan, folder):
         return project
     raise NoProject(
-        f"no project {printable(plan.project)!r} at {server}: it was renamed, deleted or never pushed; "
-        "`senseprobe annotate push` makes it, and earlier answers are in the folder's exports/"
+        f"{server} does not have the project {printable(plan.project)!r}: it was renamed, deleted or never pushed; "
+        "`senseprobe annotate push` makes it, and earlier answers are in exports/"
     )
 
 
@@ -358,7 +358,7 @@ def _count_tasks(raw: bytes, project: Project) -> int:
     with suppress(UnreadableError):
         if isinstance(exported := read_json(raw), list):
             return len(exported)
-    raise AnnotationError(f"what the server gives for project {project.id} is not an export of Label Studio")
+    raise AnnotationError(f"the server did not send an export of Label Studio for project {project.id}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -396,10 +396,10 @@ class Status:
     def section(self) -> Section:
         """Return it for people to read."""
         done = f"{self.done} have all {self.overlap} answers"
-        texts = [f"{self.title}: {self.tasks} of {self.planned} rows are there, {done}"]
+        texts = [f"{self.title}: {self.tasks} of {self.planned} rows are on the server, {done}"]
         if self.seconds is not None:
             slowest = listed(f"{printable(row)} {seconds:.0f} s" for row, seconds in self.slowest.items())
-            texts.append(f"{self.seconds:.0f} s for a row (median of rows' means); longest: {slowest}")
+            texts.append(f"{self.seconds:.0f} s per row (median of rows' means); longest: {slowest}")
         texts.append(f"{self.skips} skipped; {self.url}")
         answered = Table.of_texts({"answers": "name", "rows": "number"}, self.answered.items())
         annotators = Table.of_texts({"annotator": "name", "rows": "number"}, self.annotators.items())

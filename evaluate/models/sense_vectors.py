@@ -192,7 +192,7 @@ class SenseFile:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SenseSummary(FileSummary):
     """What a file of senses is.
 

@@ -309,9 +309,9 @@ class SetCoverage:
         return f"{self.words - len(self.missing)} of {self.words}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FileSummary:
-    """What a file of vectors is, of words or of senses.
+    """What a file of vectors is, of words or of senses; `print` shows it as `model vectors` does.
 
     - `files`, `format`, `header` (what it says of itself, empty without), `dtype`, `count` of rows and `dimensions`.
     - `zeros`: how many vectors are zero; the first of their names.
@@ -332,6 +332,17 @@ class FileSummary:
     release: str
     coverage: tuple[SetCoverage, ...]
     remarks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return str(self.section())
+
+    def __repr__(self) -> str:
+        """Return the files and their size in a line, with how many words of the release's tests they have."""
+        size = f"{counted(self.count, 'vector')} of {self.dimensions} dimensions"
+        words = sum(part.words for part in self.coverage)
+        there = words - sum(len(part.missing) for part in self.coverage)
+        of_release = f"; {there:,} of {words:,} words of {self.release}" if words else ""
+        return f"<{type(self).__name__} {' and '.join(map(str, self.files))}: {size}{of_release}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it with what JSON has."""
@@ -365,7 +376,7 @@ class FileSummary:
         yield from self.remarks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class VectorSummary(FileSummary):
     """What a file of vectors of words is.
 

@@ -161,7 +161,7 @@ def _naming(final: Path, partial: Path) -> Iterator[None]:
 
 
 def _not_plain_error(path: Path) -> OSError:
-    return OSError(errno.EINVAL, "is no plain file", str(path))
+    return OSError(errno.EINVAL, "is not a plain file", str(path))
 
 
 def _partial_path(final: Path) -> Path:

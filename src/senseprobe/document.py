@@ -97,6 +97,10 @@ class Section:
     def __bool__(self) -> bool:
         return bool(self.paragraphs or self.charts or self.tables)
 
+    def __str__(self) -> str:
+        """Return the section as text, without its charts; a row of a table is one line."""
+        return "\n".join(line.plain for line in render_terminal(self))
+
 
 def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]) -> Section:
     """Return a section of the tables that have rows, with paragraphs about them; it is empty where none has any."""

@@ -124,7 +124,7 @@ def _left(timeout: float | None) -> float | None:
         return timeout
     left = min(end - time.monotonic(), _NEVER if timeout is None else timeout)
     if left <= 0:
-        raise LateError("the exchange is not over in time")
+        raise LateError("the exchange took too long")
     return left
 
 
@@ -158,7 +158,7 @@ def _read_body(response: Any, most: int) -> bytes:  # noqa: ANN401 - of httpx
     """Return a body, unpacked as it comes, so that no more than `most` bytes and one are ever there."""
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip"):
-        raise BodyError("is packed in a way that was not asked for")
+        raise BodyError("has an unexpected encoding")
     unpacker = zlib.decompressobj(wbits=31) if "gzip" in coding else None
     data = bytearray()
     try:
@@ -168,7 +168,7 @@ def _read_body(response: Any, most: int) -> bytes:  # noqa: ANN401 - of httpx
             if len(data) > most:
                 raise BodyError(f"is larger than {most >> 20} MiB")
     except zlib.error:
-        raise BodyError("cannot be unpacked", again=True) from None
+        raise BodyError("cannot be decompressed", again=True) from None
     if unpacker and data and not unpacker.eof:
         raise BodyError("is cut short", again=True)
     return bytes(data)

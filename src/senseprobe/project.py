@@ -86,7 +86,7 @@ def find_dataset(name: str) -> Layer:
     for layer in layers():
         if name in layer.datasets():
             return layer
-    raise SenseprobeError(f"no dataset {name!r}: {offered(name, list_datasets())} (`DATASET[/CONFIG]`)")
+    raise SenseprobeError(f"unknown dataset {name!r}: {offered(name, list_datasets())} (`DATASET[/CONFIG]`)")
 
 
 def find_release(spec: str) -> tuple[Path, str | None]:
@@ -108,8 +108,8 @@ def find_release(spec: str) -> tuple[Path, str | None]:
         if _path_is(folder, Path.is_dir):  # reading it will report what it lacks
             return Path(folder), requested_config or None
     if path in list_datasets():
-        raise ReleaseError(f"the dataset {path} has no release yet: `senseprobe build {path} 0.1.0` makes one")
-    raise ReleaseError(f"no release folder {path!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
+        raise ReleaseError(f"the dataset {path} does not have a release yet: `senseprobe build {path} 0.1.0` makes one")
+    raise ReleaseError(f"{path!r} is not a release folder (name a release as NAME@VERSION[:CONFIG], or give its path)")
 
 
 def has_release(folder: str) -> bool:
@@ -139,8 +139,8 @@ def two_newest(name: str) -> list[str]:
     if not versions and "@" not in name:
         find_release(name)  # ReleaseError where there is none of that name
     if len(versions) < 2:
-        reason = f"{versions[0]} is the only release of it" if versions else "only a NAME without a version goes alone"
-        raise ReleaseError(f"say what {name} is compared with, as in `diff A B`: {reason}")
+        reason = f"{versions[0]} is its only release" if versions else "only a NAME without a version can be alone"
+        raise ReleaseError(f"name the release to compare {name} with, as in `diff A B`: {reason}")
     return versions[-2:]
 
 
@@ -167,7 +167,7 @@ def _named_release(name: str, version: str) -> Path:
         return _release_of_table(name, version)
     spec, names = f"{name}@{version}", list_releases()
     like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
-    raise ReleaseError(f"no release {spec!r}: {offered(spec, names, like)}")
+    raise ReleaseError(f"unknown release {spec!r}: {offered(spec, names, like)}")
 
 
 def _release_of_table(name: str, version: str) -> Path:
@@ -176,8 +176,8 @@ def _release_of_table(name: str, version: str) -> Path:
         if has_release(str(folder)):
             return folder
     raise ReleaseError(
-        f"{name}@{version} is a table that was scored, and its copy is not in the cache: score the same file again "
-        "(`senseprobe score MODEL FILE`); if the file has changed, so has its version"
+        f"{name}@{version} is a scored table, but its copy is not in the cache: score the same file again "
+        "(`senseprobe score MODEL FILE`); a changed file has another version"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edit:
-    """What mends a mistake for certain: at a line and a column, both from 1, `now` in the place of `was`."""
+    """A certain correction of an error: at a line and a column, both from 1, `now` replaces `was`."""
 
     line: int
     column: int
@@ -17,9 +17,9 @@ class Edit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One mistake and its location.
+    """One error or warning, and its location.
 
-    `line` and `column` count from 1; 0 means the whole file. `fix` is there where what is meant is certain.
+    `line` and `column` count from 1; 0 means the whole file. `fix` is set only if the correction is certain.
     """
 
     path: str
@@ -151,12 +151,12 @@ class Contrast:
         that names none, or three groups and more stand in both: the median over the others of fewer is that of one.
         """
         if any(design.group is None or not design.words for design in designs):
-            return "`relative` is of a group and of words of praise and blame, and one of the two configs lacks them"
+            return "`relative` needs groups and words of praise and blame, but one of the two configs lacks them"
         references = [design.reference is not None for design in designs]
         if references[0] != references[1]:
-            return "one config has a sentence that names no group, and the other has none"
+            return "only one of the configs has a sentence without a group"
         shared, least = len(groups[0] & groups[1]), 1 if all(references) else FEWEST_GROUPS
-        return f"the two configs share {shared} of their groups, and {least} are needed" if shared < least else ""
+        return f"the two configs share {shared} of their groups, but {least} are needed" if shared < least else ""
 
 
 FEWEST_GROUPS = 3

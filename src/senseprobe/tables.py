@@ -65,7 +65,7 @@ def read_lines(path: Path) -> Iterator[str]:
     Raise UnreadableError where it cannot be read, or with the line that is not UTF-8, or too long.
     """
     if path.exists() and not path.is_file():
-        raise UnreadableError("is no plain file")  # a pipe is read once, and may have no end
+        raise UnreadableError("is not a plain file")  # a pipe is read once, and may have no end
     with _opened(), path.open("rb") as file:
         yield from split_lines(_decoded(iter(lambda: file.read(_BLOCK), b"")))
 

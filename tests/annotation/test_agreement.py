@@ -77,7 +77,7 @@ def test_figures_are_told_of_every_part() -> None:
         "groups": [],
     }
     # stereo: all say yes, always; anti: n n y and n y n in turn
-    assert only(found, "sentence", "stereo").why == "all answers are one label"
+    assert only(found, "sentence", "stereo").why == "all answers are the same"
     assert only(found, "sentence", "anti").same == pytest.approx(1 / 3)
     assert [figure.items for figure in found.by("word")] == [20, 20]
 
@@ -89,7 +89,7 @@ def test_an_annotator_is_seen_against_the_others() -> None:
     assert same == {"p-a": pytest.approx(0.75), "p-b": pytest.approx(0.625), "p-c": pytest.approx(0.625)}
     assert {figure.measure for figure in found.by("annotator")} == {"cross-kappa"}
     alone = agreement(asked(), said({"p-a": "yn"}))
-    assert only(alone, "annotator", "p-a").why == only(alone, "all").why == "no item was answered twice"
+    assert only(alone, "annotator", "p-a").why == only(alone, "all").why == "items have only one answer each"
     assert only(alone, "all").alone == 80
 
 
@@ -202,7 +202,7 @@ def test_agreement_is_kept_as_canonical_json(tmp_path: Path) -> None:
 def test_figures_are_told_in_a_line() -> None:
     whole, *_ = agreement(asked(), said({**THREE, "p-d": "yyynny"})).figures
     assert None not in (whole.value, whole.low, whole.high, whole.same)
-    same = f"{100 * (whole.same or 0):.1f} % the same; 40 items"
+    same = f"{100 * (whole.same or 0):.1f} % of answer pairs agree; 40 items"
     assert str(whole) == f"natural: alpha {whole.value:.3f} [{whole.low:.3f}, {whole.high:.3f}], {same}"
     few = agreement(asked(4), said(THREE, items=4)).figures[0]
     assert str(few).endswith("(no interval from fewer than 20 items)")

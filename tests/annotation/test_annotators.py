@@ -83,7 +83,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 def test_a_key_behind_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").symlink_to("/dev/zero")
-    with pytest.raises(AnnotationError, match="is no plain file"):
+    with pytest.raises(AnnotationError, match="is not a plain file"):
         read_secret(tmp_path)
 
 

@@ -98,7 +98,7 @@ HEAD = "row,content,question,role,annotator,value,annotation,updated,seconds"
         ([HEAD, "r,c,natural,,p,yes,1,,nan"], r"nan is not a number"),
         (
             [HEAD, "r,c,natural,,p,yes,1,,", "r,c,natural,,p,no,1,,"],
-            r"answers.csv:3: annotation 1: natural is there tw",
+            r"answers.csv:3: annotation 1: natural occurs tw",
         ),
         ([HEAD, "r,c,natural,,p,yes,1,,", "s,c,sense,,p,no,1,,"], r"answers.csv:3: annotation 1: differs from a line"),
         ([HEAD, '"r,c'], r"answers.csv:2: malformed CSV"),
@@ -116,7 +116,7 @@ def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
         read_answers(tmp_path)
     (tmp_path / "answers.csv").unlink()
     (tmp_path / "answers.csv").symlink_to("/dev/zero")
-    with pytest.raises(AnnotationError, match="is no plain file"):
+    with pytest.raises(AnnotationError, match="is not a plain file"):
         read_answers(tmp_path)
 
 

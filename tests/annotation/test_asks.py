@@ -132,5 +132,5 @@ def test_plans_of_before_stay(tmp_path: Path) -> None:
 
 
 def test_a_config_that_would_be_asked_nothing_is_named() -> None:
-    with pytest.raises(AnnotationError, match="things is asked sense, natural, withhold, comment"):
+    with pytest.raises(AnnotationError, match="things has only the questions sense, natural, withhold, comment"):
         _plan("people", "things", questions=["stereotype"])

@@ -95,7 +95,7 @@ def test_an_account_and_a_sheet_of_one_name_are_refused(typed: Typed, folder: Pa
     export = folder.parent / "export.json"
     export.write_text(json.dumps(world.label_studio(read_plan(folder), {1: _fine}, tasks)))
     told = _message(typed(*IMPORT, "--names", str(export), str(_sheet(folder, "1"))))
-    assert told == "1 is an account and a sheet: give the sheet another name"
+    assert told == "1 names an account and a sheet: rename the sheet"
     assert not (folder / "answers.csv").exists()
 
 
@@ -108,7 +108,7 @@ def test_the_sheet_of_another_project_is_refused_at_once(typed: Typed, folder: P
     with sheet.open("w", newline="") as file:
         csv.writer(file).writerows(other)
     told = _message(typed(*IMPORT, str(sheet)))
-    assert told.endswith("maria.csv: none of 8 items is as this project shows it: is it another's?")
+    assert told.endswith("maria.csv: none of 8 items matches this project: is it a sheet of another project?")
     assert len(_people(folder)) == 1
 
 
@@ -120,8 +120,8 @@ def test_a_sheet_without_answers_is_named(typed: Typed, folder: Path) -> None:
     told = typed(*IMPORT, *(str(folder / "sheets" / f"annotator-{number}.csv") for number in (1, 2)))
     assert told.code == 1
     assert told.out.splitlines()[0] == "8 annotations by 1 annotator, 0 skipped: 0 new, 0 edited, 0 deleted"
-    assert "annotator-1.csv: A106 has no answers yet" in told.out
-    assert "annotator-2.csv: A106 has no answers yet" in told.out
+    assert "annotator-1.csv: A106 does not have answers yet" in told.out
+    assert "annotator-2.csv: A106 does not have answers yet" in told.out
 
 
 def test_a_file_that_is_no_export_is_called_by_its_name(typed: Typed, folder: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_name_that_no_table_can_hold_is_refused(typed: Typed, folder: Path) ->
         path = bytes(folder.parent) + b"/" + name + b".csv"
         shutil.copy(bytes(_sheet(folder, "maria")), path)
         told = _message(typed(*IMPORT, "--names", path.decode("utf-8", "surrogateescape")))
-        assert "is not an annotator's name: sheets are named after their annotators" in told
+        assert "is not the name of an annotator" in told
         assert not (folder / "answers.csv").exists()
 
 
@@ -145,7 +145,11 @@ def test_a_name_that_no_table_can_hold_is_refused(typed: Typed, folder: Path) ->
     [
         (",yes,", ",perhaps,", "perhaps is not an answer to natural"),
         (",natural,", ",age,", "age.anti was not asked of people."),
-        ("people.are.french.nice.lazy", "people.are.dutch.nice.lazy", "the plan has no row people.are.dutch.nice.lazy"),
+        (
+            "people.are.french.nice.lazy",
+            "people.are.dutch.nice.lazy",
+            "the plan does not have the row people.are.dutch.nice.lazy",
+        ),
     ],
 )
 def test_answers_that_somebody_wrote_in_are_named(typed: Typed, folder: Path, old: str, new: str, message: str) -> None:
@@ -167,7 +171,7 @@ def test_groups_that_became_others_are_told(typed: Typed, folder: Path) -> None:
     typed(*IMPORT, str(_sheet(folder, "maria", "Japanese")))
     told = typed(*IMPORT, str(_sheet(folder, "maria", "Dutch")))
     (name,) = _people(folder)
-    assert told.out.splitlines()[0].endswith(f"0 new, 0 edited, 0 deleted, 1 of other groups than before ({name})")
+    assert told.out.splitlines()[0].endswith(f"0 new, 0 edited, 0 deleted, 1 with changed groups ({name})")
     changes = typed(*IMPORT, str(_sheet(folder, "maria", "Dutch")), "--json").told["changes"]
     assert changes == {"new": [], "edited": [], "deleted": [], "regrouped": []}
 
@@ -175,7 +179,7 @@ def test_groups_that_became_others_are_told(typed: Typed, folder: Path) -> None:
 def test_the_next_plan_is_not_put_into_a_release(typed: Typed, tmp_path: Path) -> None:
     place = tmp_path / "releases" / "tiny" / "1.0.0"
     told = _message(typed(*EXPORT, "--folder", str(place)))
-    assert told == f"{place} is a release, to which nothing is added: take another folder"
+    assert told == f"{place} is a release, which cannot be changed: choose another folder"
     inside = _message(typed(*EXPORT, "--folder", str(place / "recipe")))
     assert inside == told
     assert api.verify("tiny@1.0.0") == []
@@ -207,7 +211,7 @@ def test_a_project_is_one_round_whatever_it_came_with(typed: Typed, folder: Path
     export.write_text(json.dumps(world.label_studio(read_plan(folder), {1: _fine}, tasks)))
     typed(*IMPORT, str(export))
     told = typed("annotate", "apply", "First check")
-    assert "templates/tiny/verdicts.csv (as before)" in told.out
+    assert "templates/tiny/verdicts.csv (unchanged)" in told.out
     (facts,) = json.loads((tmp_path / "templates/tiny/annotation.json").read_text())["rounds"]
     assert (facts["platform"], facts["annotators"]["count"]) == ("Label Studio, CSV files", 2)
 
@@ -217,7 +221,7 @@ def test_groups_that_no_row_names_are_noted(typed: Typed, folder: Path) -> None:
     filled = fill(folder, "annotator-1", lambda who, item: {"withhold": "yes"}, "Asian")
     typed(*IMPORT, str(filled))
     told = typed("annotate", "apply", "First check")
-    assert "belong to groups that no row names (asian): their objections count as anybody's" in told.out
+    assert "belong to other groups than the rows (asian)" in told.out
 
 
 def _second(typed: Typed, folder: Path, say: world.Said) -> Path:
@@ -242,7 +246,7 @@ def test_a_project_takes_back_its_own_verdicts_only(typed: Typed, folder: Path, 
     path = tmp_path / "templates" / "tiny" / "verdicts.csv"
     before = path.read_bytes()
     _second(typed, folder, _no_english)
-    assert "(as before)" in typed("annotate", "apply", "Second check").out
+    assert "(unchanged)" in typed("annotate", "apply", "Second check").out
     _second(typed, folder, _fine)
     told = typed("annotate", "apply", "Second check")
     assert (told.code, told.out, path.read_bytes()) == (1, "", before)
@@ -250,7 +254,7 @@ def test_a_project_takes_back_its_own_verdicts_only(typed: Typed, folder: Path, 
     _second(typed, folder, lambda who, item: {"natural.stereo": "yes" if who == "annotator-1" else "no"})
     told = typed("annotate", "apply", "Second check")  # ties: nothing is decided, and nothing taken back
     assert (told.code, path.read_bytes()) == (0, before)
-    assert "note: verdicts stand on 8 rows that these answers leave open (people." in told.out
+    assert "note: 8 rows without a decision here keep their earlier verdicts (people." in told.out
 
 
 def test_decisions_that_are_none_are_named(typed: Typed, folder: Path) -> None:
@@ -258,7 +262,7 @@ def test_decisions_that_are_none_are_named(typed: Typed, folder: Path) -> None:
     for text in ("", "\n\n", "row,state\n", "row,state,reason,answers,contested,reported,rule\na,keep\n"):
         (folder / "decisions.csv").write_text(text)
         told = _message(typed("annotate", "apply", "First check"))
-        assert told.endswith("decisions.csv is not as `annotate apply` wrote it: remove it")
+        assert told.endswith("decisions.csv differs from what `annotate apply` wrote: remove it")
 
 
 @pytest.mark.parametrize("gone", ["groups.csv", "decisions.csv"])
@@ -270,7 +274,7 @@ def test_who_reported_a_row_is_not_told_when_groups_are_gone(typed: Typed, folde
     for name in {"groups.csv", gone}:
         (folder / name).unlink()
     told = typed("annotate", "release", "First check", "out")
-    assert "left out: 16 answers to `withhold`, as the targeted group reported rows" in told.out
+    assert "left out: 16 answers to `withhold`, because the targeted group reported rows" in told.out
 
 
 def test_verdicts_from_before_the_column_say_who_reported_in_their_reason(
@@ -287,14 +291,14 @@ def test_verdicts_from_before_the_column_say_who_reported_in_their_reason(
     (folder / "groups.csv").rename(tmp_path / "groups.csv")
     (folder / "decisions.csv").rename(tmp_path / "decisions.csv")
     told = typed("annotate", "release", "First check", "out")
-    assert "left out: 16 answers to `withhold`, as the targeted group reported rows" in told.out
+    assert "left out: 16 answers to `withhold`, because the targeted group reported rows" in told.out
     (tmp_path / "groups.csv").rename(folder / "groups.csv")
     (tmp_path / "decisions.csv").rename(folder / "decisions.csv")
-    assert "(as before)" in typed("annotate", "apply", "First check").out
+    assert "(unchanged)" in typed("annotate", "apply", "First check").out
     assert path.read_bytes() == written
 
 
 def test_a_threshold_of_what_was_not_asked_is_refused(typed: Typed, folder: Path) -> None:
     typed(*IMPORT, str(_sheet(folder, "maria")))
     told = _message(typed("annotate", "apply", "First check", "--threshold", "inference=0.7"))
-    assert told.startswith("First check does not ask inference: there is ")
+    assert told.startswith("First check does not ask inference: it asks ")

@@ -246,7 +246,7 @@ def test_figures_of_many_rows_have_an_interval(typed: Typed, folder: Path) -> No
     # Observed disagreement: 24 x 2/3 / 48 = 1/3. Expected: 2 x 24 x 120 / (144 x 143) = 0.27972. 1 - 1/3 / 0.27972.
     assert value == pytest.approx(1 - (1 / 3) / (2 * 24 * 120 / (144 * 143)), abs=0.005)
     assert low < value < high
-    differing = told.out.partition("Who disagrees with whom")[2].splitlines()
+    differing = told.out.partition("Disagreement between annotators")[2].splitlines()
     table = {" ".join(line.split()) for line in differing if "withhold" in line}
     assert {line.partition(" of ")[0] for line in table} == {
         "withhold annotator-1 annotator-3 24",

@@ -82,7 +82,9 @@ def test_a_project_that_was_renamed_is_found_by_its_number(typed: Typed, studio:
     """Status, pull and push go on with it; no second project is made."""
     typed(*PUSH, "--n", "4")
     studio.made[1] = replace(studio.made[1], title="Somebody's new title")
-    assert typed("annotate", "status", "First check").out.startswith("Somebody's new title: 4 of 4 rows are there")
+    assert typed("annotate", "status", "First check").out.startswith(
+        "Somebody's new title: 4 of 4 rows are on the server"
+    )
     assert typed("annotate", "pull", "First check").code == 0
     assert "0 tasks sent, 4 there already" in typed(*PUSH, "--n", "4").out
     assert [*studio.made] == [1]
@@ -110,7 +112,7 @@ def test_status_tells_how_long_a_row_takes(typed: Typed, studio: world.Studio, f
     assert told["seconds"] == 40
     assert told["slowest"] == {rows[2]: 90, rows[1]: 40, rows[0]: 15}
     assert (
-        f"40 s for a row (median of rows' means); longest: {rows[2]} 90 s"
+        f"40 s per row (median of rows' means); longest: {rows[2]} 90 s"
         in typed("annotate", "status", "First check").out
     )
 
@@ -167,9 +169,9 @@ def test_a_plan_does_not_shrink_nor_grow_by_itself(typed: Typed, folder: Path) -
     told = typed(*EXPORT, "--n", "8")
     assert (told.code, told.message) == (
         2,
-        "9 rows were drawn before, and a plan only grows: ask for so many, or more",
+        "9 rows were drawn before, and a plan can only grow: draw at least as many",
     )
-    assert "another plan: its rows are others" in typed(*EXPORT).message
+    assert "another plan: its rows differ" in typed(*EXPORT).message
     assert "another plan: it has seed 0" in typed(*EXPORT, "--n", "20", "--seed", "1").message
     assert "it has configs none" in typed(*EXPORT, "--n", "20", "--config", "tourists").message
     assert (folder / "plan.json").read_bytes() == before
@@ -220,7 +222,7 @@ def test_rows_of_another_project_are_left_out(typed: Typed, folder: Path) -> Non
     assert len(_rows(second)) == 18
     third = ("annotate", "export", "tiny@1.0.0", "--project", "Third", "--n", "4", "--exclude")
     assert "no annotation project 'Frist check': there is first-check, second" in typed(*third, "Frist check").message
-    assert "all that there are were asked about already" in typed(*third, "Second", "--exclude", str(folder)).message
+    assert "apart from rows that were drawn before" in typed(*third, "Second", "--exclude", str(folder)).message
     own = typed(*EXPORT, "--n", "35", "--exclude", "First check").message
     assert own == "First check cannot leave out its own rows: --exclude names another project"
 
@@ -260,7 +262,7 @@ def test_strata_can_have_equal_shares(typed: Typed, folder: Path, tmp_path: Path
     typed(*equal, "--n", "30")
     assert Counter(row.partition(".")[0] for row in _rows(folder)) == {"people": 18, "tourists": 12}
     assert (
-        "allocation 'equal': expected proportional, or equal to levels of strata"
+        "allocation 'equal': expected proportional, or equal (with strata)"
         in typed(
             "annotate", "export", "tiny@1.0.0", "--project", "No strata", "--n", "4", "--allocation", "equal"
         ).message
@@ -279,9 +281,7 @@ def test_undecided_rows_are_put_to_one_more_person(typed: Typed, folder: Path) -
         return {"stereotype.stereo": choices[annotator]} if item.row in open_rows else {}
 
     typed(*EXPORT, "--n", "48")
-    assert (
-        "decisions.csv is not there: `annotate apply` says which" in typed("annotate", "queue", "First check").message
-    )
+    assert "decisions.csv is missing: run `annotate apply`" in typed("annotate", "queue", "First check").message
     _import(typed, folder, said)
     assert "undecided 2" in typed("annotate", "apply", "First check").out
     sheet = folder / "sheets" / "queue-1.csv"

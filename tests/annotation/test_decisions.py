@@ -69,4 +69,6 @@ def test_sources_that_contradict_are_named_by_line() -> None:
         merge_verdicts(there, [_verdict("a", "reject"), _verdict("b", "keep")], {}, "v.csv")
     first, second = raised.value.findings
     assert (first.path, first.line, second.line) == ("v.csv", 2, 3)
-    assert "a is keep by majority, tiny@0.9.0: because; answers to tiny@1.0.0 say reject" in first.message
+    assert (
+        "a has the verdict keep (majority, tiny@0.9.0: because), but answers to tiny@1.0.0 say reject" in first.message
+    )

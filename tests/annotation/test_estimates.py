@@ -151,7 +151,7 @@ def test_rows_that_the_options_do_not_find_are_no_sample() -> None:
     plan = make_plan(release, project="a test", n=4, gloss=gloss)
     decisions = [Decision(row=item.row, state="keep", reason="") for item in plan.items]
     other = replace(plan, where="quality=other")
-    with pytest.raises(AnnotationError, match="rows that the plan's options do not find"):
+    with pytest.raises(AnnotationError, match="options of the plan do not select"):
         Sample.of(read_population(release, other), other, decisions)
 
 
@@ -195,7 +195,7 @@ def test_apply_diff_and_card_tell_what_nobody_judged(typed: Typed, folder: Path,
     assert "tourists frame are" not in found  # the only frame: it says nothing beside its config
     assert "people quality nice" not in found
     text = typed("annotate", "apply", "First check").out
-    assert "36 rows were asked about; what that says of those that nobody judged:" in text
+    assert "36 rows in the sample; estimates for the unjudged rows:" in text
     (line,) = [line for line in text.splitlines() if line.startswith("tourists ")]
     assert line.split("  ")[0] == "tourists"
     assert [word for word in line.split() if word.strip("[],%").isdigit()] == ["9", "0", "3"]  # fewer than ten: counts
@@ -206,7 +206,7 @@ def test_apply_diff_and_card_tell_what_nobody_judged(typed: Typed, folder: Path,
     assert "| tourists | 9 | 0 | 0% \\[0%, 25%\\] | 3 | about 0 \\[0, 3\\] |" in card
     assert f"| people, frame=seem | {seem} | {seem} | 100% " in card
     diff = typed("diff", "tiny@1.0.0", "tiny@2.0.0")
-    assert "First check: 36 rows of tiny@1.0.0 asked about: keep" in diff.out
+    assert "First check: 36 rows of tiny@1.0.0 in the sample: keep" in diff.out
     assert "First check: tourists: 0 of 9 judged rows rejected" in diff.out
     assert ["%" in line for line in diff.out.splitlines() if ": tourists" in line or ": people:" in line] == [
         True,
@@ -224,12 +224,12 @@ def test_what_people_reject_throughout_is_proposed_and_not_rejected(typed: Typed
     seem = sum(row.startswith("people.seem") for row in asked)
     plain = typed("annotate", "apply", "First check").out
     assert f"people, frame=seem: all {seem} judged rows were rejected" in plain
-    assert "`--propose` writes the rows of these words and frames that nobody judged" in plain
+    assert "`--propose` writes the unjudged rows of these words and frames" in plain
     proposed, verdicts = folder / "proposed-verdicts.csv", tmp_path / "templates/tiny/verdicts.csv"
     assert not proposed.exists()
     before = verdicts.read_bytes()
     told = typed("annotate", "apply", "First check", "--propose").out
-    assert f"nothing is rejected by that: copy the lines of {proposed} that you stand by to verdicts.csv" in told
+    assert f"these are proposals only: copy the lines of {proposed} that you agree with to verdicts.csv" in told
     assert verdicts.read_bytes() == before
     lines = list(csv.DictReader(io.StringIO(proposed.read_text())))
     every = {f"people.seem.{nation}.nice.{word}" for nation in ("japanese", "french") for word in world.BAD}
@@ -272,4 +272,4 @@ def test_rows_with_known_answers_are_no_sample(typed: Typed, folder: Path, tmp_p
     # By hand: 2 words x 2 nations x (3 + 1) frames = 16 rows, all of them judged; nothing is said of other words.
     assert [(found[name]["judged"], found[name]["rest"]) for name in ("people", "tourists")] == [(12, 0), (4, 0)]
     text = typed("annotate", "apply", "First check").out
-    assert "18 rows were asked about, 2 of them with known answers, which do not count below" in text
+    assert "18 rows in the sample, 2 of them with known answers, which do not count below" in text

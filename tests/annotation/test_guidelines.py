@@ -49,7 +49,7 @@ def test_examples_answer_what_is_asked(kind: str) -> None:
         "contrast": ["“Yes”", "“The opposite”", "“Neither”"],
         "inference": ["“Then sentence 2 is true”", "“Sentence 2 may be true or not”", "“Then sentence 2 is false”"],
     }
-    assert [line.partition(": ")[2].partition(", since ")[0] for line in answers] == wanted[kind]
+    assert [line.partition(": ")[2].partition(", because ")[0] for line in answers] == wanted[kind]
     assert not re.search(r"\b(stereo|anti|premise|hypothesis|gold)\b", made.guidelines)
 
 
@@ -88,8 +88,8 @@ def test_what_a_row_holds_is_text() -> None:
     assert {*re.findall(r"<(/?\w+)", page)} == {"p", "/p", "h4", "/h4", "li", "/li"}
     assert "&lt;b&gt;" in page
     assert [unescape(text) for text in re.findall("<h4>(.*?)</h4>", page)] == [
-        *("What the sentences are about", "What the questions mean", "Example 1", "Example 2", "Example 3"),
-        "What becomes of your answers",
+        *("About the sentences", "The questions", "Example 1", "Example 2", "Example 3"),
+        "How we use your answers",
     ]
 
 
@@ -97,7 +97,7 @@ def test_sheets_come_with_the_same_guidelines() -> None:
     made = plan(3, groups=True)
     text = for_sheets(made)
     assert made.guidelines in text
-    assert "write `yes` into\n`consent`" in text
+    assert "`yes` into the\ncolumn `consent`" in text
     assert "account" not in text  # a sheet has none
     assert "# " not in for_sheets(replace(made, guidelines=""))  # a plan of before
 
@@ -105,7 +105,7 @@ def test_sheets_come_with_the_same_guidelines() -> None:
 def test_sheets_and_examples_have_the_same_words_for_answers() -> None:
     """What the worked examples answer is what the list of words for sheets has, with what it means."""
     text = for_sheets(plan(3))
-    assert "- stereotype: “Yes” (it says what is often said of a whole group of people), “The opposite”" in text
+    assert "- stereotype: “Yes” (people often say this about a whole group of people), “The opposite”" in text
     assert "- withhold: “I would rather not have it used”" in text
     answered = {line.partition(": ")[2].split(",")[0] for example in _examples(text) for line in example[1:]}
     listed = text.rpartition("small or capital letters:")[2]
@@ -122,7 +122,7 @@ def test_an_example_shows_the_meaning_that_its_answer_is_about() -> None:
         """The gloss of each example, and the answer to its question of the meaning."""
         found = _examples(write_guidelines(release, made, Meanings(gloss, *another)))
         lines = [next(pair for pair in pairwise(each) if pair[1].startswith("- Meaning: ")) for each in found]
-        return [(first.partition("Meaning shown of “black”: ")[2], second[:16]) for first, second in lines]
+        return [(first.partition("Meaning shown for “black”: ")[2], second[:16]) for first, second in lines]
 
     first, second, third = shown(lambda lexicon, key: f"another than {key}")
     assert (first[0] in own, first[1], third[0] in own, third[1]) == (
@@ -136,6 +136,6 @@ def test_an_example_shows_the_meaning_that_its_answer_is_about() -> None:
     assert (second[0] in own, second[1]) == (True, "- Meaning: “No”,")
     alike = Given({"c": [contrast(number) for number in range(9)]})  # all of one sense, of which no other is known
     text = write_guidelines(alike, made, Meanings(gloss))
-    assert (text.count("- Meaning: “Yes”, since"), text.count("- Meaning: “No”")) == (3, 0)
+    assert (text.count("- Meaning: “Yes”, because"), text.count("- Meaning: “No”")) == (3, 0)
     unknown = write_guidelines(alike, made, Meanings(lambda lexicon, key: ""))
     assert "- Meaning: “" not in unknown

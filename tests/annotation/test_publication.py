@@ -71,9 +71,9 @@ def test_nobody_is_known_by_what_the_targeted_group_reported(tmp_path: Path) -> 
         ("r2", "natural", ""),
     ]
     page = (tmp_path / "out" / "README.md").read_text()
-    assert "answers of 2 annotators on 2 of 2 rows" in page
-    assert "3 answers to `withhold`, as the targeted group reported rows" in page
-    assert "3 pseudonyms, as the targeted group reported rows" in page
+    assert "answers of 2 annotators to 2 of 2 rows" in page
+    assert "3 answers to `withhold`, because the targeted group reported rows" in page
+    assert "3 pseudonyms, because the targeted group reported rows" in page
     everything = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
     assert not [who for who in (one, two) if who in everything]
 
@@ -87,7 +87,7 @@ def test_where_all_answered_all_rows_they_keep_their_pseudonyms(tmp_path: Path) 
 
 def test_nothing_is_published_into_a_release(tmp_path: Path) -> None:
     (tmp_path / "release.json").write_text("{}")
-    with pytest.raises(AnnotationError, match="is a release, to which nothing is added: take another folder"):
+    with pytest.raises(AnnotationError, match="is a release, which cannot be changed: choose another folder"):
         _published(tmp_path / "recipe" / "answers", _said("r2", "p-0", natural="yes"))
 
 
@@ -115,7 +115,7 @@ def test_the_readme_counts_groups_of_five_and_escapes_names(tmp_path: Path) -> N
     people = [_said("r2", f"p-{n:012x}", ("Women",) if n < 5 else ("men",), natural="yes") for n in range(9)]
     _published(tmp_path / "out", *people)
     page = (tmp_path / "out" / "README.md").read_text()
-    assert "said to belong to: women (5)." in page
+    assert "of at least five annotators: women (5)." in page
     assert "men (4)" not in page
     assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators on 1 of 2 rows, a line" in page
     assert count_groups(people) == {"women": 5}

@@ -66,7 +66,7 @@ def test_a_row_without_a_sense_is_not_asked_for_it() -> None:
 
 
 def test_unknown_questions_are_named() -> None:
-    with pytest.raises(AnnotationError, match="no question inference for contrast rows: there is sense, stereotype"):
+    with pytest.raises(AnnotationError, match="unknown question inference for contrast rows: sense, stereotype"):
         plan(questions=["natural", "inference"])
 
 

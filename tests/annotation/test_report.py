@@ -69,8 +69,8 @@ def test_progress_counts_rows_and_answers() -> None:
 def test_how_rows_were_chosen_is_on_the_page() -> None:
     """A plan that grew, of two configs, with equal shares and without the rows of another project."""
     made = plan(3, configs=("race", "verb"), strata=("config",), allocation="equal", exclude=("First",), parts=(2,))
-    text = _paragraphs(_page(made, [answer(0, "a", YES), answer(0, "b", YES)]), "What was asked")
-    for part in ("of race, verb", "equal shares", "config", "without the rows of First", "2 + 1"):
+    text = _paragraphs(_page(made, [answer(0, "a", YES), answer(0, "b", YES)]), "Plan")
+    for part in ("of race, verb", "equal shares", "config", "excluding the rows of First", "2 + 1"):
         assert part in text
 
 
@@ -125,7 +125,7 @@ def test_annotators_stand_beside_the_others_and_known_answers() -> None:
     # Clopper and Pearson at 95 %: of 2 of 2 from 0.025 ** (1/2) = 0.158; of 1 of 2 from 1 - 0.975 ** (1/2) = 0.0126.
     # Who was wrong most often comes first.
     assert rows == [["b", "natural", "1 of 2", "50 % [1 %, 99 %]"], ["a", "natural", "2 of 2", "100 % [16 %, 100 %]"]]
-    assert _rows(document, "Against the others")["b"][-2].endswith("50 % the same, 2 rows")
+    assert _rows(document, "Against the others")["b"][-2].endswith("50 % agree, 2 rows")
 
 
 def test_time_is_told_in_medians() -> None:
@@ -158,18 +158,16 @@ def test_the_most_disputed_row_comes_first() -> None:
     assert _rows(document, "reject: why") == {
         "race.f.2": ["[Black] people are rude 2. / [Black] people are nice 2.", "natural.stereo: <no>"]
     }
-    assert _paragraphs(document, "Disputed rows").startswith("2 rows of 3 that two or more answered")
+    assert _paragraphs(document, "Disputed rows").startswith("2 rows of 3 ")
 
 
 def test_what_came_after_the_decisions_is_said() -> None:
     decisions = [Decision(row=f"race.f.{n}", state="keep", reason="2 answers", answers=2) for n in range(3)]
     annotations = [_timed(number, who, None) for number in (0, 1) for who in ("a", "b")] + [_timed(1, "c", None)]
-    told = _paragraphs(_page(plan(3), annotations, decisions, ["majority"]), "What was decided")
+    told = _paragraphs(_page(plan(3), annotations, decisions, ["majority"]), "Decisions")
     assert told.startswith("By the rule majority.")
-    assert (
-        "2 rows have more or fewer answers now than when this was decided: apply again." in told
-    )  # 1 has three, 2 none
-    assert "annotate apply decides" in _paragraphs(_page(plan(3), annotations), "What was decided")
+    assert "2 rows have changed since these decisions: apply again." in told  # 1 has three, 2 none
+    assert "run senseprobe annotate apply" in _paragraphs(_page(plan(3), annotations), "Decisions")
 
 
 def test_who_minds_what_is_not_told_where_groups_were_asked_for() -> None:
@@ -262,9 +260,9 @@ def api_page(folder: Path) -> bytes:
 def test_a_page_that_cannot_be_is_refused(typed: Typed, folder: Path, tmp_path: Path) -> None:
     """One message, exit code 2: not a page, in a release, decisions that were edited, no answers."""
     for arguments, message in [
-        (("-o", "report.pdf"), "report.pdf: a page is HTML: its name ends in .html"),
-        (("-o", f"{folder}/plan.json"), "plan.json: a page is HTML"),
-        (("-o", str(tmp_path / "releases/tiny/1.0.0/x.html")), "is a release, to which nothing is added"),
+        (("-o", "report.pdf"), "report.pdf: the page is HTML: choose a name that ends in .html"),
+        (("-o", f"{folder}/plan.json"), "plan.json: the page is HTML"),
+        (("-o", str(tmp_path / "releases/tiny/1.0.0/x.html")), "is a release, which cannot be changed"),
         (("-o", str(tmp_path / "plan.html/x.html")), "cannot be written"),
     ]:
         (tmp_path / "plan.html").touch()
@@ -278,7 +276,7 @@ def test_a_page_that_cannot_be_is_refused(typed: Typed, folder: Path, tmp_path: 
         path.write_bytes(wrong)
         told = typed("annotate", "report", "First check")
         assert told.code == 2
-        assert "is not as `annotate apply` wrote it" in told.err
+        assert "differs from what `annotate apply` wrote" in told.err
     typed(*(part if part != "First check" else "Second check" for part in EXPORT))
     told = typed("annotate", "report", "Second check")
     assert (told.code, told.out) == (2, "")

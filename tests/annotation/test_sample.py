@@ -150,16 +150,16 @@ def test_named_rows_are_added() -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"n": 0}, "a sample of 0 rows: at least 1"),
-        ({"n": None}, "how many rows"),
-        ({"n": 3, "strata": ["qualty"]}, "strata: rows have no column 'qualty': did you mean 'quality'\\?"),
-        ({"n": 3, "strata": ["stereo_span"]}, "rows have no column 'stereo_span'"),
+        ({"n": 0}, "at least 1 row, not 0"),
+        ({"n": None}, "give a number of rows"),
+        ({"n": 3, "strata": ["qualty"]}, "strata: rows do not have a column 'qualty': did you mean 'quality'\\?"),
+        ({"n": 3, "strata": ["stereo_span"]}, "rows do not have a column 'stereo_span'"),
         ({"n": 3, "where": ["nice"]}, "'nice' is not a query: expected COLUMN=VALUE"),
-        ({"n": 3, "where": ["zzz=nice"]}, "query: rows have no column 'zzz': there is config, id,"),
-        ({"n": 3, "where": ["quality=nicer"]}, "no row has quality=nicer: did you mean 'nice'\\?"),
-        ({"n": 3, "where": ["quality=zzz"]}, "no row has quality=zzz: there is nice, rude"),
-        ({"n": 3, "where": ["quality=\x1b[2J"]}, r"no row has quality='\\x1b\[2J'"),
-        ({"n": 3, "where": ["config=a", "quality=rude"]}, "no row has config=a, quality=rude at once"),
+        ({"n": 3, "where": ["zzz=nice"]}, "query: rows do not have a column 'zzz': expected config, id,"),
+        ({"n": 3, "where": ["quality=nicer"]}, "rows do not have quality=nicer: did you mean 'nice'\\?"),
+        ({"n": 3, "where": ["quality=zzz"]}, "rows do not have quality=zzz: expected nice, rude"),
+        ({"n": 3, "where": ["quality=\x1b[2J"]}, r"rows do not have quality='\\x1b\[2J'"),
+        ({"n": 3, "where": ["config=a", "quality=rude"]}, "does not have rows with config=a, quality=rude"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(told: dict[str, Any], message: str) -> None:
@@ -176,14 +176,16 @@ def test_rows_of_two_kinds_are_not_mixed() -> None:
             return replace(super().design(config), kind={"a": "contrast", "b": "inference"}[config])
 
     release = Mixed({"a": _rows([("nice", "x")], "a"), "b": []})
-    with pytest.raises(AnnotationError, match=r"several kinds at once: name one config of a \(contrast\), b \(inf"):
+    with pytest.raises(
+        AnnotationError, match=r"rows of one kind: name configs of one kind from a \(contrast\), b \(inf"
+    ):
         draw(release, n=1)
     assert len(draw(release, n=1, configs=["a"])) == 1
 
 
 def test_too_many_rows_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("senseprobe.annotation.sample.MAX_ITEMS", 2)
-    with pytest.raises(AnnotationError, match="3 rows, at most 2 can be asked about"):
+    with pytest.raises(AnnotationError, match="3 rows; the limit is 2"):
         draw(Given({"a": _rows([("nice", "x")] * 3, "a")}), n=3)
 
 

@@ -49,7 +49,7 @@ def test_what_a_person_sees() -> None:
     cells = _cells(sheets(made, ["ann"])["ann"])
     assert cells[0][:5] == ["item", "check", "sentence 1", "sentence 2", "meaning"]
     assert cells[0][6] == (
-        "stereotype-1: Where you live, is this known as a stereotype? [Yes / The opposite / Neither / I am not sure]"
+        "stereotype-1: Where you live, is this a known stereotype? [Yes / The opposite / Neither / I am not sure]"
     )
     assert len(cells) == 4
     assert {cells[1][2][:19]} == {"The [black] dress i"}
@@ -74,7 +74,7 @@ def test_everybody_gets_their_share() -> None:
     [
         ({}, ["a", "b"], "2 annotators cannot give 3 answers"),
         ({}, ["a", "b", "a"], "named twice"),
-        ({"prefill": True}, ["a", "b", "c"], "would answer with them"),
+        ({"prefill": True}, ["a", "b", "c"], "omit --prefill"),
     ],
 )
 def test_sheets_that_cannot_be_are_refused(told: dict[str, Any], annotators: list[str], message: str) -> None:
@@ -118,7 +118,7 @@ def test_answers_come_back(delimiter: str, encoding: str, tmp_path: Path) -> Non
         # By hand, from the heads of sheets, from READ-ME-FIRST, and from the names that docs/annotation.md has.
         (
             "stereotype-1",
-            ["Yes", " yes ", "YES.", "Yes: it says what is often said of a whole group of people"],
+            ["Yes", " yes ", "YES.", "Yes: people often say this about a whole group of people"],
             "stereotype",
         ),
         ("stereotype-1", ["The opposite", "the  Opposite", "Anti-Stereotype"], "anti-stereotype"),
@@ -207,7 +207,7 @@ def _fault(made: Plan, cells: Cells, name: str, text: str) -> tuple[Cells, int]:
         ("item", "0", "A101", "'0' is not an item"),
         ("item", "one", "A101", "'one' is not an item"),
         ("item", "9" * 5000, "A101", "is not an item"),
-        ("check", "c000000000000", "A102", "was shown otherwise"),
+        ("check", "c000000000000", "A102", "differs in this plan"),
         (
             "stereotype-1",
             "stereotyp",
@@ -215,7 +215,7 @@ def _fault(made: Plan, cells: Cells, name: str, text: str) -> tuple[Cells, int]:
             "'stereotyp' is not an answer to stereotype-1: expected Yes, The opposite",
         ),
         ("natural-2", "\x1b[2J", "A103", "is not an answer to natural-2"),
-        ("comment", "x" * 10_001, "A103", "10001 characters, at most 10000"),
+        ("comment", "x" * 10_001, "A103", "10001 characters; the limit is 10000"),
     ],
 )
 def test_odd_cells_are_named(name: str, text: str, code: str, message: str, tmp_path: Path) -> None:
@@ -275,7 +275,9 @@ def test_a_sense_that_is_not_asked_is_not_answered(tmp_path: Path) -> None:
     for row in cells[1:]:
         row[_column(cells, "sense")] = "no"
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
-    assert [(fault.code, fault.message) for fault in sheet.findings] == [("A103", "sense is not asked of this item")]
+    assert [(fault.code, fault.message) for fault in sheet.findings] == [
+        ("A103", "sense is not a question about this item")
+    ]
     assert [each.row for each in sheet.annotations] == ["c.0"]
 
 
@@ -292,7 +294,7 @@ def test_groups_are_read_with_consent_only(tmp_path: Path) -> None:
     cells[1][_column(cells, "groups")] = ",".join(f"g{number:02}" for number in range(23))
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
     assert [fault.message for fault in sheet.findings if fault.line == 2] == [
-        "groups left out, behind the first 20 or longer than 100 characters: 3"
+        "omitted groups (after the first 20, or longer than 100 characters): 3"
     ]
 
 
@@ -301,8 +303,8 @@ def test_groups_are_read_with_consent_only(tmp_path: Path) -> None:
     [
         (lambda cells: [], "is empty"),
         (lambda cells: [row[1:] for row in cells], "sheet.csv:1: column item is missing: expected item, check, sense"),
-        (lambda cells: [[*row, row[0]] for row in cells], "sheet.csv:1: column item is there twice"),
-        (lambda cells: [[*row, "age"] for row in cells], "sheet.csv:1: no question has the column age"),
+        (lambda cells: [[*row, row[0]] for row in cells], "sheet.csv:1: column item occurs twice"),
+        (lambda cells: [[*row, "age"] for row in cells], "sheet.csv:1: unknown column age"),
     ],
 )
 def test_a_sheet_of_something_else_is_refused(change: Callable[[Cells], Cells], message: str, tmp_path: Path) -> None:

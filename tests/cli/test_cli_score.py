@@ -316,10 +316,16 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("replay nothing.json", "nothing.json cannot be read: No such file or directory"),
         ("replay bert/config.json", "bert/config.json is no result of senseprobe"),
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
-        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': did you mean 'sssb@1.1.1'? there is association@1.0.0"),
-        ("score bert ssbs@1.0.0", "no release 'ssbs@1.0.0': did you mean 'sssb@1.0.0'? there is association@1.0.0"),
+        (
+            "score bert sssb@9.9.9",
+            "unknown release 'sssb@9.9.9': did you mean 'sssb@1.1.1'? there is association@1.0.0",
+        ),
+        (
+            "score bert ssbs@1.0.0",
+            "unknown release 'ssbs@1.0.0': did you mean 'sssb@1.0.0'? there is association@1.0.0",
+        ),
         ("score bert sssb@1.0.0:rase", "sssb@1.0.0:rase has no config 'rase': did you mean 'race'? there is nation"),
-        ("score bert nowhere/at/all", "no release folder 'nowhere/at/all'"),
+        ("score bert nowhere/at/all", "'nowhere/at/all' is not a release folder"),
         ("score nobody/nothing sssb@1.0.0:race", "cannot load the model nobody/nothing: "),
         ("score releases sssb@1.0.0:race", "cannot load the model releases: "),
         ("score bert sssb@1.0.0:race --device abacus", "cannot use the device abacus: "),
@@ -997,7 +1003,7 @@ def test_results_in_a_folder_called_like_the_release(typed: Typed, tmp_path: Pat
     assert typed("verify", "sssb@1.0.0").out == "sssb@1.0.0: as it was frozen\n"
     assert typed("verify", "sssb@1.0.0:race").out == "sssb@1.0.0:race: as it was frozen\n"
     (tmp_path / "sssb@9.9.9").mkdir()
-    assert typed("verify", "sssb@9.9.9").message.startswith("no release 'sssb@9.9.9': did you mean ")
+    assert typed("verify", "sssb@9.9.9").message.startswith("unknown release 'sssb@9.9.9': did you mean ")
     assert "release.json" in typed("score", "bert", "bert").message
     # A folder that holds a release is one, whatever it is called.
     shutil.copytree(tmp_path / "releases/sssb/1.0.0", tmp_path / "mine@2")
@@ -1016,7 +1022,7 @@ def test_a_page_is_not_written_over_what_is_no_page(scored: Typed, tmp_path: Pat
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link.html").symlink_to(RESULT)
     before = (tmp_path / RESULT).read_bytes()
-    assert scored("report", RESULT, "-o", "pipe").message == "cannot write pipe: is no plain file"
+    assert scored("report", RESULT, "-o", "pipe").message == "cannot write pipe: is not a plain file"
     assert scored("report", RESULT, "-o", "").message == "cannot write .: Is a directory"
     assert scored("report", RESULT, "-o", "link.html").message.startswith("link.html is the name of a result")
     assert (tmp_path / RESULT).read_bytes() == before
@@ -1033,7 +1039,7 @@ def test_restore_writes_through_no_link(typed: Typed, tmp_path: Path) -> None:
     link.parent.mkdir(parents=True)
     link.symlink_to(tmp_path / "precious")
     done = typed("verify", "--restore", "sssb@1.0.0", "--out", "out")
-    assert (done.code, done.message) == (2, "out/sssb/1.0.0/CITATION.cff: is no plain file")
+    assert (done.code, done.message) == (2, "out/sssb/1.0.0/CITATION.cff: is not a plain file")
     assert (tmp_path / "precious").read_text() == "mine"
 
 

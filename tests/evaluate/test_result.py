@@ -766,5 +766,5 @@ def test_no_table_without_its_result(tmp_path: Path) -> None:
 def test_links_in_a_circle_are_no_result(tmp_path: Path) -> None:
     """They are told as a file that cannot be read."""
     (tmp_path / "aul.json").symlink_to("aul.json")
-    with pytest.raises(ResultError, match="cannot be read: is no plain file"):
+    with pytest.raises(ResultError, match="cannot be read: is not a plain file"):
         read_result(tmp_path / "aul.json")

@@ -223,7 +223,7 @@ def test_bounds(scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "elsewhere").write_bytes(content)
     tokens.unlink()
     tokens.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ResultError, match="is no plain file"):
+    with pytest.raises(ResultError, match="is not a plain file"):
         read_tokens(path, result)
     tokens.unlink()
     assert read_tokens(path, result) is None, "as of a result that is older than tokens"

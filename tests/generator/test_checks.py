@@ -127,7 +127,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E123-nothing-there.j2": (19, 10, "W505"),
     "E123-second-front-matter.j2": (22, 1, "accept: … first front matter"),
     "E124-frame-under-two-names.j2": (21, 1, "line 20"),
-    "E127-no-groups.dataset.yaml": (17, 5, "contrast tamer: `relative` is of a group and of words of praise and blame"),
+    "E127-no-groups.dataset.yaml": (17, 5, "contrast tamer: `relative` needs groups and words of praise and blame"),
     "E125-nothing-left.verdicts.csv": (0, 0, "every row of x … `configs`"),
     "E126-config-named-recipe.dataset.yaml": (13, 14, "'recipe' … (rename recipe.j2"),
     "E201-name-with-a-slash.datapackage.yaml": (3, 5, "resources.0.name"),
@@ -167,8 +167,12 @@ CASES: dict[str, tuple[int, int, str]] = {
     "W517-ligature.things.csv": (3, 1, "looks like 'fish': U+FB01 latin small ligature fi"),
     "W517-looks-latin.j2": (20, 20, ": U+0430 cyrillic small letter a"),
     "W517-two-scripts.things.csv": (3, 1, "mixes scripts: U+0435 cyrillic small letter ie"),
-    "W516-no-config.verdicts.csv": (2, 1, "'y.00026c.dog' has the verdict reject"),
-    "W516-word-that-is-gone.verdicts.csv": (3, 1, "'x.00026c.cat' has the verdict reject"),
+    "W516-no-config.verdicts.csv": (2, 1, "'y.00026c.dog' already already already already has the verdict reject"),
+    "W516-word-that-is-gone.verdicts.csv": (
+        3,
+        1,
+        "'x.00026c.cat' already already already already has the verdict reject",
+    ),
 }
 
 # Some mistakes show elsewhere than they were made, and some in both roles.
@@ -334,7 +338,7 @@ def test_a_greek_sign_in_an_english_frame_is_no_look_alike(
         ("क्\u200dष", ""),
         ("do\u200cg", "word holds U+200C, zero width non-joiner"),
         ("می\u200c", "word holds U+200C, zero width non-joiner"),
-        ("guinea\u00a0pig", "word holds U+00A0, no-break space: write an ordinary blank"),
+        ("guinea\u00a0pig", "word holds U+00A0, no-break space: write an ordinary space"),
         ("Mc\u00adDonald", "word holds U+00AD, soft hyphen"),
         ("do\x07g", "word holds U+0007, a control character"),
     ],
@@ -406,7 +410,7 @@ def test_templates_without_a_dataset_are_told(tmp_path: Path) -> None:
     (tmp_path / "templates" / "lost" / "x.j2").touch()
     found = [(finding.code, finding.message) for finding in lint(Layer(tmp_path)).findings]
 
-    assert ("E102", "has templates and no dataset.yaml") in found
+    assert ("E102", "has templates but lacks dataset.yaml") in found
 
 
 def test_another_lexicon_of_the_name_is_asked_again(

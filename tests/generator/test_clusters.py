@@ -64,5 +64,5 @@ def test_a_column_of_the_name_of_the_clusters_is_a_mistake(tmp_path: Path, monke
         template.read_text().replace("label_basis:", "columns: {good_cluster: good.polarity}\nlabel_basis:")
     )
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DeclarationError, match="'good_cluster' is there twice"):
+    with pytest.raises(DeclarationError, match="'good_cluster' occurs twice"):
         senseprobe.build("sssb-clusters", "1.0.0", tmp_path / "out")

@@ -188,11 +188,11 @@ def test_association_rows(lists: WordLists) -> None:
     ("was", "now", "message"),
     [
         ("gold: who.claim", "gold: maybe", "E105 gold is 'maybe'"),
-        ("gold: who.claim", "gold: thing.polarity", "E102 thing.polarity holds 'pleasant'"),
-        ("known: who.known", "known: who.nkown", "E104 who has no column 'nkown' (did you mean 'known'?)"),
+        ("gold: who.claim", "gold: thing.polarity", "E102 thing.polarity has the value 'pleasant'"),
+        ("known: who.known", "known: who.nkown", "E104 who does not have a column 'nkown' (did you mean 'known'?)"),
         ("known: who.known", "gold: who.known", "E102 'gold' cannot be the name of a column"),
         ("known: who.known", "known: true", "E102"),
-        ("premise:    {filler: who}", "premise:    {subject: who}", "E102 roles are `premise` and `hypothesis`"),
+        ("premise:    {filler: who}", "premise:    {subject: who}", "E102 roles must be `premise` and `hypothesis`"),
         ("---\n{{ filler", "---\n{{ fi", "E105 'fi' is not defined"),
         ("who: {list: people}", "who\u00e9: {list: people}", "E102 'who\u00e9' cannot be the name of a slot"),
     ],
@@ -217,11 +217,11 @@ def test_an_identity_is_a_column_of_the_rows(lists: WordLists) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("identity: member.knid", r"x\.j2:14:1: E104 member has no column 'knid' \(did you mean 'kind'\?\)"),
-        ("identity: gender", r"x\.j2:14:1: E105 'gender' is not slot\.column"),
+        ("identity: member.knid", r"x\.j2:14:1: E104 member does not have a column 'knid' \(did you mean 'kind'\?\)"),
+        ("identity: gender", r"x\.j2:14:1: E105 'gender' does not have the form slot\.column"),
         (
             "identity: member.kind\ncolumns: {identity: member.test}",
-            r"x\.j2:15:11: E102 `identity` makes this column already",
+            r"x\.j2:15:11: E102 `identity` already makes this column",
         ),
     ],
 )
@@ -245,16 +245,20 @@ def test_the_sense_keys_of_values_are_columns_of_the_rows(lists: WordLists) -> N
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("bad.sense_adjective", "bad.sense", r"x\.j2:19:1: E104 bad has no column 'sense'"),
-        ("bad.sense_adjective", "quality.sense_adjective", r"x\.j2:19:1: E105 'quality\.sense_adjective' is not slot"),
-        ("bad.sense_adjective", "good.sense_adjective", r"x\.j2:19:1: E102 `stereo` binds nothing to good"),
-        ("bad.sense_adjective", "bad.polarity", r"x\.j2:19:1: E102 polarity is no column of sense keys"),
-        ("anti_value_key: good.sense_adjective\n", "", r"x\.j2:19:1: E102 it needs `anti_value_key` as well"),
-        ("anti_value_key: good", "flip: [{who: urchin}]\nanti_value_key: good", r"x\.j2:19:1: E102 where labels flip"),
+        ("bad.sense_adjective", "bad.sense", r"x\.j2:19:1: E104 bad does not have a column 'sense'"),
+        ("bad.sense_adjective", "quality.sense_adjective", r"x\.j2:19:1: E105 'quality\.sense_adjective' "),
+        ("bad.sense_adjective", "good.sense_adjective", r"x\.j2:19:1: E102 `stereo` does not bind good"),
+        ("bad.sense_adjective", "bad.polarity", r"x\.j2:19:1: E102 polarity is not a column of sense keys"),
+        ("anti_value_key: good.sense_adjective\n", "", r"x\.j2:19:1: E102 .* `anti_value_key`"),
+        (
+            "anti_value_key: good",
+            "flip: [{who: urchin}]\nanti_value_key: good",
+            r"x\.j2:19:1: E102 with flipped labels",
+        ),
         (
             "anti_value_key: good",
             "columns: {anti_value_key: who.claim}\nanti_value_key: good",
-            r"E102 `anti_value_key` makes this column already",
+            r"E102 `anti_value_key` already makes this column",
         ),
     ],
 )
@@ -266,14 +270,14 @@ def test_sense_keys_that_are_none_of_the_values(lists: WordLists, old: str, new:
 
 def test_a_role_that_is_none(lists: WordLists) -> None:
     """Sets are X, Y, A and B."""
-    with pytest.raises(DeclarationError, match=r"E102 member\.kind holds 'thing'"):
+    with pytest.raises(DeclarationError, match=r"E102 member\.kind .* 'thing'"):
         _config(lists, ASSOCIATION.replace("role: member.role", "role: member.kind"))
 
 
 def test_a_column_has_one_type(lists: WordLists) -> None:
     """Boolean in one block and text in the next could not be one column."""
     more = "---\nslots:\n  who: {list: others}\n---\n"
-    with pytest.raises(DeclarationError, match="E102 every block has columns of the types"):
+    with pytest.raises(DeclarationError, match="E102 every block needs columns of the same types"):
         _config(lists, INFERENCE + more)
 
 

@@ -534,7 +534,7 @@ def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch:
     config, lists = _config(replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(line, 0, ""),)))
     joined: list[int] = []
     monkeypatch.setattr(render, "Side", lambda *parts: joined.append(len(parts)))
-    with pytest.raises(DeclarationError, match=r"x\.j2:4:1: E108 a sentence has 100000 characters, at most 10000"):
+    with pytest.raises(DeclarationError, match=r"x\.j2:4:1: E108 a sentence has 100000 characters; the limit is 10000"):
         _expand(config, lists)
     assert joined == []
 

@@ -106,7 +106,7 @@ def test_paths_are_found_from_anywhere(project: Path, tmp_path: Path, monkeypatc
     ("path", "message"),
     [
         ("nowhere", "nowhere: no such file or folder"),
-        ("senseprobe.toml", "senseprobe.toml is nothing that lint reads: give a project"),
+        ("senseprobe.toml", "senseprobe.toml : give a project"),
         ("templates/x/README.md", "is nothing that lint reads"),
         ("templates/empty", "is nothing that lint reads"),
     ],
@@ -256,14 +256,14 @@ def test_a_descriptor_or_a_card_that_is_broken_hides_no_mistake_of_front_matter(
 
 
 HEADERS = {
-    "word;polarity": "columns are separated by semicolons, not by commas",
-    '"word";"polarity"': "columns are separated by semicolons, not by commas",
-    "word\tpolarity": "columns are separated by tabs, not by commas",
-    "polarity,word": "columns are in another order than in datapackage.yaml: polarity,word",
-    "word,polarty": "columns are not those of datapackage.yaml: without polarity, with polarty",
-    "word": "columns are not those of datapackage.yaml: without polarity",
-    "word,word": "columns are not those of datapackage.yaml: without polarity",
-    "word,polarity,polarity": "columns are not those of datapackage.yaml: one is there twice",
+    "word;polarity": "columns are separated by semicolons, not commas",
+    '"word";"polarity"': "columns are separated by semicolons, not commas",
+    "word\tpolarity": "columns are separated by tabs, not commas",
+    "polarity,word": "columns are not in the order of datapackage.yaml: polarity,word",
+    "word,polarty": "columns differ from those in datapackage.yaml: without polarity, with polarty",
+    "word": "columns differ from those in datapackage.yaml: without polarity",
+    "word,word": "columns differ from those in datapackage.yaml: without polarity",
+    "word,polarity,polarity": "columns differ from those in datapackage.yaml: one occurs twice",
 }
 
 
@@ -313,7 +313,7 @@ def test_github_gets_workflow_commands(project: Path, lint: Callable[..., Ran]) 
     ran = lint("--format", "github", str(folder))
     place = "file=templates/50%25%2C so%3A y/x.j2"
     lines = ran.out.splitlines()
-    message = "no word of things has word '100%25' (there is dog, guinea pig)"
+    message = "words of things has word '100%25' (there is dog, guinea pig)"
     assert f"::error {place},line=17,col=6,title=E121::{message}" in lines
     assert sum(line.startswith(f"::warning {place},line=18,col=") and ",title=W506::" in line for line in lines) == 2
     assert ran.code == 1
@@ -604,7 +604,7 @@ def test_an_article_that_the_list_states_is_believed(project: Path) -> None:
     assert [f.code for f in lint_paths([]).findings if f.code == "E116"] == []
     (project / "wordlists/things.csv").write_text("word,size,article,sense_noun\njeans,3,,\nadvice,1,none,\n")
     found = [finding.message for finding in lint_paths([]).findings if finding.code == "E116"]
-    assert found == ["`a` before what takes none: 'jeans'"]
+    assert found == ["`a` before a word without an article: 'jeans'"]
 
 
 def test_one_pair_of_many_that_says_the_same_is_counted(project: Path) -> None:

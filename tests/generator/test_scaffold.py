@@ -273,10 +273,12 @@ def test_a_new_template_works_at_once_and_says_what_is_to_be_filled_in(project: 
     assert f"20 of {ROWS[kind]} rows" in run("preview", "my-data")
     linted = run("lint", code=1).splitlines()
     assert all(": E115 " in line for line in linted[:-1])
-    unfilled = [match[1] for line in linted if (match := re.search(r"E115 (\S+) holds a placeholder: 'TODO' \(", line))]
+    unfilled = [
+        match[1] for line in linted if (match := re.search(r"E115 (\S+) contains a placeholder: 'TODO' \(", line))
+    ]
     fields = FIELDS | ({"sense.type"} if kind == "contrast" else set())
     assert ({*unfilled}, len(unfilled)) == (fields, len(fields) + 1)  # `construct` is in both files
-    assert sum("of senseprobe's example" in line for line in linted) == LISTS[kind]
+    assert sum("from senseprobe's example" in line for line in linted) == LISTS[kind]
     assert run("build", "my-data", "0.1.0", code=1).splitlines() == linted[:-1]
     assert not (project / "releases" / "my-data").exists()
     assert run("build", "my-data", "0.1.0", "--shards", "2", "--shard", "0", code=1).splitlines() == linted[:-1]
@@ -302,8 +304,8 @@ def test_the_example_under_another_name_is_found(project: Path, run: Run) -> Non
     """Who copies it, and replaces its words, has to say whose words and frames they are, and so reads what they are."""
     (project / "templates/example").rename(project / "templates/slurs")
     found = run("lint", code=1).splitlines()
-    assert [re.search(r"E115 (.*) of senseprobe's example", line)[1] for line in found[:-1]] == [  # type: ignore[index]
-        *("the work to cite is", "the frames are", "the words of hobbyists are", "the words of traits are")
+    assert [re.search(r"E115 (.*) from senseprobe's example", line)[1] for line in found[:-1]] == [  # type: ignore[index]
+        *("the citation is", "the frames are", "the words of hobbyists are", "the words of traits are")
     ]
     assert run("build", "slurs", "1.0.0", code=1).splitlines() == found[:-1]
 

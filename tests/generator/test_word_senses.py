@@ -175,7 +175,7 @@ def test_a_block_without_a_key_is_a_finding(project: Path, edit: Edit) -> None:
     template.write_text(template.read_text().replace("pairs: 2", "pairs: 4") + block)
     (finding,) = author.lint().findings
     assert (finding.code, finding.line) == ("W301", 20)
-    assert finding.message == "`sense` has no `key` here, and has one in other blocks: of 'bear', 'bull'"
+    assert finding.message == "`sense` lacks the `key` that it has in other blocks: of 'bear', 'bull'"
     edit("templates/market/animal.j2", ", key: beast.sense_animal", "")
     assert author.lint().findings == ()
 
@@ -370,7 +370,7 @@ def test_a_rebuild_compares_senses(project: Path, change: dict[str, Any]) -> Non
     own = {key: value for key, value in facts.items() if key not in ("schema", "digest")}
     (release.folder / "release.json").write_bytes(Manifest.of(own).dump())
     found = {(finding.code, finding.message) for finding in api.verify(str(release.folder), rebuild=True)}
-    assert ("E408", "the recipe says otherwise than the manifest: animal, senses") in found
+    assert ("E408", "the recipe and the manifest differ: animal, senses") in found
 
 
 @pytest.mark.parametrize("value", [{"gloss": 5}, {"column": "x"}, {"rows": -1}])

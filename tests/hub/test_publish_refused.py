@@ -75,7 +75,7 @@ def test_what_the_hub_would_leave_out_is_not_tagged(hub: Hub, project: Path) -> 
     hub.repos[REPO] = Repo(REPO)
     repo_of(hub).commit("initial commit", {".gitignore": Blob(b"README.md\n", lfs=False)})
 
-    assert "does not hold what was sent" in refusal(lambda: api.publish("example@0.1.0", REPO))
+    assert "lacks facts that was sent" in refusal(lambda: api.publish("example@0.1.0", REPO))
     assert repo_of(hub).tags == {}
 
 
@@ -150,7 +150,7 @@ def _other(data: bytes) -> bytes:
         ("README.md", lambda data: data + b" ", r"README\.md has \d+ bytes, the manifest says \d+"),
         ("README.md", _other, r"README\.md is another"),
         ("README.md", lambda data: None, r"README\.md is missing"),
-        ("hobbies/test-00000-of-00001.parquet", _other, r"hobbies/.*parquet differs from what was frozen \(sha256\)"),
+        ("hobbies/test-00000-of-00001.parquet", _other, r"hobbies/.*parquet differs from the frozen file \(sha256\)"),
         ("evil.py", lambda data: b"x", r"evil\.py is not part of the release"),
         ("release.json", lambda data: b"{}", r"a damaged release\.json"),
         ("release.json", lambda data: None, "no release"),

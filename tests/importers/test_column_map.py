@@ -292,20 +292,23 @@ def test_maps_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
     assert _refused(path, {"stereo": "job"}).startswith("the map lacks anti=")
     assert _refused(path, {"target": "job"}).startswith("the map lacks stereo= and anti=, or premise= and hypothesis=")
-    assert _refused(path, {"sterio": "job", **pair}).startswith("no role 'sterio' in a map: did you mean 'stereo'?")
-    assert _refused(path, {"gold": "job", **pair}) == "a row of stereo and anti has no gold: leave it out of the map"
-    assert _refused(path, {**pair, "target": "jobb"}).startswith(
-        "own.csv: has no column 'jobb' for target=: did you mean 'job'? there is first, as written, second=other, job"
+    assert _refused(path, {"sterio": "job", **pair}).startswith(
+        "unknown role 'sterio' in the map: did you mean 'stereo'?"
     )
-    assert "no column 'Job' for a factor" in _refused(path, factors=["Job"])
-    assert "the factor 'stereotype' has the name of a role" in _refused(path, factors=["stereotype"])
-    assert "two factors would be one column" in _refused(path, factors=["note", "note"])
-    assert "0 entries of BibTeX" in _refused(path, citation=b"no entry")
-    assert "2 entries of BibTeX" in _refused(path, citation=(BIBTEX * 2).encode())
-    assert "0 entries of BibTeX" in _refused(path, citation=b"")
-    assert "no title, or no author" in _refused(path, citation=b"@misc{a, title = {Bakers}}")
+    assert _refused(path, {"gold": "job", **pair}) == "rows of stereo and anti do not have gold: remove it from the map"
+    assert _refused(path, {**pair, "target": "jobb"}).startswith(
+        "own.csv: lacks the column 'jobb' for target=: did you mean 'job'? "
+        "there is first, as written, second=other, job"
+    )
+    assert "lacks the column 'Job' for a factor" in _refused(path, factors=["Job"])
+    assert "the factor 'stereotype' is also a role" in _refused(path, factors=["stereotype"])
+    assert "two factors would share a column" in _refused(path, factors=["note", "note"])
+    assert "0 readable BibTeX entries" in _refused(path, citation=b"no entry")
+    assert "2 readable BibTeX entries" in _refused(path, citation=(BIBTEX * 2).encode())
+    assert "0 readable BibTeX entries" in _refused(path, citation=b"")
+    assert "lacks a title or an author" in _refused(path, citation=b"@misc{a, title = {Bakers}}")
     assert "the citation:3: is not UTF-8" in _refused(path, citation=BIBTEX.replace("Jo", "J\xf6").encode("latin-1"))
-    assert "do not print" in _refused(path, citation=BIBTEX.replace("and", "\x1b[2J").encode())
+    assert "unprintable" in _refused(path, citation=BIBTEX.replace("and", "\x1b[2J").encode())
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
@@ -322,10 +325,10 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"s": ["x" * 100_000] * 1_500, "a": ["y"] * 1_500}), large)
 
     for nothing in (b"", b"s,a\rHe ran.,She ran.\r"):
-        message = "t.csv: has no columns: expected a header or objects, in lines that end in a line feed"
+        message = "t.csv: does not have columns: expected a header or objects, in lines that end in a line feed"
         assert _refused(written("t.csv", nothing), pair) == message
     odd = written("odd.jsonl", b'{"s": "x", "a": "y", "\\ud800": "z"}')
-    assert "has no name in UTF-8" in _refused(odd, {**pair, "target": "\ud800"})
+    assert "is not UTF-8: rename it" in _refused(odd, {**pair, "target": "\ud800"})
     assert _refused(nested, pair).endswith("its column 's' holds list<element: string>, not texts")
     assert "holds more than 128 MiB" in _refused(large, pair)
     assert "cannot be read as Parquet" in _refused(written("no.parquet", b"PAR1 no"), pair)
@@ -342,7 +345,7 @@ def test_own_tables_and_published_formats_take_their_own_options(tmp_path: Path)
     """A table needs a map, and a published format takes none; what goes with a map is not dropped silently."""
     with pytest.raises(SenseprobeError, match="csv needs a map of its columns"):
         api.read_import("csv", [_file(tmp_path)], "own", "1.0.0")
-    with pytest.raises(SenseprobeError, match="sssb takes no map of columns"):
+    with pytest.raises(SenseprobeError, match="sssb does not take a map of columns"):
         api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", columns=MAP)
     with pytest.raises(SenseprobeError, match="factors, title, citation and labels are of a table of one's own"):
         api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", factors=["job"])
@@ -509,5 +512,5 @@ def test_a_first_line_for_spreadsheets_alone(tmp_path: Path, text: str) -> None:
     """A file without a header below it, or with another sign there, is one message."""
     path = tmp_path / "own.csv"
     path.write_text(text)
-    with pytest.raises(SenseprobeError, match=r"own\.csv: has no column"):
+    with pytest.raises(SenseprobeError, match=r"own\.csv: (lacks the column|does not have columns)"):
         _read(path, {"stereo": "one", "anti": "two"})

@@ -137,7 +137,7 @@ def test_what_is_left_out_is_frozen_with_the_release(tmp_path: Path) -> None:
         ("crows.csv", "10", "left out"),
     ]
     assert [row["reason"] for row in written] == [note.reason for note in notes.listed]
-    assert "3 left out, 3 kept with a remark" in (release.folder / "README.md").read_text()
+    assert "3 omitted, 3 kept with a remark" in (release.folder / "README.md").read_text()
     assert release.manifest.data["card"]["license"] == ""
 
 
@@ -182,7 +182,7 @@ def test_a_release_is_never_overwritten_and_a_low_number_refused(tmp_path: Path)
     api.import_release("sssb", FILES["sssb"], "mine", "1.0.0", None, tmp_path)
     with pytest.raises(ReleaseError, match="exists"):
         api.import_release("sssb", FILES["sssb"], "mine", "1.0.0", None, tmp_path)
-    with pytest.raises(ReleaseError, match="too low a number"):
+    with pytest.raises(ReleaseError, match="is too low"):
         api.import_release("sssb", FILES["sssb"][:2], "mine", "1.0.1", None, tmp_path)
     api.import_release("sssb", FILES["sssb"][:2], "mine", "2.0.0", None, tmp_path)
 
@@ -486,22 +486,22 @@ def test_files_that_cannot_be_imported_are_told(tmp_path: Path) -> None:
     with (tmp_path / "large.csv").open("wb") as file:
         file.truncate(MAX_FILE + 1)
 
-    assert _refused("bbq", latin).startswith("no format 'bbq': there is sssb, crows-pairs")
+    assert _refused("bbq", latin).startswith("unknown format 'bbq': expected sssb, crows-pairs")
     assert _refused("sssb", latin) == "latin.txt:2: is not UTF-8; save it as UTF-8 and import it again"
     assert _refused("sssb", tmp_path / "none.txt").endswith("none.txt: no such file")
-    assert _refused("sssb", tmp_path / "pipe").endswith("pipe: is no plain file")
-    assert _refused("sssb", tmp_path / "large.csv").endswith("is larger than 32 MiB, as no file of these formats is")
-    assert "two files are called latin.txt" in _refused("sssb", latin, _written(twin, "LATIN.txt", "b")).replace(
+    assert _refused("sssb", tmp_path / "pipe").endswith("pipe: is not a plain file")
+    assert _refused("sssb", tmp_path / "large.csv").endswith("is larger than 32 MiB, too large for this format")
+    assert "two files are named latin.txt" in _refused("sssb", latin, _written(twin, "LATIN.txt", "b")).replace(
         "LATIN", "latin"
     )
-    assert "no column 'sent_more'" in _refused("crows-pairs", HERE / "winogender" / "all_sentences.tsv")
-    assert "no column 'sentid'" in _refused("winogender", HERE / "crows.csv")
+    assert "lacks the column 'sent_more'" in _refused("crows-pairs", HERE / "winogender" / "all_sentences.tsv")
+    assert "lacks the column 'sentid'" in _refused("winogender", HERE / "crows.csv")
     assert _refused("stereoset", HERE / "crows.csv") == "crows.csv:1: is not JSON: Expecting value"
-    assert "has no data.intrasentence" in _refused("stereoset", HERE / "seat" / "weat1.jsonl")
+    assert "lacks data.intrasentence" in _refused("stereoset", HERE / "seat" / "weat1.jsonl")
     assert "has no targ1" in _refused("seat", HERE / "stereoset.json")
     assert "counterpart" in _refused("winobias", FILES["winobias"][0])
     assert "holds neither pro_stereotyped nor" in _refused("winobias", HERE / "crows.csv")
-    assert "nothing in these files is a row of sssb: crows.csv:1: left out:" in _refused("sssb", HERE / "crows.csv")
+    assert "these files have none of the rows of sssb: crows.csv:1: left out:" in _refused("sssb", HERE / "crows.csv")
 
 
 def test_files_that_would_make_too_much_are_refused(tmp_path: Path) -> None:
@@ -512,7 +512,7 @@ def test_files_that_would_make_too_much_are_refused(tmp_path: Path) -> None:
     imported = _read("seat", _written(tmp_path, "t.jsonl", json.dumps(long)))
 
     assert _refused("sssb", _written(tmp_path, "x.txt", "".join(both))) == (
-        "x.txt: makes more than 200000 pairs, as no published file does"
+        "x.txt: makes more than 200000 pairs, which is too many for this format"
     )
     assert "not JSON that can be read" in _refused("seat", _written(tmp_path, "deep.json", "[" * 99_999))
     assert "not JSON that can be read" in _refused("seat", _written(tmp_path, "long.json", "9" * 99_999))
@@ -577,7 +577,7 @@ def test_the_command_tells_programs(tmp_path: Path, typed: Typed) -> None:
     assert written["content"] == read_manifest(tmp_path / "mine" / "1.0.0").content
     assert written["notes"][0]["line"] == 4
     assert refused.code == 2
-    assert refused.message == "stereoset.json: has no column 'sent_more': is it another format?"
+    assert refused.message == "stereoset.json: lacks the column 'sent_more': is it another format?"
 
 
 def test_rows_are_read_by_plain_parquet_readers(tmp_path: Path) -> None:

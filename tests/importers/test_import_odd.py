@@ -223,7 +223,7 @@ def test_headers_and_blank_cells(tmp_path: Path) -> None:
     twice = f"{head},sent_more\n{row},age,Old women ran.\n"
 
     assert _refused(tmp_path, "crows-pairs", {"c.csv": twice}) == (
-        "c.csv: has two columns 'sent_more': rename or remove one of them"
+        "c.csv: has the column 'sent_more'twicetwicetwicetwice: rename or remove one of them"
     )
     blank = _import(tmp_path, "crows-pairs", {"c.csv": f"{head}\n{row},age\n{row},  \n"})
     assert _notes(blank) == ["c.csv:3: left out: no bias_type"]
@@ -272,9 +272,9 @@ def test_files_or_senses_of_one_name_are_refused(tmp_path: Path) -> None:
         return "".join(f"{who} is a judge.\t[{sense}, {key}%1:18:00::, {x}]\n" for who, x in WHO) + "\n"
 
     seat = {"weat1.json": _seat(), "weat1.jsonl": _seat()}
-    assert _refused(tmp_path, "seat", seat) == "weat1.json and weat1.jsonl would be one test: rename one of them"
+    assert _refused(tmp_path, "seat", seat) == "weat1.json and weat1.jsonl would be the same test: rename one of them"
     assert _refused(tmp_path, "sssb", {"g.txt": pair("recipe") + pair("sense-recipe")}) == (
-        "two configs would be called 'sense-recipe': import them apart, or rename one in the files"
+        "two configs would be named 'sense-recipe': import them separately, or rename one in the files"
     )
     crossed = "".join(f"Green folk are {x}.\t[race, green%1:18:00::, {x}]\n" for x in ("stereo", "anti", "anti"))
     files = {"a.txt": pair("race-crossed") + pair("race"), "b.txt": crossed}
@@ -523,7 +523,7 @@ def test_a_dry_run_tells_all_and_writes_nothing(
         "3 left out, 3 kept with a remark: --json lists all",
         "crows.csv: 5 pairs",
         "mine@1.0.0: pairs 5 rows",
-        "CC-BY-ND-4.0 forbids changed versions, and a release is one, so this release cannot be published",
+        "CC-BY-ND-4.0 forbids modified versions such as a release, so this release cannot be published",
         "nothing was written",
     ]
     with (tmp_path / "mine" / "1.0.0" / "recipe" / "import.csv").open(newline="") as file:

@@ -299,7 +299,7 @@ def test_plurals_are_english(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("format_", "language", "message"),
     [
-        ("winobias", "fr", "winobias is read by English words, and the language is 'fr'"),
+        ("winobias", "fr", "winobias must be English, but the language is 'fr'"),
         ("multilingual-crows-pairs", None, "name that of yours (--language)"),
         ("crows-pairs", "français", "'français' is no language tag"),
         ("crows-pairs", "", "files of crows-pairs are in several languages"),
@@ -334,7 +334,7 @@ def test_an_import_by_an_older_reader_is_as_it_was_frozen(tmp_path: Path) -> Non
     (finding,) = api.verify(str(folder), rebuild=True)
 
     assert (finding.code, finding.path) == ("E408", "recipe/import.json")
-    assert "was read by reader 1, and this senseprobe has reader 2" in finding.message
+    assert "reader 1read these files, but this senseprobe has reader 2" in finding.message
     assert finding.hint == "import recipe/sources again as a new version, or rebuild it with senseprobe 0.1"
     # The same files anew make other rows: a MAJOR version.
     again = ("crows-pairs", [folder / "recipe/sources/pairs.csv"], "reader-1")

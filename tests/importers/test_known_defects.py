@@ -92,7 +92,7 @@ def test_pronouns_of_both_genders_of_one_person_are_told(tmp_path: Path, bare: N
         ("He, a baker, taught his pupils.", "She, a baker, taught his pupils."),
     ]
     imported = api.read_import("sssb", [_written(tmp_path, "g.txt", *_pairs(*pairs))], "x", "1.0.0")
-    what = "in one sentence: of one person they contradict each other"
+    what = "in one sentence: they contradict each other if it has one person"
 
     assert [remark for remark in _remarks(imported) if remark[1]] == [
         (FIRST, "W515", f"'He' and 'her' {what}"),
@@ -159,7 +159,7 @@ def test_a_blank_within_brackets_of_winobias(tmp_path: Path, bare: None) -> None
 
     assert (row["target"], row["stereo_span"]) == ("baker", {"start": 5, "end": 10})
     assert [str(note).split(": ", 1)[1] for note in imported.notes.listed] == [
-        "kept: E117 two blanks in a row: 'The  baker met '"
+        "kept: E117 two spaces in a row: 'The  baker met '"
     ] * 2
 
 

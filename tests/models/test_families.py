@@ -361,7 +361,9 @@ def test_probes_without_the_control(
     told: list[str] = []
     (probe,) = api.score("../nli", probes, limit=20, out=Path("out"), control=True, say=told.append)
     (line,) = told
-    assert line.startswith("right answers on the control are missing: no release 'nli-control@9.9.9': did you mean ")
+    assert line.startswith(
+        "right answers on the control are missing: unknown release 'nli-control@9.9.9': did you mean "
+    )
     assert read_result(next(Path("out").rglob("nli*.json"))).signature == probe.signature
     folder = Path("releases/nli-control/9.9.9")
     folder.mkdir(parents=True)

@@ -26,8 +26,8 @@ from senseprobe.release.release import Release
 # PEERS section 3: what users of cards expect, content warning first.
 SECTIONS = [
     "Details", "Load and score", "Example rows", "Uses", "Who could be harmed", "Sources",
-    "Counts against the papers'", "Structure", "Senses",
-    "Creation", "What each config can show", "What lint warned of and the authors took on purpose", "Limitations",
+    "Published row counts", "Structure", "Senses",
+    "Creation", "What each config can show", "Lint warnings that the authors accept", "Limitations",
     "Licence", "Citation", "Canary", "Changelog",
 ]  # fmt: skip
 
@@ -189,7 +189,7 @@ def test_texts_of_authors_stay_texts(project: Path) -> None:
     assert front["size_categories"] == ["n<1K"]
     assert "| `job` | contrast | noun | 1 | He \\| against she. |" in text
     assert "Languages: en, no." in text
-    assert "**Made by:** Ada Lovelace, The Test Society, with senseprobe" in text
+    assert "** Ada Lovelace, The Test Society; built with senseprobe" in text
     assert "| `job` | 1 | 2 | lovelace1843, Table 1 | one is left out |" in text
 
 

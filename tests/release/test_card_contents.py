@@ -244,10 +244,10 @@ def test_older_forms_are_made_as_they_were(sssb: Path) -> None:
 def test_a_card_of_association_tests_speaks_of_their_figures(tmp_path: Path) -> None:
     """In standard deviations, of what `weat` says, with what a test is about and a line that scores it."""
     text = _text(api.build("association", "9.0.0", tmp_path).folder)
-    shows = text.partition("## What each config can show")[2].partition("## What lint")[0]
+    shows = text.partition("## What each config can show")[2].partition("## Lint warnings")[0]
 
     assert "| `bleached` | `weat` | 0 | 523 \u00d7 member |" in shows
-    assert "A margin of 0.2 standard deviations counts as no difference." in shows
+    assert "0.2 standard deviations" in shows
     assert "point" not in shows
-    assert "| `identity` | what the test is about" in text
+    assert "| `identity` | the topic of the test" in text
     assert 'senseprobe.score("sentence-transformers/all-MiniLM-L6-v2", "association@9.0.0")' in text

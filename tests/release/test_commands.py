@@ -331,7 +331,7 @@ def test_an_edited_recipe_is_reported_by_rebuilding(copy: Path, reseal: Reseal) 
     rows = pq.read_table(copy / "noun").to_pylist()
     first = next(row for row in rows if "a clumsy" in row["stereo"])
     other = first["stereo"].replace("a clumsy", "an clumsy")
-    message = f"other rows: row {first['id']}, column stereo: {other!r} instead of {first['stereo']!r}"
+    message = f"different rows: row {first['id']}, column stereo: {other!r} instead of {first['stereo']!r}"
     findings = api.verify(str(copy), rebuild=True)
     assert [finding.path for finding in findings][:1] == ["noun"]
     assert {finding.code for finding in findings} == {"E408"}
@@ -467,7 +467,7 @@ def test_exit_codes_and_bytes_of_the_commands(
 
     missing = typed("verify", "sssb@9.9.9")
     assert missing.code == 2
-    assert missing.err.strip().startswith("no release 'sssb@9.9.9'")
+    assert missing.err.strip().startswith("unknown release 'sssb@9.9.9'")
 
 
 @pytest.mark.parametrize(
@@ -487,8 +487,8 @@ def test_a_name_without_a_release_is_told_why(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "templates" / "mine" / "dataset.yaml").touch()
     monkeypatch.chdir(tmp_path)
     for spec, message in (
-        ("mine", "the dataset mine has no release yet: `senseprobe build mine 0.1.0` makes one"),
-        ("nothing", "no release folder 'nothing'"),
+        ("mine", "the dataset mine does not have a release yet: `senseprobe build mine 0.1.0` makes one"),
+        ("nothing", "'nothing' is not a release folder"),
     ):
         with pytest.raises(ReleaseError, match=message):
             api.verify(spec)

@@ -537,8 +537,7 @@ def test_a_croissant_finding_says_where_and_what(current: Path) -> None:
     _seal(current)
     (finding,) = api.verify(str(current))
     assert re.fullmatch(
-        r"distribution\.\d+\.contentUrl: 'https://example\.org/x' instead of 'island/test-00000-of-00001\.parquet', "
-        r"as the manifest has it",
+        r"distribution\.\d+\.contentUrl: 'https://example\.org/x' instead of 'island/test-00000-of-00001\.parquet', .*",
         finding.message,
     )
 
@@ -636,16 +635,14 @@ def test_prose_of_older_releases_is_not_compared(name: str, tmp_path: Path) -> N
 def test_the_manifest_records_the_form_of_cards(releases: dict[str, Path]) -> None:
     """A new one does; those from before it do not, and are read as they were."""
     forms = {name: json.loads((path / "release.json").read_bytes()).get("cards") for name, path in releases.items()}
-    assert forms == {CURRENT: 5, "form-1": None, "form-2": None, "form-3": None, "form-4": 3}
+    assert forms == {CURRENT: 6, "form-1": None, "form-2": None, "form-3": None, "form-4": 3}
 
 
-@pytest.mark.parametrize("form", [6, 10**30])
+@pytest.mark.parametrize("form", [7, 10**30])
 def test_a_newer_form_of_cards_is_reported(current: Path, form: int) -> None:
     """One line says which form it is and what to do; it is no damage."""
     _seal(current, lambda facts: facts.update(cards=form))
-    with pytest.raises(
-        ReleaseError, match=rf"cards of form {form}, this senseprobe reads up to 5: upgrade it"
-    ) as raised:
+    with pytest.raises(ReleaseError, match=rf"cards of form {form}, .* up to form 6: upgrade senseprobe") as raised:
         api.verify(str(current))
     assert not isinstance(raised.value, DamagedRelease)
 

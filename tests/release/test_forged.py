@@ -109,7 +109,7 @@ def test_a_rebuild_says_which_row_a_damaged_file_has_wrong(copy: Path) -> None:
     gold = pa.array(["neutral", "neutral", "entailment", *["neutral"] * 3])
     pq.write_table(table.set_column(table.schema.get_field_index("gold"), "gold", gold), copy / NAME)
     row = table["id"][2].as_py()
-    told = f"the recipe makes other rows: row {row}, column gold: 'neutral' instead of 'entailment'"
+    told = f"the recipe makes different rows: row {row}, column gold: 'neutral' instead of 'entailment'"
     first, second = api.verify(str(copy), rebuild=True)
     assert (first.path, first.code) == (NAME, "E404")
     assert (second.path, second.code, second.message) == ("guess", "E408", told)
@@ -129,7 +129,7 @@ def test_levels_that_the_recipe_does_not_have_are_reported(copy: Path) -> None:
     _seal(copy, levels={"island": 200, "quality": 3})
     assert _findings(copy) == []
     (finding,) = api.verify(str(copy), rebuild=True)
-    message = "the recipe has other levels than the manifest holds: 2 of island instead of 200"
+    message = "the levels in the recipe differ from those in the manifest: 2 of island instead of 200"
     assert (finding.path, finding.code, finding.message) == ("guess", "E408", message)
 
 
@@ -413,7 +413,7 @@ def test_a_config_that_was_left_out_is_reported(copy: Path) -> None:
     _sealed(copy, leave_out)
     assert _findings(copy) == [("README.md", "E409")]
     findings = api.verify(str(copy), rebuild=True)
-    assert findings[1].message == "does not have what the recipe makes: words"
+    assert findings[1].message == "lacks configs that the recipe makes: words"
 
 
 def test_rows_that_are_not_here_are_rebuilt_and_hashed(copy: Path) -> None:
@@ -434,6 +434,9 @@ def test_the_hash_that_a_paper_cites(copy: Path) -> None:
     content = api.load(str(copy)).manifest.content
     assert api.verify(str(copy), content=content) == api.verify(str(copy), content=content[:12].upper()) == []
     (finding,) = api.verify(str(copy), content="0" * 12)
-    assert (finding.code, finding.message) == ("E405", f"content hash is {content}, and not 000000000000")
+    assert (finding.code, finding.message) == (
+        "E405",
+        f"the the the the content hash is {content}, and not 000000000000",
+    )
     with pytest.raises(ReleaseError, match="not a content hash"):
         api.verify(str(copy), content="abc")

@@ -149,7 +149,7 @@ def test_a_path_is_a_name_that_can_be_printed_and_opened(forged: Path, facts: Fa
     """What would steer a terminal, or what no file system takes, is no path of a release."""
     _seal(forged, {**facts, "files": {**facts["files"], name: {"bytes": 1, "sha256": "0" * 64}}})
     message = _message(forged)
-    assert "no file of a release has such a name" in message
+    assert "files of a release cannot have this name" in message
     assert message.isprintable()
 
 
@@ -203,7 +203,7 @@ def test_a_design_with_gaps_is_of_form_5(tmp_path: Path) -> None:
 def test_a_newer_form_is_reported(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
     _seal(forged, {**facts, "schema": 6, "new": []})
-    with pytest.raises(ReleaseError, match=r"is of form 6, this senseprobe reads up to 5: upgrade it") as caught:
+    with pytest.raises(ReleaseError, match=r"has form 6, .* up to 5: upgrade senseprobe") as caught:
         api.verify(str(forged))
     assert caught.value.exit_code == 2
     assert not isinstance(caught.value, DamagedRelease)
@@ -232,15 +232,15 @@ def test_links_pipes_and_devices_are_not_followed(forged: Path, tmp_path: Path) 
     os.mkfifo(forged / "recipe" / "english.csv")
     findings = [(finding.path, finding.code, finding.message) for finding in api.verify(str(forged))]
     damaged = ["README.md", "noun/test-00000-of-00001.parquet", "recipe/english.csv"]
-    assert findings[:3] == [(name, "E402", "is no plain file") for name in damaged]
+    assert findings[:3] == [(name, "E402", "is not a plain file") for name in damaged]
     assert findings[3:] == [("noun", "E403", "is not part of the release")]
 
     (forged / "release.json").unlink()
     (forged / "release.json").symlink_to("/dev/zero")
-    assert _message(forged) == "is no plain file"
+    assert _message(forged) == "is not a plain file"
     (forged / "release.json").unlink()
     os.mkfifo(forged / "release.json")
-    assert _message(forged) == "is no plain file"
+    assert _message(forged) == "is not a plain file"
 
 
 def test_names_that_are_no_text_are_reported(forged: Path) -> None:

@@ -73,6 +73,6 @@ def test_a_config_named_as_earlier_versions_allowed_is_still_remade(
 def test_two_lists_in_files_of_one_name_are_refused(project: Path) -> None:
     """A user's file with the name of a built-in one would take its place in the recipe: the build says so instead."""
     _own_list(project, "pronouns.csv")
-    with pytest.raises(ReleaseError, match=r"two lists of tiny are in files called pronouns\.csv: rename one of them"):
+    with pytest.raises(ReleaseError, match=r"two lists of tiny are in files named pronouns\.csv: rename one of them"):
         api.build("tiny", "1.0.0")
     assert not (project / "releases" / "tiny").exists()

@@ -141,7 +141,7 @@ def test_a_missing_shard_is_named(parts: list[Path], tmp_path: Path) -> None:
 
 def test_a_shard_twice(parts: list[Path]) -> None:
     """The same shard may have been copied to two places."""
-    with pytest.raises(ReleaseError, match="is there twice"):
+    with pytest.raises(ReleaseError, match="occurs twice"):
         api.join([*parts, parts[0]])
 
 

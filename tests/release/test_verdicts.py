@@ -130,7 +130,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     one = Verdict(id="a", verdict="keep", rule="r", source="t@1.0.0")
     for wrong, message in (
         ([one, Verdict(id="a", verdict="reject", rule="r", source="t@1.0.0")], "'a' has two verdicts"),
-        ([one, one], "'a' has the verdict keep already"),
+        ([one, one], "'a' already already already already has the verdict keep already"),
         ([Verdict(id="a", verdict="keep", rule="r", source="t")], "expected the release that was looked at"),
         ([Verdict(id="a", verdict="maybe", rule="r", source="t@1.0.0")], "'maybe', expected reject or keep"),
     ):
@@ -166,7 +166,7 @@ def test_reports_of_older_files_stand_in_the_reason(tmp_path: Path) -> None:
         ("id,verdict,rule,source,id\n", 1, "columns are not id"),
         ("id,verdict,rule,source,why\n", 1, "columns are not id"),
         (f"{HEADER}\na,keep,r,t@1.0.0\n", 2, "4 cells, expected 5"),
-        (f"{HEADER}\n,keep,r,t@1.0.0,\n", 2, "a row without an id"),
+        (f"{HEADER}\n,keep,r,t@1.0.0,\n", 2, "the row has an empty id"),
         (f"{HEADER}\n a,keep,r,t@1.0.0,\n", 2, "id ' a' begins or ends with a blank"),
         (f"{HEADER}\na,Reject,r,t@1.0.0,\n", 2, "verdict of 'a' is 'Reject', expected reject or keep"),
         (f"{HEADER}\na,keep,,t@1.0.0,\n", 2, "verdict of 'a' has no rule"),
@@ -174,9 +174,13 @@ def test_reports_of_older_files_stand_in_the_reason(tmp_path: Path) -> None:
         (f"{HEADER}\na,keep,r,../t@1.0.0,\n", 2, "source of 'a' is '../t@1.0.0'"),
         (f"{HEADER}\na,keep,r,t@1.0.0,x\x1b[2J\n", 2, "or holds a control character"),
         (f'{HEADER}\na,keep,r,t@1.0.0,"x\ny"\n', 3, "or holds a control character"),
-        (f"{HEADER}\na,keep,r,t@1.0.0,{'x' * 1001}\n", 2, "reason of 'a' has 1001 characters, at most 1000"),
+        (f"{HEADER}\na,keep,r,t@1.0.0,{'x' * 1001}\n", 2, "reason of 'a' has 1001 characters; the limit is 1000"),
         (f"{HEADER}\na,keep,r,t@1.0.0,\na,reject,r,t@1.0.0,\n", 3, "two verdicts: keep in line 2, and reject"),
-        (f"{HEADER}\na,keep,r,t@1.0.0,\na,keep,r,t@1.0.0,\n", 3, "'a' has the verdict keep in line 2 already"),
+        (
+            f"{HEADER}\na,keep,r,t@1.0.0,\na,keep,r,t@1.0.0,\n",
+            3,
+            "'a' already already already already has the verdict keep in line 2 already",
+        ),
         (f"{HEADER},reported\na,keep,r,t@1.0.0,\n", 2, "5 cells, expected 6"),
         (f"{HEADER},reported\na,keep,r,t@1.0.0,,yes\n", 2, "reported of 'a' is 'yes', expected true or nothing"),
         (f"{HEADER},reported\na,keep,r,t@1.0.0,,false\n", 2, "reported of 'a' is 'false', expected true or nothing"),
@@ -208,7 +212,7 @@ def test_what_is_no_file_of_ours_is_not_read(tiny: Project, tmp_path: Path) -> N
     """A link out of the folder, a folder, other bytes than UTF-8, more than any file may have."""
     (tmp_path / "elsewhere.csv").write_text(HEADER)
     tiny.verdicts.symlink_to(tmp_path / "elsewhere.csv")
-    with pytest.raises(DeclarationError, match=r"verdicts\.csv: E100 is no plain file"):
+    with pytest.raises(DeclarationError, match=r"verdicts\.csv: E100 is not a plain file"):
         api.build("tiny", "1.0.0")
     tiny.verdicts.unlink()
     tiny.verdicts.write_bytes(HEADER.encode() + b"\n\xff")
@@ -220,7 +224,7 @@ def test_what_is_no_file_of_ours_is_not_read(tiny: Project, tmp_path: Path) -> N
         api.build("tiny", "1.0.0")
     tiny.verdicts.unlink()
     tiny.verdicts.mkdir()
-    with pytest.raises(DeclarationError, match="E100 is no plain file"):
+    with pytest.raises(DeclarationError, match="E100 is not a plain file"):
         api.build("tiny", "1.0.0")
 
 
@@ -292,7 +296,7 @@ def _built(shared: Project, folder: Path, names: set[str], per_file: int, shards
         patch.setattr(parquet, "ROWS_PER_FILE", per_file)
         shared.reject(*names)
         if not all(remaining.values()):
-            with pytest.raises(DeclarationError, match="E125 leaves no row of"):
+            with pytest.raises(DeclarationError, match="E125 rejects every row of"):
                 api.build("tiny", "1.0.0", folder)
             return
         release = api.build("tiny", "1.0.0", folder)
@@ -413,8 +417,8 @@ def test_no_row_left_is_a_mistake(tiny: Project) -> None:
     with pytest.raises(DeclarationError) as caught:
         api.build("tiny", "1.0.0")
     assert [(f.code, f.message) for f in caught.value.findings] == [
-        ("E125", "leaves no row of island"),
-        ("E125", "leaves no row of words"),
+        ("E125", "rejects every row of island"),
+        ("E125", "rejects every row of words"),
     ]
 
 
@@ -485,7 +489,7 @@ def test_changed_verdicts_are_reported(rejected: Path) -> None:
     ]
     _resealed(rejected)
     messages = [f.message for f in api.verify(str(rejected), rebuild=True)]
-    other = f"the recipe makes other rows: row {ALL['island'][4]}, column id: '{ALL['island'][2]}'"
+    other = f"the recipe makes different rows: row {ALL['island'][4]}, column id: '{ALL['island'][2]}'"
     assert any(other in message for message in messages)
     path.unlink()
     facts = json.loads((rejected / "release.json").read_text())
@@ -587,8 +591,8 @@ def test_diff_and_changelog_name_the_rows(tiny: Project) -> None:
     tiny.verdicts.unlink()
     api.build("tiny", "2.1.0")
     text = CliRunner().invoke(app, ["diff", "tiny@2.0.0", "tiny@2.1.0"]).output
-    assert f"island: 1 row taken back from earlier verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
-    assert f"taken back from earlier verdicts (majority, tiny@1.0.0): {names[0]} (not natural)" in text
+    assert f"island: 1 row restored after earlier verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
+    assert f"restored after earlier verdicts (majority, tiny@1.0.0): {names[0]} (not natural)" in text
 
 
 def test_rows_that_a_template_lost_are_not_put_down_to_verdicts(tiny: Project) -> None:
@@ -693,14 +697,14 @@ def test_the_card_says_how_people_looked_at_rows(tiny: Project) -> None:
         "### tiny, first look",
         "- **Platform:** Label Studio",
         "- **Rows:** 8 rows of tiny\\@1.0.0, stratified by config, target, drawn with seed 7, for 3 annotators each;",
-        "- **Annotators:** 12 annotators, under pseudonyms; groups that they said to belong to, of 5 people or more:",
+        "- **Annotators:** 12 annotators, under pseudonyms; self-reported groups of at least 5 people:",
         " women (7)\n",
         "- **Answers:** 23 of 8 rows, 2 to 3 for each, 1 skipped",
         "- **Rule:** a majority of those who answered (share 0.5)",
         "- **Decided:** keep 4, reject 3, undecided 1",
         "| natural | Is this natural English? | yes, no |",
         "| comment | Anything else? | free text |",
-        "| natural | Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of pairs of answers the same",
+        "| natural | Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of answer pairs agree",
         "3 rows that the templates make are left out by them:",
         *(f"| `{name}` | majority | tiny\\@1.0.0 | not natural |" for name in names),
     ):
@@ -823,7 +827,7 @@ def test_croissant_says_how_people_looked_at_rows(annotated: Path, tmp_path: Pat
     )
     assert "natural: Is this natural English? (yes, no); comment: Anything else?" in protocol[0]
     decided = "decided: keep 4, reject 3, undecided 1"
-    alpha = "Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of pairs of answers the same"
+    alpha = "Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of answer pairs agree"
     assert {*analysis} == {
         f"tiny, first look: answers: 23 of 8 rows, 2 to 3 for each, 1 skipped; {decided}",
         f"tiny, first look, natural: {alpha}, from 23 answers on 8 rows",
@@ -831,7 +835,7 @@ def test_croissant_says_how_people_looked_at_rows(annotated: Path, tmp_path: Pat
     assert "women (7)" in people[0]
     (said,) = [line for line in ran.stderr.splitlines() if line.startswith("  -  ")]
     assert "datePublished" in said  # as of every release of ours
-    assert tools == ["tiny, first look: the release's own labels, shown as answers"]
+    assert tools == ["tiny, first look: the release's labels, shown as pre-filled answers"]
 
 
 def test_a_release_without_rounds_says_nothing_of_annotation(tiny: Project) -> None:
@@ -873,6 +877,6 @@ def test_a_verdict_without_a_row_is_a_warning(tiny: Project) -> None:
     catalogue = _catalogue(tiny)
     published = DatasetSubject(catalogue.dataset, catalogue.lists)
     assert [finding.message for finding in check_retired_verdicts(published)] == [
-        "'isle.x' is to be kept, and is retired (templates/tiny/retired.csv:3)"
+        "'isle.x' already already already already has the verdict keep, but is retired (templates/tiny/retired.csv:3)"
     ]
     assert len(_ids(api.build("tiny", "1.0.0").folder)) == 17

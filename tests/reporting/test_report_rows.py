@@ -227,7 +227,7 @@ def test_other_tables(sssb: Release, tmp_path: Path) -> None:
             gather_inputs([path])
     table.unlink()
     table.symlink_to(other)
-    with pytest.raises(ResultError, match="is no plain file"):
+    with pytest.raises(ResultError, match="is not a plain file"):
         gather_inputs([path])
 
 

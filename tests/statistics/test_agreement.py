@@ -74,15 +74,15 @@ def test_fleiss_kappa_is_of_items_answered_as_often_as_most() -> None:
     estimate = fleiss(answers)
     assert estimate.value == pytest.approx(1 / 3)
     assert (estimate.units, estimate.answers) == (3, 2)
-    assert fleiss([["a"], []]).why == "no item was answered twice"
+    assert fleiss([["a"], []]).why == "items have only one answer each"
 
 
 def test_cohens_kappa_by_hand() -> None:
     """20 both yes, 5 yes-no, 10 no-yes, 15 both no: agreement 0.7, by chance 0.5 · 0.6 + 0.5 · 0.4 = 0.5, so 0.4."""
     pairs = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
     assert cohen(pairs).value == pytest.approx(0.4)
-    assert cohen([("yes", "yes")] * 3).why == "all answers are one label"
-    assert cohen([]).why == "no item was answered by both"
+    assert cohen([("yes", "yes")] * 3).why == "all answers are the same"
+    assert cohen([]).why == "they did not answer the same items"
 
 
 TABLES = st.integers(2, 5).flatmap(
@@ -105,7 +105,9 @@ def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]])
     paired = counts[counts.sum(axis=1) >= 2]
     if (paired.sum(axis=0) > 0).sum() < 2:
         assert estimate.corrected.value is None
-        assert estimate.corrected.why == ("all answers are one label" if len(paired) else "no item was answered twice")
+        assert estimate.corrected.why == (
+            "all answers are the same" if len(paired) else "items have only one answer each"
+        )
         return
     ratings = np.array([[math.nan if label is None else label for label in row] for row in rows]).T
     expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal")
@@ -203,7 +205,7 @@ def test_the_order_of_items_does_not_matter_and_the_seed_does() -> None:
 def test_one_label_has_no_alpha() -> None:
     """All agree, and so they would by chance: nothing is measured."""
     estimate = alpha(np.array([[3, 0]] * 30))
-    assert (estimate.corrected.value, estimate.corrected.why) == (None, "all answers are one label")
+    assert (estimate.corrected.value, estimate.corrected.why) == (None, "all answers are the same")
     assert estimate.percent.value == 1
 
 

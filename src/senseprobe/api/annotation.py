@@ -1,4 +1,4 @@
-"""Annotation as researchers and commands call for it: ask people about a release, and decide by their answers."""
+"""Annotation: ask people about the rows of a release, and decide by their answers."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def push(
 ) -> tuple[Plan, PushResult]:
     """Draw rows of a release and send them to Label Studio; rows that are there are not sent again.
 
-    The server and its token are those of LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. Raises AnnotationError where the
-    server refuses, or the project has another plan already.
+    LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY name the server and its token. Raises AnnotationError if the server
+    refuses, or if the project already has another plan.
     """
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import check_server_project
@@ -141,7 +141,7 @@ def export(
 ) -> tuple[Plan, list[Path]]:
     """Write the annotation plan, interface and tasks as files, with a CSV per annotator; no server is needed.
 
-    Return the plan, and the files.
+    Raises DamagedRelease, and SenseprobeError if none of the configs has labelled pairs, or if `out` exists.
     """
     from senseprobe.annotation.project_folder import write_project
 
@@ -170,7 +170,7 @@ def pull(
 ) -> tuple[PullResult, IngestResult]:
     """Fetch all answers from Label Studio under pseudonyms, and keep the raw export.
 
-    They are taken into the project's tables. Raises AnnotationError where the server refuses.
+    The answers also go into the project's tables. Raises AnnotationError if the server refuses.
     """
     from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.ingest import ingest_export
@@ -202,7 +202,7 @@ def ingest(
 ) -> IngestResult:
     """Import answers from files; each CSV is named after its annotator.
 
-    Names that are kept are the ids of the export, and the names of sheets.
+    With `names`, the names are the ids of the export and the names of the sheets.
     """
     from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.ingest import ingest_files
@@ -225,7 +225,7 @@ def _open_answers(project: str, folder: str | Path | None) -> tuple[Plan, Path, 
 def agreement(project: Annotated[str, PROJECT], folder: Annotated[str | Path | None, FOLDER] = None) -> Agreement:
     """Measure agreement on each question, with intervals; also by stratum, annotator, word and group.
 
-    It is also written to `agreement.json`. Raises AnnotationError where nobody has answered.
+    Also writes `agreement.json`. Raises AnnotationError if there are no answers.
     """
     from senseprobe.annotation.agreement import measure_agreement
 
@@ -265,11 +265,10 @@ def adjudicate(
 ) -> Adjudication:
     """Turn answers into verdicts; the next build omits the rejected rows.
 
-    They are in the dataset's `verdicts.csv`, with `annotation.json` beside it; what is proposed is in
-    `proposed-verdicts.csv` in the annotation folder, of rows that nobody judged. `thresholds` are by question; a `Rule`
-    has all that makes one. Raises AnnotationError where it is another,
-    DeclarationError where a verdict of another source or project says the opposite (nothing is written then), and
-    ReleaseError.
+    Verdicts go into the dataset's `verdicts.csv`, with `annotation.json` next to it. Proposals for unjudged rows go
+    into `proposed-verdicts.csv` in the annotation folder. `thresholds` are by question; a `Rule` combines all
+    settings. Raises AnnotationError for an unknown rule, DeclarationError if a verdict from another source or
+    project says the opposite (nothing is written then), and ReleaseError.
     """
     from senseprobe.annotation import adjudication
     from senseprobe.annotation.rules import Rule
@@ -293,9 +292,10 @@ def queue(
 ) -> tuple[int, Path | str | None]:
     """Ask one more person about the undecided rows, in a CSV or on Label Studio.
 
-    Returns how many rows that are, and where: the path of a sheet, which `ingest` takes once it is filled in; with
-    `push` the address of a project on Label Studio, whose answers `pull` fetches with the others; None without any row.
-    Raises AnnotationError where nothing was decided yet, and with `push` as `push`.
+    Returns the number of these rows, and their place: the path of a sheet (import it with `ingest` once it is
+    filled in), or with `push` the address of a project on Label Studio (`pull` fetches its answers with the
+    others), or None without rows. Raises AnnotationError if nothing was decided yet, and with `push` the same
+    errors as `push`.
     """
     from senseprobe.annotation.decisions import read_undecided
 
@@ -326,8 +326,8 @@ def report(
 ) -> Path:
     """Write one HTML page about an annotation round: progress, agreement, annotators, disputes and decisions.
 
-    Return its path. Annotators have pseudonyms on it. Raises AnnotationError where nobody has answered, or it cannot be
-    written.
+    Returns its path. Annotators have pseudonyms on it. Raises AnnotationError if there are no answers, or if the
+    page cannot be written.
     """
     from senseprobe.annotation.report import write_report
 

@@ -61,8 +61,8 @@ def lint(
 ) -> Report:
     """Check word lists and templates, and print each mistake with its place and a remedy.
 
-    A dataset is checked with the lists that it uses. Return findings, guesses and counts. Raises SenseprobeError for a
-    path that is none of these.
+    A dataset is checked together with its lists. Returns findings, guesses and counts. Raises SenseprobeError for
+    any other path.
     """
     from senseprobe.generator.checks import lint_paths
 
@@ -176,9 +176,9 @@ def count(
 ) -> list[DatasetCounts]:
     """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts omit.
 
-    With `senses`, each config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises
-    DeclarationError where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be
-    loaded.
+    With `senses`, each config has a list `senses` of its sense keys, with word, gloss, and number of rows before
+    verdicts. Raises DeclarationError if the dataset has errors (except in `expect`), and ModelError if the
+    tokenizer cannot be loaded.
     """
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     names = [name] if name else project.layers()[0].datasets()
@@ -263,8 +263,8 @@ def preview(
 ) -> Preview:
     """Show a random sample of rows, with the slot and the sense of each word.
 
-    Guessed forms are marked. Raises DeclarationError where the dataset has mistakes other than in `expect`,
-    SenseprobeError where `name` names no config, or several.
+    Guesses are marked. Raises DeclarationError if the dataset has errors (except in `expect`), and SenseprobeError
+    if `name` does not name exactly one config.
     """
     from senseprobe.generator.preview import preview as draw
 
@@ -320,7 +320,7 @@ def find_wordnet(say: Callable[[str], None]) -> None:
 def init(folder: Annotated[str | Path, Argument(metavar="DIR", help="Folder of the new project.")]) -> list[Path]:
     """Make a project with a small example that works.
 
-    Return its files.
+    Returns its files.
     """
     from senseprobe.scaffold import start
 
@@ -340,7 +340,7 @@ def new(
 ) -> list[Path]:
     """Add a commented template to your project, with the dataset and word lists that it needs.
 
-    Return the files that were written. Raises SenseprobeError outside of a project.
+    Returns the files that were written. Raises SenseprobeError outside of a project.
     """
     from senseprobe.scaffold import add
 

@@ -43,9 +43,9 @@ def publish(
 ) -> PublishResult:
     """Publish a release on the Hugging Face Hub, and check the published copy.
 
-    It is one commit, tagged ``vVERSION``, which is noted in the project's ``releases/DATASET/published.csv``. A run
-    that failed is completed by the next one. Raises DamagedRelease, and ReleaseError where it may not be shared, the
-    tag is taken, the commit that was noted has it no more, or the Hub refuses.
+    Makes one commit with the tag `vVERSION`, and notes it in the project's `releases/DATASET/published.csv`. If a
+    run fails, the next run completes it. Raises DamagedRelease, and ReleaseError if the licence forbids sharing,
+    the tag is taken, the noted commit no longer has the tag, or the Hub refuses.
     """
     from senseprobe.hub.publish import commits_of, note_published
     from senseprobe.hub.publish import publish as send
@@ -81,10 +81,10 @@ def pull(
 ) -> tuple[Release, str]:
     """Download a release from the Hugging Face Hub by its tag, and check it.
 
-    Return it, and its commit there. `timeout` counts seconds with less than 1,000 bytes, too; what came until then is
-    kept, and the next call goes on from there. `progress` hears how many bytes there are, of how many. Raises
-    ReleaseError where the Hub does not give it, sends more than it has, or another release has its place, and
-    DamagedRelease where it is not as it was frozen.
+    Returns the release and its commit on the Hub. `timeout` also counts seconds with less than 1,000 bytes;
+    received data are kept, and the next call continues there. `progress` gets the number of bytes so far, and of
+    all bytes. Raises ReleaseError if the Hub does not send the release, sends too many bytes, or another release is
+    in its place, and DamagedRelease if the release differs from the frozen one.
     """
     from senseprobe.hub.pull import pull as fetch
     from senseprobe.recipes import verify_with_card

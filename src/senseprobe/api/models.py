@@ -129,11 +129,11 @@ def model(
 ) -> Model:
     """Name a language model, an encoder or a model of inference, and how it is loaded.
 
-    `spec` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
-    `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
-    as it is, and is called `name` in results. Of what is returned `abilities` is what scorers may ask of it, and
-    `describe()` its family, its levels, the scorers that fit and what is known of its identity, without its weights.
-    Raises SenseprobeError for options that do not fit it.
+    `spec` is a folder, a fetched model, a name on the Hub, or a transformers model in memory with its `tokenizer`.
+    A model in memory stays on its device and in its number format, has the same hashes as from its folder, and has
+    the title `name` in results. The result has `abilities` (what scorers can ask of it). Its `describe()` returns
+    its family, its levels, the scorers that fit, and its identity, without loading its weights. Raises
+    SenseprobeError for options that do not fit.
     """
     from senseprobe.api.sources import Model
     from senseprobe.evaluate.models.encodings import EncodingOptions
@@ -181,10 +181,11 @@ def vectors(
 ) -> Vectors:
     """Name a file of vectors of words, or of senses, and how it is read.
 
-    `file` is a path, or ``glove`` once fetched, with or without ``vectors:`` before it; or ``senses:FILE``. Or it is
-    vectors in memory, called `name` in results: by word or sentence in a dict, or for the rows of a table in an array
-    of shape (rows, dimensions). Of what is returned `describe(release)` reads the file, and says what it is, and which
-    words of the tests of a release (default: ``association``; None: of none) it has.
+    `file` is a path, or ``glove`` once fetched, with or without ``vectors:`` in front; or ``senses:FILE``. It can
+    also be vectors in memory, with the title `name` in results: a dict by word or sentence, or an array of shape
+    (rows, dimensions) for the rows of a table. `describe(release)` of the result reads the file and returns its
+    properties, and the words of the release's tests that it has (default: ``association``; None: no release).
+    `print` shows them as a table.
     """
     from senseprobe.api.sources import Vectors
     from senseprobe.evaluate.models.encodings import EncodingOptions
@@ -226,9 +227,9 @@ def server(
 ) -> Server:
     """Name a model behind a server, and how it is talked to.
 
-    `url` is ``http://HOST:PORT/v1``, with ``#MODEL`` behind it unless `model` is that. Of what is returned `describe()`
-    asks the server, with some thirty requests and nothing of a release, and says what it can do. Raises ModelError
-    where the address, the environment variable of the key, or another option cannot be used.
+    `url` is ``http://HOST:PORT/v1``, with ``#MODEL`` at its end unless `model` names the model. `describe()` of the
+    result tests the features of the server with about thirty requests, which do not contain rows of a release.
+    Raises ModelError if the address, the environment variable of the key, or another option is invalid.
     """
     from senseprobe.api.served import checked_serving
     from senseprobe.api.sources import Server

@@ -44,9 +44,9 @@ _FORMATS = f"{', '.join(IMPORT_FORMATS[:-1])} or {IMPORT_FORMATS[-1]}."
 def load(release: ReleaseSpec) -> Release:
     """Open a release; its `to_pandas(config)` returns the rows of a config.
 
-    The set of files, and all of them but those of rows, are compared with the hashes of the manifest; `verify` compares
-    rows too, and what the card says. Raises ReleaseError where there is no such release, and DamagedRelease where a
-    file is not as it was frozen.
+    Compares the list of files, and every file except the rows, with the hashes of the manifest. `verify` also
+    checks the rows and the card. Raises ReleaseError if the release does not exist, and DamagedRelease if a file
+    differs from the frozen one.
     """
     from senseprobe.release.verify import open_verified
 
@@ -88,11 +88,11 @@ def build(
 ) -> Release:
     """Freeze a dataset as a release: rows, card, recipe and manifest.
 
-    They are in `out`/DATASET/VERSION. Before rows are made, `say` hears how many there will be, an estimate of their
-    bytes, and the free space; and then, if nothing has changed since the release before it. Raises DeclarationError
-    where its declarations are wrong or not filled in, and ReleaseError where there are more than 10^9 rows or they
-    would not fit, unless `force`; or where the version exists or cannot be written, is lower than what changed since
-    the release before it calls for, or has a retired id; nothing is left behind then.
+    The release goes to `out`/DATASET/VERSION. Before rows are made, `say` gets their number, an estimate of their
+    size, and the free space. It also gets a message if nothing has changed since the previous release. Raises
+    DeclarationError if declarations are wrong or incomplete. Raises ReleaseError if the version exists, is too low
+    for the changes, or cannot be written, if an id is retired, or (without `force`) if there are more than 10^9
+    rows or the disk is too small. An error leaves no files behind.
     """
     from senseprobe.recipes import plan_of
 
@@ -184,10 +184,11 @@ def import_release(
 ) -> tuple[Release, Notes]:
     """Make a release from your copy of a published benchmark, or from your own table.
 
-    Return it with notes on what was unexpected. With a licence that forbids changed versions, too, nothing is
-    published. `columns` go from roles to columns, as ``{"stereo": "sent_more", "anti": "sent_less"}``, and `labels`
-    are by role: ``{"gold": {"0": "entailment", …}}``. Raises ReleaseError where a file is of another format or the
-    version exists, and SenseprobeError where nothing is in them, a column is not, or a dataset has the name.
+    Returns the release, with notes on unexpected content. A licence that forbids modified versions is allowed, but
+    the release cannot be published. `columns` maps roles to columns, such as ``{"stereo": "sent_more", "anti":
+    "sent_less"}``, and `labels` names the integers of a role: ``{"gold": {"0": "entailment", …}}``. Raises
+    ReleaseError if a file has another format or the version exists. Raises SenseprobeError if the files are empty,
+    a column is missing, or a dataset already has this name.
     """
     from senseprobe.importers.plan import release_plan
 
@@ -253,7 +254,7 @@ def build_shard(
 ) -> Path:
     """Build only shard `shard` (from 0) of `shards` of a release, and return its folder.
 
-    Raises as `build` does; rows, bytes and space are those of the shard.
+    Raises the same errors as `build`; rows, bytes and space are those of the shard.
     """
     from senseprobe.recipes import plan_of, rows_by_config
     from senseprobe.release.shards import MAX_SHARDS, ShardPlan, shard_rows, write_shard
@@ -281,7 +282,7 @@ def join(
 ) -> Release:
     """Put the shards of a release together: the same release that one machine would have made.
 
-    Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
+    Raises ReleaseError if a shard is missing, damaged or from another release, and the same errors as `build`.
     """
     from senseprobe.generator.recipe import open_recipe, recipe_of_parts
     from senseprobe.recipes import plan_of
@@ -311,11 +312,11 @@ def restore(
 ) -> Release:
     """Build again the rows of a release that keeps only manifest and recipe, and check them.
 
-    One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to. Before
-    rows are made, `say` hears how many, their bytes as the manifest has them, and the free space.
+    The rows of a built-in release go to the project's `releases/`, because an installed package is not changed.
+    Before rows are made, `say` gets their number, their bytes (from the manifest), and the free space.
 
-    Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where there are
-    more than 10^9 rows or they would not fit, unless `force`, or nothing can be written there.
+    Raises DamagedRelease if the recipe differs from the frozen one or makes other rows. Raises ReleaseError if the
+    rows cannot be written or (without `force`) if there are more than 10^9 rows or the disk is too small.
     """
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
@@ -375,9 +376,9 @@ def diff(
 ) -> ReleaseDiff:
     """Show the changes between two releases, and the version number that they require.
 
-    Either may name a config. The releases are not
-    verified, but rows that are read are compared with their content hash. Raises ReleaseError where there is no such
-    release or config, and DamagedRelease where rows are not those of the manifest.
+    Either side can name a config. Releases are not verified, but rows that are read are compared with their content
+    hash. Raises ReleaseError if a release or config does not exist, and DamagedRelease if rows do not match the
+    manifest.
     """
     from senseprobe.generator.version_check import diff_versions
     from senseprobe.recipes import rows_of
@@ -399,9 +400,9 @@ def verify(
 ) -> list[Finding]:
     """Check that a release is unchanged: every file, its rows and its recipe.
 
-    Of the content hash its first twelve digits or more are enough: a release whose manifest was forged as well has
-    another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
-    such release.
+    An empty list means that the release is exactly as frozen. `content` takes at least the first twelve digits of
+    the content hash; a forged release with a forged manifest has another hash. Raises ReleaseError if the release
+    does not exist.
     """
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.verify import content_hash_findings, is_recipe_intact

@@ -40,7 +40,7 @@ MARKDOWN = Option("--markdown", help="Write Markdown, also if --out does not end
 def load_result(path: str | Path) -> Result:
     """Read a result file, with the scores of its rows, their tokens and the words of tests if they lie beside it.
 
-    Raises ResultError where it is not a result of senseprobe, or a table is not that of the result.
+    Raises ResultError if the file is not a result of senseprobe, or a table does not belong to it.
     """
     from senseprobe.evaluate.result import read_result
     from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
@@ -73,8 +73,8 @@ def report(
 ) -> Path:
     """Write one self-contained HTML or Markdown page about one or several results.
 
-    Return its path. `say` hears what the page lacks: the sentences of a release that is not on this machine.
-    Raises ResultError where results are damaged or the page cannot be written.
+    Returns its path. `say` gets a message if the page cannot show the sentences of a release, because the release
+    is not on this machine. Raises ResultError if results are damaged or the page cannot be written.
     """
     from senseprobe.evaluate.reporting.inputs import missing_parts
     from senseprobe.evaluate.reporting.report import build_report
@@ -198,9 +198,8 @@ def compare(
 ) -> Comparison:
     """Compare models pair by pair on the same rows, with intervals and p-values.
 
-    The results stand one by one, ``compare(a, b)``, or in a list. With `out` also a page is written, as `report` does.
-    Raises ResultError where results are not of one scorer on the same rows, or the release or the rows are not
-    available.
+    Pass results one by one, `compare(a, b)`, or in a list. With `out` it also writes a page, like `report`. Raises
+    ResultError if results have different scorers or rows, or if the release or the rows are not available.
     """
     from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
@@ -239,9 +238,8 @@ def gate(
 ) -> GateResult:
     """Fail if a model is farther from neutral than a baseline by more than a margin, beyond chance.
 
-    Only figures with a neutral value can be gated. Raises
-    ResultError where the two are not by one scorer, of one definition, on the same rows of a release, where one fails
-    its control, and where nothing can be gated.
+    Only figures with a neutral value can be gated. Raises ResultError if the two results differ in scorer,
+    definition or rows, if one fails its control, or if nothing can be gated.
     """
     from senseprobe.evaluate.reporting.gate import check_gate
     from senseprobe.evaluate.reporting.inputs import without_controls
@@ -304,9 +302,9 @@ def slice_result(
 ) -> SlicedResult:
     """Compute figures for the rows with certain words, or for each level of a column.
 
-    `words` may also be ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``. With several columns in `by`, there is
-    a slice for each combination of their levels; ``frame`` is one, too, and numbers are divided into thirds of the
-    words. Raises ResultError where the result has no such rows or columns.
+    `words` can also be ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``. With several columns in `by`, there
+    is one slice for each combination of their levels; `frame` is such a column too, and numbers are divided into
+    thirds of the words. Raises ResultError if the result does not have such rows or columns.
     """
     from senseprobe.evaluate.estimands.slices import parse_slice
     from senseprobe.evaluate.reporting.row_tables import compute_slices
@@ -344,7 +342,7 @@ def metrics(
 ) -> list[dict[str, Any]]:
     """Explain a scorer or a figure: definition, source and limits; without a name, list all.
 
-    Return what they declare. Raises ResultError where nothing has that name.
+    Returns their declarations. Raises ResultError for an unknown name.
     """
     from senseprobe.evaluate.reporting.metric_docs import find_metrics
 

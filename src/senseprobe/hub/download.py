@@ -173,7 +173,7 @@ def list_files(api: "HfApi", repo: str, commit: str, timeout: float = TIMEOUT) -
         tree = api.list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True)
         entries = [*islice(tree, MAX_FILES + 1)]
     if len(entries) > MAX_FILES:
-        raise ReleaseError(f"{repo} has more than {MAX_FILES:,} files and folders, which no release has")
+        raise ReleaseError(f"{repo} has more than {MAX_FILES:,} files and folders, too many for a release")
     files = [entry for entry in entries if isinstance(entry, RepoFile) and not is_foreign(entry.path)]
     return {
         file.path: (file.lfs.size, f"sha256:{file.lfs.sha256}") if file.lfs else (file.size, f"git:{file.blob_id}")
@@ -205,4 +205,4 @@ def compare_files(commit_files: CommitFiles, manifest: Manifest) -> Iterator[Fin
         if size not in (frozen[0], restored[0]):
             yield Finding(path=name, code="E404", message=f"has {size} bytes, the manifest says {frozen[0]}")
         elif identity.startswith("sha256:") and identity[7:] not in (frozen[1], restored[1]):
-            yield Finding(path=name, code="E404", message="differs from what was frozen (sha256)")
+            yield Finding(path=name, code="E404", message="differs from the frozen file (sha256)")

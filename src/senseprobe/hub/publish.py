@@ -73,14 +73,14 @@ def publish(
     """
     manifest = read_manifest(folder)
     if why := why_not_shared(manifest.data["card"]) or why_not_taken(manifest.files):
-        raise ReleaseError(f"{manifest.name} may not be published: {why}; nothing was sent")
+        raise ReleaseError(f"{manifest.name} cannot be published: {why}; nothing was sent")
     if findings := verify(folder)[1]:
         raise DamagedRelease(findings)
     check_repo(repo)
     if gated is not None and gated not in GATES:
         raise ReleaseError(f"gated {gated!r}: expected {', '.join(GATES)}")
     if read_token() is None:
-        raise ReleaseError("no token for the Hub: set HF_TOKEN, or run `hf auth login`, with a token that may write")
+        raise ReleaseError("the Hub needs a token with write access: set HF_TOKEN, or run `hf auth login`")
     names = [*manifest.files, NAME, *([RESTORED] if (folder / RESTORED).is_file() else [])]
     files = {name: folder / name for name in sorted(names)}
     publication = Publication(open_client(), folder, manifest, repo, files)
@@ -90,9 +90,9 @@ def publish(
         state = read_repo(publication.api, repo)
         plan = publication.plan(state, private=private, gated=gated)
         if cited and plan.commit not in cited:
-            now = f"commit {plan.commit[:12]} there" if plan.commit else "not there any more"
+            now = f"commit {plan.commit[:12]} now" if plan.commit else "missing now"
             raise ReleaseError(
-                f"{manifest.name} was published to {repo} as commit {', '.join(cited)}, and is {now}: "
+                f"{manifest.name} was published to {repo} as commit {', '.join(cited)}, but is {now}: "
                 "raise the version, or remove that line of published.csv"
             )
         if dry_run:
@@ -113,7 +113,7 @@ def why_not_shared(card: Mapping[str, Any]) -> str | None:
     """
     licence = declared_licence(card.get("license"))
     if not licence:
-        return "it declares no licence"
+        return "it does not declare a licence"
     try:
         alternatives(licence)
     except ReleaseError as error:
@@ -125,9 +125,9 @@ def why_not_taken(names: Iterable[str]) -> str | None:
     """Return why the Hub or its clients refuse a file of one of the names; None where they accept all."""
     for name in names:
         if {*FOREIGN} & {*name.split("/")}:
-            return f"{printable(name)} has a name that git or the Hub keeps for itself: call the file otherwise"
+            return f"{printable(name)} has a name that git or the Hub reserves: rename the file"
         if ":" in name:  # on Windows it ends the name of a drive
-            return f"{printable(name)} has a colon in its name, which the Hub's clients refuse: call the file otherwise"
+            return f"{printable(name)} has a colon in its name, which the Hub's clients refuse: rename the file"
     return None
 
 
@@ -144,7 +144,7 @@ def read_published(path: Path) -> list[tuple[str, ...]]:
         rows = read_csv_file(path.resolve(), _MOST_BYTES, ",")
         return [tuple(row[column] for column in COLUMNS) for _, row in table_objects(rows, COLUMNS)]
     except UnreadableError:
-        raise ReleaseError(f"{path} is not a table of {', '.join(COLUMNS)}: mend it, or move it away") from None
+        raise ReleaseError(f"{path} is not a table of {', '.join(COLUMNS)}: correct it, or move it away") from None
 
 
 def note_published(path: Path, line: tuple[str, str, str, str]) -> bool:
@@ -157,7 +157,7 @@ def note_published(path: Path, line: tuple[str, str, str, str]) -> bool:
         if line in lines:
             return False
         if commits := commits_of(path, *line[:2]):
-            raise ReleaseError(f"{path} has {line[0]} of {line[1]} as commit {commits[0]}, not {line[2]}: mend it")
+            raise ReleaseError(f"{path} has {line[0]} of {line[1]} as commit {commits[0]}, not {line[2]}: correct it")
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([COLUMNS, *lines, line])
         write_whole(path.resolve(), text.getvalue().encode())  # a link stays one
@@ -186,7 +186,7 @@ def read_repo(api: "HfApi", repo: str) -> RepoState:
     except RepositoryNotFoundError:
         return RepoState()
     if info.id != repo:
-        raise ReleaseError(f"{repo} is {printable(str(info.id))} now: publish to that name")
+        raise ReleaseError(f"{repo} was renamed to {printable(str(info.id))}: publish to that name")
     gate = str(info.gated or "no")
     return RepoState(check_commit(info.sha), bool(info.private), gate if gate in GATES else "auto", tags)
 
@@ -290,7 +290,7 @@ class Publication:
         """Put the tag on the commit unless it is there; return the commit."""
         if self.tag not in state.tags:
             if not self._has_our_files(commit):
-                raise ReleaseError(f"{self.repo} does not hold what was sent (a .gitignore there?): not tagged")
+                raise ReleaseError(f"{self.repo} lacks files that were sent (is a .gitignore there?): not tagged")
             self.api.create_tag(self.repo, repo_type="dataset", tag=self.tag, revision=commit, exist_ok=True)
         tag_commit = _read_tags(self.api, self.repo).get(self.tag)
         if tag_commit != commit:
@@ -333,13 +333,13 @@ class Publication:
         except DamagedRelease:
             return f"a damaged {NAME}"
         if commit_files.manifest is None or commit_files.manifest.dump() != self.manifest.dump():
-            return "another release" if commit_files.manifest else "no release"
+            return "another release" if commit_files.manifest else "not a release"
         if difference := next(compare_files(commit_files, self.manifest), None):
             return f"{difference.path} {difference.message}"
         rebuilt = {RESTORED, *commit_files.restored, *read_restored(self.folder, self.manifest)}
         comparable = {name: entry for name, entry in commit_files.files.items() if name not in rebuilt}
         others = (name for name, entry in comparable.items() if not has_identity(self.files[name], *entry))
-        return next((f"{printable(name)} is another" for name in others), "")
+        return next((f"{printable(name)} differs" for name in others), "")
 
     def _has_our_files(self, commit: str) -> bool:
         """Return whether a commit has the files of this release, byte for byte, and no others."""
@@ -355,30 +355,30 @@ class Publication:
         earlier = commit_files.manifest
         if unexpected := sorted({*commit_files.files} - ({*earlier.files, NAME, RESTORED} if earlier else set())):
             names = printable(", ".join(unexpected[:3]))
-            raise ReleaseError(f"{self.repo} holds files of others ({names}): remove them there, or name another one")
+            raise ReleaseError(f"{self.repo} contains other files ({names}): remove them, or name another repository")
         if earlier and earlier.data["dataset"] != self.manifest.data["dataset"]:
-            raise ReleaseError(f"{self.repo} holds {earlier.name}: a repository is for one dataset, name another one")
+            raise ReleaseError(f"{self.repo} contains {earlier.name}: a repository has one dataset: name another one")
         if earlier and parse_version(earlier.data["version"]) > parse_version(self.manifest.data["version"]):
-            advice = "what is there by default never gets older, raise the version"
-            raise ReleaseError(f"{self.repo} holds {earlier.name}: {advice}")
+            advice = "the default version never gets older, so raise the version"
+            raise ReleaseError(f"{self.repo} contains {earlier.name}: {advice}")
         return sorted({*commit_files.files} - {*self.files})
 
     def _tag_taken(self, commit: str, why: str) -> ReleaseError:
         return ReleaseError(
-            f"tag {self.tag} of {self.repo} is on {commit[:12]}, which holds something else ({why}): "
-            "a published version never changes, raise it"
+            f"tag {self.tag} of {self.repo} is on {commit[:12]}, which has other content ({why}): "
+            "a published version never changes, so raise the version"
         )
 
     def _notes(self, gate: str) -> tuple[str, ...]:
         front = self.files["README.md"].read_text(encoding="utf-8").partition("\n---")[0]
         notes = []
         if gate != "no" and _PROMPT not in front:
-            notes.append(f"the card has no {_PROMPT.rstrip(':')}, so the Hub asks for access in its own words")
+            notes.append(f"the card lacks {_PROMPT.rstrip(':')}, so the Hub asks for access in its own words")
         if str(self.manifest.data["card"].get("summary")).endswith(_EXAMPLE):
-            notes.append("the card has the summary of the example: say in dataset.yaml what the dataset is")
+            notes.append("the card has the summary of the example: describe your dataset in dataset.yaml")
         if CROISSANT in self.files and (missing := missing_fields(self.files[CROISSANT].read_text(encoding="utf-8"))):
-            advice = "state what you know of it under responsible_ai in dataset.yaml"
-            notes.append(f"{CROISSANT} does not say {', '.join(missing)}: {advice}")
+            advice = "state what you know under responsible_ai in dataset.yaml"
+            notes.append(f"{CROISSANT} lacks {', '.join(missing)}: {advice}")
         return tuple(notes)
 
 

@@ -54,9 +54,9 @@ def _find_release(address: ReleaseAddress, timeout: float) -> tuple[str, Manifes
         commit = _commit(api, address)
         remote = read_commit(api, address.repo, commit, str(address), timeout)
     if remote.manifest is None:
-        raise ReleaseError(f"{address.tag} of {address.repo} is no release of senseprobe: it has no usable {NAME}")
+        raise ReleaseError(f"{address.tag} of {address.repo} is not a release of senseprobe: it lacks a usable {NAME}")
     if remote.manifest.data["version"] != address.version:
-        raise ReleaseError(f"{address.tag} of {address.repo} holds {remote.manifest.name}: ask its authors")
+        raise ReleaseError(f"{address.tag} of {address.repo} contains {remote.manifest.name}: ask its authors")
     if findings := [*compare_files(remote, remote.manifest), *unexpected_files(remote.manifest)]:
         raise damaged_copy(str(address), findings)
     return commit, remote.manifest, remote.files
@@ -70,7 +70,7 @@ def _commit(api: "HfApi", address: ReleaseAddress) -> str:
         return check_commit(api.dataset_info(address.repo, revision=address.tag).sha)
     except RevisionNotFoundError:
         versions = listed(_versions(api, address.repo))
-    raise ReleaseError(f"{address.repo} has no version {address.version}: there is {versions or 'none'}")
+    raise ReleaseError(f"{address.repo} does not have version {address.version}; versions: {versions or 'none'}")
 
 
 def _versions(api: "HfApi", repo: str) -> list[str]:
@@ -88,7 +88,7 @@ def _with_version(address: ReleaseAddress, timeout: float) -> ReleaseAddress:
     with explain_errors(f"fetch {address}"), limit_waiting(timeout):
         versions = _versions(api, address.repo)
     if not versions:
-        raise ReleaseError(f"{address.repo} has no version: a release is tagged vMAJOR.MINOR.PATCH there")
+        raise ReleaseError(f"{address.repo} does not have versions: a release has a tag vMAJOR.MINOR.PATCH")
     return replace(address, version=versions[0])
 
 
@@ -116,7 +116,7 @@ def _download(
 
     with _partial_download(address, commit) as partial:
         if total > (free := shutil.disk_usage(partial).free):
-            reason = f"it has {sized(total)}, and {sized(free)} are free in {partial.parent}"
+            reason = f"it has {sized(total)}, but only {sized(free)} are free in {partial.parent}"
             raise ReleaseError(f"cannot fetch {address}: {reason}")
         with explain_errors(f"fetch {address}"), limit_waiting(timeout):
             Download(address.repo, commit, str(address), timeout, add).fetch(files, partial)
@@ -237,9 +237,9 @@ def pull(
     """
     address = parse_address(spec)
     if address.config is not None:
-        raise ReleaseError(f"{spec} names a config, and a release is fetched whole: leave out ':{address.config}'")
+        raise ReleaseError(f"{spec} names a config, but a release is fetched as a whole: remove ':{address.config}'")
     if not timeout > 0:
-        raise ReleaseError(f"timeout {timeout}: expected seconds, more than 0")
+        raise ReleaseError(f"timeout {timeout}: expected more than 0 seconds")
     address = _with_version(address, timeout)
     commit, manifest, files = _find_release(address, timeout)
     folder = releases / str(manifest.data["dataset"]) / address.version
@@ -252,5 +252,5 @@ def pull(
             raise damaged_copy(str(folder), findings) from None
         if present is None or present.dump() != manifest.dump():
             advice = "move it away, or pull with --out DIR"
-            raise ReleaseError(f"{folder} holds another release of this version: {advice}") from None
+            raise ReleaseError(f"{folder} contains another release with this version: {advice}") from None
     return Release(folder, manifest), commit

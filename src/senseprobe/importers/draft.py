@@ -373,7 +373,7 @@ def _association_row(row: Mapping[str, Any], number: int, language: str) -> dict
         lacks = "a word or sentence" if test and role in SETS else "a test"
         defect = f"has the role {role!r}" if test and role not in SETS else f"lacks {lacks}"
         raise SenseprobeError(
-            f"row {number} (from 0) {defect}: it needs a test, the role X, Y, A or B, and a word or sentence"
+            f"row {number} (from 0) {defect}: a row needs a test, a role (X, Y, A or B), and a word or sentence"
         )
     span: tuple[int, int] | None = None
     if row.get(_SPAN[0]) is not None and row.get(_SPAN[1]) is not None:

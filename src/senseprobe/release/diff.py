@@ -169,10 +169,10 @@ class ConfigChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ReleaseDiff:
-    """What changed from release `old` to `new` (both ``NAME@VERSION``); `configs` has those that changed.
+    """The changes from release `old` to `new` (both ``NAME@VERSION``); `configs` has the changed ones.
 
-    `contrasts` names those ``added``, ``removed`` and ``changed``; `card` the keys of the card that differ; `recipe`
-    the files of the recipe; `rounds` the rounds of annotation that only the newer release has.
+    `contrasts` names those ``added``, ``removed`` and ``changed``; `card` has the keys of the card that differ;
+    `recipe` has the files of the recipe that differ; `rounds` has the annotation rounds of the newer release alone.
     """
 
     old: str
@@ -190,7 +190,7 @@ class ReleaseDiff:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Every change, with the part of the version that has to grow for it; the largest first."""
+        """Every change, with the part of the version that must grow because of it; the largest first."""
         reasons = [reason for config in self.configs for reason in config.reasons()]
         for key, bump in _BUMPS.items():
             if names := self.contrasts.get(key):
@@ -202,13 +202,13 @@ class ReleaseDiff:
         return tuple(sorted(reasons, key=lambda reason: -[*Bump].index(reason.bump)))
 
     def describe_rounds(self, most: int) -> Iterator[str]:
-        """Yield what people decided on rows, and what that says of the others: of each round `most` lines."""
+        """Yield the decisions of people on rows, and estimates for the other rows: `most` lines for each round."""
         for round_ in self.rounds:
             yield from (f"{printable(round_.project)}: {line}" for line in describe_round(round_, most))
 
     @property
     def bump(self) -> Bump:
-        """Which part of the version has to grow."""
+        """The part of the version that must grow."""
         return self.reasons[0].bump if self.reasons else Bump.NONE
 
     @property
@@ -218,7 +218,7 @@ class ReleaseDiff:
 
     @property
     def enough(self) -> bool | None:
-        """Whether the new release's number is at least that; None where it is no later release of the same dataset."""
+        """Whether the new version is high enough; None unless it is a later release of the same dataset."""
         (old_name, _, old), (new_name, _, new) = self.old.partition("@"), self.new.partition("@")
         if old_name != new_name or parse_version(new) <= parse_version(old):
             return None
@@ -231,7 +231,7 @@ class ReleaseDiff:
         return render_entry(self)
 
     def sections(self, most: int = 20) -> "tuple[Section, ...]":
-        """Return what people read of it, with `most` lines of each round of annotation."""
+        """Return the changes as sections of text and tables, with `most` lines for each annotation round."""
         from senseprobe.release.changelog import changes_sections
 
         return changes_sections(self, most)

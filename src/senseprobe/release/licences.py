@@ -77,7 +77,7 @@ def alternatives(expression: str) -> tuple[frozenset[str], ...]:
     ways = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
     usable = tuple(way for way in sorted(ways, key=sorted) if not any(_condition(name) == _NO_CHANGE for name in way))
     if not usable:
-        raise ReleaseError(f"{expression} forbids modified versions, and a release is a modified version")
+        raise ReleaseError(f"{expression} forbids modified versions such as a release")
     return usable
 
 

@@ -36,7 +36,7 @@ class Release:
         return self.manifest.configs
 
     def design(self, config: str) -> Design:
-        """Return what evaluation needs to know of a config; raise ReleaseError if there is no such config."""
+        """Return the design of a config, which evaluation needs; raise ReleaseError if the config does not exist."""
         return self.manifest.design(config)
 
     def files(self, config: str) -> list[Path]:
@@ -44,16 +44,16 @@ class Release:
         return [self.folder / name for name in sorted(self.manifest.files) if name.startswith(f"{config}/")]
 
     def keeps(self, config: str) -> bool:
-        """Return whether the rows of a config are there, if it has any: large releases ship without them."""
+        """Return whether the rows of a config are in the folder (large releases ship without them), or it has none."""
         files = self.files(config)
         return not files or any(path.exists() or path.is_symlink() for path in files)
 
     def batches(self, config: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a config.
 
-        `columns` names those to be read (default: all). Counts and sizes are compared with what is allowed before rows
-        are read. Raises DamagedRelease where a file is not Parquet of the right columns, or has too many rows, and
-        ReleaseError where the release keeps no rows.
+        `columns` names the columns to read (default: all). Counts and sizes are checked before rows are read. Raises
+        DamagedRelease if a file is not Parquet with the right columns, or has too many rows, and ReleaseError if the
+        rows are not in the folder.
         """
         schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
         if not self.keeps(config):
@@ -83,7 +83,7 @@ class Release:
     def to_pandas(self, config: str | None = None) -> "pd.DataFrame":
         """Return the rows of a config as a pandas table, indexed by row number (from 0).
 
-        A release of one config needs no name. ReleaseError where there is no such config, or several and no name.
+        If the release has one config, its name is optional. ReleaseError for an unknown config, or a missing name.
         """
         if config is None and len(self.configs) > 1:
             raise ReleaseError(f"{self.manifest.name} has several configs, name one: {', '.join(self.configs)}")

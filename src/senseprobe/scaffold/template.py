@@ -49,13 +49,13 @@ CONFIG = "hobbies"
 """The config of the example in a new project."""
 
 FIRST_STEPS: Mapping[str, str] = {
-    "lint": "what is wrong, where, and what to do: nothing yet",
-    f"preview {EXAMPLE}/{CONFIG}": "some of its pairs of sentences",
-    f"build {EXAMPLE} 1.0.0": "freeze them in releases/",
-    f"verify {EXAMPLE}@1.0.0 --rebuild": "still as frozen, and the recipe still makes the same rows",
+    "lint": "check templates and word lists (the example is clean)",
+    f"preview {EXAMPLE}/{CONFIG}": "show some pairs of sentences",
+    f"build {EXAMPLE} 1.0.0": "freeze all pairs in releases/",
+    f"verify {EXAMPLE}@1.0.0 --rebuild": "check the release, and make its rows again",
     f"model plant {EXAMPLE}@1.0.0 planted": "train a tiny model with a known preference, without a network",
-    f"score planted {EXAMPLE}@1.0.0": "what a scorer reads of it: figures, intervals, and where they are stored",
-    f"report results/{EXAMPLE}@1.0.0/planted/aul.json": "the same as a page, report.html",
+    f"score planted {EXAMPLE}@1.0.0": "score this model, and store the result",
+    f"report results/{EXAMPLE}@1.0.0/planted/aul.json": "show the result as a page, report.html",
 }
 """The commands to try in a new project, in order, and what each does."""
 
@@ -68,7 +68,7 @@ def start(root: Path) -> list[Path]:
     Raise SenseprobeError where one of them exists already, and OSError.
     """
     if os.path.lexists(root / MARKER):
-        raise SenseprobeError(f"{root} is a project already: `senseprobe new DATASET/CONFIG` adds to it")
+        raise SenseprobeError(f"{root} is already a project: `senseprobe new DATASET/CONFIG` adds to it")
     layer = Layer(root)
     workflow = fill_template_file("project/workflow.yml", version=version("senseprobe"))
     files = {
@@ -80,7 +80,7 @@ def start(root: Path) -> list[Path]:
         root / MARKER: fill_template_file("project/senseprobe.toml"),  # last: an incomplete project is not one
     }
     if existing := ", ".join(path.relative_to(root).as_posix() for path in files if os.path.lexists(path)):
-        raise SenseprobeError(f"{root} has {existing} already: name a new folder, or move what is in the way")
+        raise SenseprobeError(f"{root} already has {existing}: name a new folder, or move these files away")
     write_all(files)
     return [*files]
 
@@ -105,14 +105,14 @@ def add(layer: Layer, name: str, kind: str) -> list[Path]:
 def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     """Return the files that `add` writes, with their texts."""
     if kind not in LISTS:
-        raise SenseprobeError(f"no kind {kind!r}: {kind_hint(kind, LISTS)}")
+        raise SenseprobeError(f"unknown kind {kind!r}: {kind_hint(kind, LISTS)}")
     dataset, config = _split_name(name)
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"
     if os.path.lexists(path):
-        raise SenseprobeError(f"{yaml_source.format_path(path)} is there already: choose another name for the config")
+        raise SenseprobeError(f"{yaml_source.format_path(path)} already exists: choose another name for the config")
     if dataset in built_in().datasets() and not folder.is_dir():
-        raise SenseprobeError(f"{dataset} is a built-in dataset, which yours would hide: choose another name")
+        raise SenseprobeError(f"{dataset} is the name of a built-in dataset: choose another name")
     lists = dict(_missing_lists(layer, kind))
     about = yaml_source.parse(read_template_file("dataset/about.yaml"), "about.yaml")
     texts = about["example" if name == f"{EXAMPLE}/{CONFIG}" else "to_fill_in"]
@@ -125,7 +125,7 @@ def _split_name(name: str) -> tuple[str, str]:
     dataset, _, config = name.partition("/")
     for part in (dataset, config):
         if not _NAME.fullmatch(part):
-            expected = "expected DATASET/CONFIG, each of lower-case letters, digits, - and _, with a letter first"
+            expected = "use DATASET/CONFIG, both with lower-case letters, digits, - and _, and a letter first"
             raise SenseprobeError(f"{name!r} cannot be the name of a config: {expected}")
     return dataset, config
 
@@ -137,7 +137,7 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
     for name in missing:
         path = layer.wordlists / f"{name}.csv"
         if os.path.lexists(path):
-            what = f"{yaml_source.format_path(path)} is there and not in {DESCRIPTOR}"
+            what = f"{yaml_source.format_path(path)} exists but is not in {DESCRIPTOR}"
             raise SenseprobeError(f"{what}: describe it, or remove it")
         yield path, read_template_file(f"lists/{name}.csv")
     if missing:
@@ -165,8 +165,8 @@ def with_item(path: Path, text: str, key: str, item: str) -> str:
     """Return the text of a YAML file with another item in a list; raise SenseprobeError where that is not a list."""
     added = append_item(text.replace("\r\n", "\n"), key, item)
     if added is None:
-        what = f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to"
-        raise SenseprobeError(f"{what}: write it with an item in a line")
+        what = f"{yaml_source.format_path(path)}: senseprobe cannot add to `{key}`"
+        raise SenseprobeError(f"{what}: write it as a list with one item per line")
     return added.replace("\n", "\r\n") if "\r\n" in text else added
 
 
@@ -195,7 +195,7 @@ def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str])
             own = yaml_source.format_path(path)
             if project_findings := [finding for finding in error.findings if finding.path != own]:
                 raise DeclarationError(project_findings) from None
-            message = f"no {kind} can be made of the lists of this project: {error.findings[0].message}"
+            message = f"the lists of this project cannot make a {kind}: {error.findings[0].message}"
             raise SenseprobeError(message) from None
 
 

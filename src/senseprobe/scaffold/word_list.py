@@ -1,4 +1,4 @@
-"""Describe a CSV file of words in a project's `datapackage.yaml`: types from its cells, the rest to be filled in."""
+"""Describe a CSV file of words in a project's `datapackage.yaml`: types from its cells, with TODO for the rest."""
 
 import json
 import re
@@ -28,17 +28,17 @@ def add_list(layer: Layer, file: Path) -> list[Path]:
     if not file.is_file():
         raise SenseprobeError(f"{display_path}: no such file")
     if not _FILE.fullmatch(file.name):
-        expected = "expected lower-case letters, digits, - and _, and .csv: rename it"
+        expected = "rename it with lower-case letters, digits, - and _, and .csv"
         raise SenseprobeError(f"{display_path} cannot be the name of a list: {expected}")
     target, descriptor = layer.wordlists / file.name, layer.wordlists / DESCRIPTOR
     if file.stem in WordLists((layer.wordlists,)).names():
-        raise SenseprobeError(f"{yaml_source.format_path(descriptor)} describes {file.stem} already")
+        raise SenseprobeError(f"{yaml_source.format_path(descriptor)} already describes {file.stem}")
     text = yaml_source.read_text(file, display_path)
     item = describe_columns(file.stem, _read_columns(text, display_path))
     files = {}
     if file.resolve() != target.resolve():
         if target.exists():
-            raise SenseprobeError(f"{yaml_source.format_path(target)} is there already: rename {display_path}")
+            raise SenseprobeError(f"{yaml_source.format_path(target)} already exists: rename {display_path}")
         files[target] = text
     described = read_yaml(descriptor) if descriptor.exists() else read_template_file("project/datapackage.yaml")
     files[descriptor] = with_item(descriptor, described, "resources", item)
@@ -55,17 +55,17 @@ def _read_columns(text: str, display_path: str) -> dict[str, list[str]]:
         raise SenseprobeError(error.at(display_path)) from None
     if declared_delimiter(text.split("\n", 1)[0]):
         raise SenseprobeError(
-            f"{display_path}:1: is a line for spreadsheets: remove it, and write commas between columns"
+            f"{display_path}:1: this line is for spreadsheets: remove it, and separate columns with commas"
         )
     if "word" not in header:
-        names = f"there is {listed(header) or 'none'}"
+        names = f"its columns are {listed(header) or '(none)'}"
         separator = find_separator(text.split("\n", 1)[0], "word")
-        hint = f"columns are separated by {separator}, write commas" if separator else names
-        raise SenseprobeError(f"{display_path} has no column `word`: {hint}")
+        hint = f"columns are separated by {separator}, use commas" if separator else names
+        raise SenseprobeError(f"{display_path} does not have a column `word`: {hint}")
     if len({*header}) < len(header) or not all(name.strip() and name.isprintable() for name in header):
-        raise SenseprobeError(f"{display_path}: each column needs a name of its own, found {listed(map(repr, header))}")
+        raise SenseprobeError(f"{display_path}: each column needs its own name, found {listed(map(repr, header))}")
     if ragged := next((number for number, row in enumerate(rows, 2) if len(row) != len(header)), None):
-        raise SenseprobeError(f"{display_path}: row {ragged} has not {len(header)} cells, as the first one")
+        raise SenseprobeError(f"{display_path}: row {ragged} does not have {len(header)} cells like the first row")
     return {name: [row[at] for row in rows] for at, name in enumerate(header)}
 
 
@@ -77,7 +77,7 @@ def describe_columns(name: str, columns: Mapping[str, Sequence[str]]) -> str:
         [
             f"name: {_quoted(name)}",
             f"path: {name}.csv",
-            'description: "TODO: what the words are, and whose"',
+            'description: "TODO: what the words are, and who wrote them"',
             'sources: [{title: "TODO: a key of references.bib"}]',
             'licenses: [{name: "TODO"}]',
             "schema:",

@@ -131,7 +131,7 @@ def _estimates(
 ) -> tuple[Estimate, Estimate]:
     """Estimate agreement and chance-corrected agreement; `figures` computes them from totals of the columns."""
     if not len(columns):
-        nothing = Estimate(value=None, why="no item was answered twice")
+        nothing = Estimate(value=None, why="items have only one answer each")
         return nothing, nothing
     patterns, frequencies = _patterns(columns, items)
     (percent,), (corrected,), (chance,) = (array.tolist() for array in figures((frequencies @ patterns)[None]))
@@ -170,7 +170,7 @@ def _estimate(value: float, draws: FloatArray, scale: float, percent: float, ite
     under which so many would all agree once in forty times (at 0.95), and its disagreement is divided by `scale`.
     """
     if np.isnan(value):
-        return Estimate(value=None, why="all answers are one label")
+        return Estimate(value=None, why="all answers are the same")
     if items < FEWEST_ITEMS:
         return Estimate(value=value, why=f"no interval from fewer than {FEWEST_ITEMS} items")
     tail = (1 - confidence) / 2

@@ -77,7 +77,7 @@ def test_an_address_with_a_path_too_many(studio: Studio, client: Client) -> None
         (200, b"[1, 2", "is not Label Studio"),
         (200, b"[]", "is not Label Studio"),
         (404, b"<html>" + b"x" * 170_000, "is not Label Studio"),
-        (403, b'{"detail": "You do not have permission"}', "one who may"),
+        (403, b'{"detail": "You do not have permission"}', "not allowed"),
         (500, b"<html>Server error", r"fault of its own: .* \(HTTP 500\)"),
         (503, b"<html>Starting", r"fault of its own: .* \(HTTP 503\)"),
     ],
@@ -98,7 +98,7 @@ def test_a_server_that_does_not_answer(proxy: Proxy, client: Client) -> None:
         time.sleep(2)
 
     proxy.behave = late
-    with pytest.raises(Refused, match=r"gave no answer within 0.5 s"):
+    with pytest.raises(Refused, match=r"did not answer within 0.5 s"):
         client.ask("connect", proxy.url, seconds={"ask": 0.5})
 
 
@@ -113,7 +113,7 @@ def make_token() -> str:
 @pytest.mark.parametrize("part", ENDLESS)
 def test_a_server_that_never_ends_its_answer(part: str, key: str, client: Client) -> None:
     """One clock is around all of it, where a personal token is changed for another one, too."""
-    with SlowServer(*ENDLESS[part]) as slow, pytest.raises(Refused, match=r"gave no answer within 1 s") as told:
+    with SlowServer(*ENDLESS[part]) as slow, pytest.raises(Refused, match=r"did not answer within 1 s") as told:
         client.ask("connect", slow.origin, key, seconds={"ask": 1})
     assert told.value.kind == "Unanswered"
     assert (b"/api/token/refresh/" in slow.heads[0]) == (key != ADMIN.token)

@@ -75,7 +75,7 @@ def test_a_task_is_answered_by_clicks(studio: Studio, client: Client, planned: P
     pulled = client.ask("pull", studio.url, folder=folder)
     received = parse_export(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
 
-    assert "The sentences state stereotypes, which are wrong and can hurt." in told
+    assert "Stereotypes are wrong and can hurt." in told
     assert "<b>Person</b> & 0 is a lazy nurse." in shown
     assert not [role for role in ("stereo", "anti") if role in shown.split()]
     assert marked == ["nurse", "nurse"]
@@ -230,7 +230,7 @@ def test_groups_are_asked_for_once(opened: Opened, studio: Studio, client: Clien
     pulled = client.ask("pull", studio.url, folder=folder)
     received = parse_export(Path(pulled["path"]).read_bytes(), plan, str)
 
-    assert "say once, in whichever task, which groups you belong to" in told
+    assert "which groups you belong to" in told
     assert "Example 1" in told
     assert (before, browser.ask(consent)) == (0, 0)
     assert [each.groups for each in received.annotations] == [("nurses", "women")]

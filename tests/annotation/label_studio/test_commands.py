@@ -75,7 +75,7 @@ def test_a_wrong_token_is_one_line(start: Start) -> None:
     code, out, complaints = ended(push(start, "wrong token", key="0" * 40))
 
     assert (code, out) == (2, "")
-    assert complaints.startswith("cannot ask Label Studio who you are: Label Studio does not accept the token")
+    assert complaints.startswith("cannot read your account: Label Studio does not accept the token")
     assert complaints.count("\n") == 1
     assert "0" * 40 not in complaints
 

@@ -64,7 +64,7 @@ def test_the_last_annotation_of_a_person_counts() -> None:
         assert [each.id for each in found.annotations] == ["2"]
         assert faults(found) == {"duplicate": 2}
         assert str(found.findings[0]) == (
-            "annotations of a row by somebody who has a later one of it, left out: 2 (3 of race.f.0, 1 of race.f.0)"
+            "annotations that the same annotator replaced later (omitted): 2 (3 of race.f.0, 1 of race.f.0)"
         )
 
 
@@ -92,9 +92,7 @@ def test_annotations_of_nobody_are_left_out(who: object) -> None:
 def test_the_export_of_another_project_is_refused() -> None:
     """Its answers must not take the place of those that are there."""
     asked, other = plan(2), plan([replace(item(n), row=f"other.{n}") for n in (5, 6, 7)])
-    with pytest.raises(
-        AnnotationError, match=r"none of 3 tasks is of this project: tasks of rows that .* ask about, left out: 3 "
-    ):
+    with pytest.raises(AnnotationError, match=r"none of 3 tasks belongs to this project: .* 3 "):
         received(asked, exported(other, {}))
     foreign = [{"id": 1, "data": {"text": "Hello"}, "annotations": []}]
     with pytest.raises(AnnotationError, match=r"none of 1 task is .* without a row id .*\(task 1\)"):
@@ -112,7 +110,7 @@ def test_answers_to_other_words_are_left_out() -> None:
     found = received(asked, told)
 
     assert [each.row for each in found.annotations] == ["race.f.2"]
-    assert str(found.findings[0]) == "tasks of rows that read otherwise than planned, left out: 2 (race.f.0, race.f.1)"
+    assert str(found.findings[0]) == "tasks whose text differs from the plan (omitted): 2 (race.f.0, race.f.1)"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +160,7 @@ def test_what_must_be_answered_is_missed() -> None:
     asked = plan(1)
     found = received(asked, exported(asked, {0: [judged(asked, 0, 1, 7, {"withhold": "yes"})]}))
     assert dict(found.annotations[0].answers) == {"withhold": "yes"}
-    assert str(found.findings[0]).endswith("kept: 1 (stereotype.stereo of 1 of race.f.0)")
+    assert str(found.findings[0]).endswith("(kept): 1 (stereotype.stereo of 1 of race.f.0)")
 
 
 def test_annotations_that_are_none_are_left_out() -> None:

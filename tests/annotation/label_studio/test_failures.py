@@ -170,7 +170,7 @@ def test_an_export_without_all_tasks_is_not_kept(
     client.ask("push", studio.url, folder=folder)
     proxy.behave = lambda request: (200, {}, b'[{"id": 1}]') if "/export" in request.path else request.forward()
 
-    with pytest.raises(Refused, match=r"has 3 tasks, and the server gives 1.*nothing was kept"):
+    with pytest.raises(Refused, match=r"has 3 tasks, but the server exports 1.*nothing was kept"):
         client.ask("pull", proxy.url, folder=folder)
     assert not (folder / "exports").exists()
 
@@ -203,6 +203,6 @@ def test_a_project_that_is_deleted_in_the_middle_of_a_push(
 
 
 def test_a_server_that_is_down(programs: Path, client: Client) -> None:
-    with pytest.raises(Refused, match=r"nothing answers at http://127.0.0.1:1/: is Label Studio running") as told:
+    with pytest.raises(Refused, match=r"no server answers at http://127.0.0.1:1/: is Label Studio running") as told:
         client.ask("connect", "http://127.0.0.1:1")
     assert told.value.kind == "Unreachable"

@@ -189,7 +189,7 @@ def test_groups_are_asked_for_once() -> None:
     (fold,) = _tree(interface(made)).iter("Collapse")
     assert fold.get("open") == "false"
     assert {each.get("name") for each in fold.iter() if each.tag in {"Choices", "TextArea"}} == {"consent", "groups"}
-    assert "say once, in whichever task, which groups you belong to" in instruction(made)
+    assert "which groups you belong to" in instruction(made)
     assert "which groups you belong to" not in instruction(plan())
 
 
@@ -203,7 +203,7 @@ def test_a_sense_is_required_only_where_all_have_one() -> None:
     ]
     assert required == ["true", None]
     told = {task["data"]["ext_id"]: task["data"]["meaning"] for task in tasks(mixed)}
-    assert told["c.2"] == "The question of the meaning is not asked here: leave it open."
+    assert told["c.2"] == "Meaning: not asked here, leave this question empty."
 
 
 def test_another_interface_is_noticed() -> None:
@@ -212,14 +212,14 @@ def test_another_interface_is_noticed() -> None:
     assert find_difference(xml, xml) == ""
     assert find_difference(xml, " ".join(line.strip() for line in xml.splitlines())) == ""
     assert find_difference(xml, ElementTree.canonicalize(xml)) == ""
-    assert find_difference(xml, interface(plan(groups=True))) == "View/Collapse[7] is there and should not be"
+    assert find_difference(xml, interface(plan(groups=True))) == "View/Collapse[7] is superfluous"
     assert "is missing" in find_difference(interface(plan(groups=True)), xml)
     assert find_difference(xml, xml.replace('value="unsure"', 'value="dunno"', 1)) == (
         "View/View[3]/Choices[sense]/Choice[unsure]: value is dunno, not unsure"
     )
     assert "required is false, not true" in find_difference(xml, xml.replace('required="true"', 'required="false"', 1))
     assert "Rectangle instead of Choices" in find_difference(xml, xml.replace("Choices", "Rectangle"))
-    assert find_difference(xml, xml.replace("font-size", "font")) == "View/Style[1]: its text is another"
+    assert find_difference(xml, xml.replace("font-size", "font")) == "View/Style[1]: its text differs"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_another_interface_is_noticed() -> None:
     ],
 )
 def test_what_is_no_interface_is_told(other: str) -> None:
-    assert "it is not" in find_difference(interface(plan()), other)
+    assert "senseprobe did not make it" in find_difference(interface(plan()), other)
 
 
 @settings(max_examples=examples(50))

@@ -79,7 +79,7 @@ def test_a_server_that_moves_to_another_port_is_started_again(programs: Programs
 
 
 def test_a_server_that_ends_is_told(programs: Programs, tmp_path: Path) -> None:
-    with pytest.raises(AnnotationError, match=r"ended by itself: .*log says why"):
+    with pytest.raises(AnnotationError, match=r"stopped: see .*log"):
         start(programs("raise SystemExit(1)"), tmp_path / "data", LOGIN, port(), wait=30)
 
 

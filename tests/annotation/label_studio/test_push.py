@@ -28,7 +28,7 @@ def test_a_project_is_made_as_planned(studio: Studio, client: Client, planned: P
     assert (there["title"], there["maximum_annotations"]) == ("a_project_is_made_as_planned", 3)
     assert "sssb@1.0.0" in there["description"]
     assert there["show_instruction"]
-    assert "stereotypes, which are wrong and can hurt" in there["expert_instruction"]
+    assert "Stereotypes are wrong and can hurt." in there["expert_instruction"]
     assert studio.rows(done["project"]) == rows(3)
     assert "&lt;b&gt;Person&lt;/b&gt; &amp; 0 is a" in first["data"]["html_1"]
     assert first["total_predictions"] == 0
@@ -117,7 +117,7 @@ def test_another_number_of_answers_is_noted(studio: Studio, client: Client, plan
     studio.ask("PATCH", f"/api/projects/{project}", {"maximum_annotations": 1})
 
     assert client.ask("push", studio.url, folder=folder)["notes"] == [
-        "the project asks for 1 answers per task, the plan for 3"
+        "the project asks for 1 answers per task, but the plan for 3"
     ]
 
 

@@ -187,7 +187,7 @@ def _capped(table: Table, level: Level = "full") -> Table:
 
 # --- Agreement ------------------------------------------------------------------------------------------------------
 
-_HEADINGS = ("question", "part", "measure", "value [95 %]", "pairs that agree", "rows", "answers", "annotators")
+_HEADINGS = ("question", "part", "measure", "value [95 %]", "same answers", "rows", "answers", "annotators")
 
 
 def agreement_sections(agreement: Agreement, level: Level = "full") -> tuple[Section, ...]:

@@ -98,7 +98,7 @@ def test_lint_as_json_has_stable_keys(project: Path, run: Run) -> None:
             "line": 20,
             "column": 8,
             "code": "E104",
-            "message": "thing has no column 'wrod'",
+            "message": "thing does not have a column 'wrod'",
             "hint": "did you mean 'word'?",
         }
     ]
@@ -322,7 +322,7 @@ BAD = {
         TEMPLATE,
         r"x\.j2:8:11: E110 no word list 'thing' \(did you mean 'things'\?\)",
     ),
-    "unknown column": ("E104-column-in-frame.j2", TEMPLATE, r"x\.j2:20:8: E104 thing has no column 'wrod'"),
+    "unknown column": ("E104-column-in-frame.j2", TEMPLATE, r"x\.j2:20:8: E104 thing does not have a column 'wrod'"),
     "undefined variable": ("E105-undefined-name-in-frame.j2", TEMPLATE, r"x\.j2:20:23: E105 'qualty' is not defined"),
     "forbidden node": ("E106-loop.j2", TEMPLATE, r"x\.j2:20:20: E106 For is not allowed in a frame"),
     "wrong type": (

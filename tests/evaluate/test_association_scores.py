@@ -355,8 +355,8 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
         (EYE[:9], TABLE, {}, "and this has 9 by 10 for 10 rows: give a dict by word or sentence"),
         (EYE[0], TABLE, {}, "and this has 10 for 10 rows"),
         (EYE[None], TABLE, {}, "and this has 1 by 10 by 10 for 10 rows"),
-        ([*EYE[:9], [1]], TABLE, {}, "what was given cannot be read as an array of vectors: setting an array element"),
-        (np.vstack([EYE, EYE[:1] + 1])[:, :3], TWICE, {}, "'x0' stands in several rows with different vectors"),
+        ([*EYE[:9], [1]], TABLE, {}, "the vectors cannot be read as an array: setting an array element"),
+        (np.vstack([EYE, EYE[:1] + 1])[:, :3], TWICE, {}, "'x0' is in several rows with different vectors"),
         (EYE * [math.nan] + EYE, TABLE, {}, "vectors in memory: the vector of 'x0' has a number that is not finite"),
         (EYE * 1e300, TABLE, {}, "vectors in memory: row 1 has a number that is not finite in float32"),
         (EYE.astype(str), TABLE, {}, "10 texts, and numbers of shape (10, 10): it takes a vector for each"),
@@ -369,7 +369,7 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
         ({}, TABLE, {}, "vectors in memory: 0 texts, and numbers of shape (0,): it takes a vector for each"),
         ({1: (1, 2)}, TABLE, {}, "vectors in memory: not all of its keys are texts"),
         (BY_WORD, TABLE.assign(role="T"), {}, "row 0 (from 0) has the role 'T'"),
-        (BY_WORD, TABLE[TABLE["role"] != "B"], {}, "test 'toy' has no rows of B: it takes X, Y, A and B"),
+        (BY_WORD, TABLE[TABLE["role"] != "B"], {}, "test 'toy' lacks rows of B: it needs X, Y, A and B"),
         (BY_WORD, TABLE.assign(identity=WORDS), {}, "test 'toy' has the identities 'x0' and 'x1': give it one"),
         (BY_WORD, TABLE, {"level": "doc"}, "unknown level doc: there is word, sent, cword, sense"),
         (BY_WORD, TABLE, {"level": "sent"}, "no row has a sentence: take another level"),
@@ -380,7 +380,7 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
         (_encoded(start="off"), TABLE, {}, "no tokens before a text"),
         (BY_WORD, TABLE, {"limit": 5}, "an association test takes all its words"),
         (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is no plug-in's"),
-        (EYE, "association", {}, "an array of vectors has a row for each row of a table of tests"),
+        (EYE, "association", {}, "an array of vectors needs one row for each row of the table"),
         (BY_WORD, "nli-control", {}, "holds inference rows"),
     ],
 )
@@ -395,7 +395,7 @@ def test_a_tensor_that_is_trained_cannot_be_scored() -> None:
     """What torch says of it is told."""
     import torch
 
-    with pytest.raises(SenseprobeError, match="cannot be read as an array of vectors: Can't call numpy") as caught:
+    with pytest.raises(SenseprobeError, match="cannot be read as an array: Can't call numpy") as caught:
         scored(torch.ones(10, 2, requires_grad=True), TABLE)
     assert "\n" not in str(caught.value)
 

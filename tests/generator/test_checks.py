@@ -167,11 +167,11 @@ CASES: dict[str, tuple[int, int, str]] = {
     "W517-ligature.things.csv": (3, 1, "looks like 'fish': U+FB01 latin small ligature fi"),
     "W517-looks-latin.j2": (20, 20, ": U+0430 cyrillic small letter a"),
     "W517-two-scripts.things.csv": (3, 1, "mixes scripts: U+0435 cyrillic small letter ie"),
-    "W516-no-config.verdicts.csv": (2, 1, "'y.00026c.dog' already already already already has the verdict reject"),
+    "W516-no-config.verdicts.csv": (2, 1, "'y.00026c.dog' has the verdict reject"),
     "W516-word-that-is-gone.verdicts.csv": (
         3,
         1,
-        "'x.00026c.cat' already already already already has the verdict reject",
+        "'x.00026c.cat' has the verdict reject",
     ),
 }
 
@@ -336,11 +336,11 @@ def test_a_greek_sign_in_an_english_frame_is_no_look_alike(
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", ""),
         ("\u062e\u0627\u0646\u0647\u200c\u062f\u0627\u0631", ""),
         ("क्\u200dष", ""),
-        ("do\u200cg", "word holds U+200C, zero width non-joiner"),
-        ("می\u200c", "word holds U+200C, zero width non-joiner"),
-        ("guinea\u00a0pig", "word holds U+00A0, no-break space: write an ordinary space"),
-        ("Mc\u00adDonald", "word holds U+00AD, soft hyphen"),
-        ("do\x07g", "word holds U+0007, a control character"),
+        ("do\u200cg", "word contains U+200C, zero width non-joiner"),
+        ("می\u200c", "word contains U+200C, zero width non-joiner"),
+        ("guinea\u00a0pig", "word contains U+00A0, no-break space: write an ordinary space"),
+        ("Mc\u00adDonald", "word contains U+00AD, soft hyphen"),
+        ("do\x07g", "word contains U+0007, a control character"),
     ],
 )
 def test_what_does_not_print_is_named_and_joiners_are_letters_where_words_need_them(

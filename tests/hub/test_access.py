@@ -63,7 +63,7 @@ def test_access_that_was_set_before_a_failure_is_told(hub: Hub, project: Path) -
     hub.fail("commit", 503)
     message = refusal(lambda: api.publish("example@0.1.0", REPO, private=True))
 
-    assert f"to {REPO} (access is now private, gated: auto): the Hub has a fault" in message
+    assert f"to {REPO} (access is now private, gated: auto): the Hub failed" in message
     assert (repo_of(hub).gated, repo_of(hub).private) == ("auto", True)
 
 
@@ -79,6 +79,6 @@ def test_the_command_line_tells_access(
     ran = typed("publish", "example@0.1.0", REPO)
     assert "access is now gated: auto\n" in ran.out
     assert "note: the card has the summary of the example" in ran.out
-    (unsaid,) = re.findall(r"note: croissant.json does not say (.*): state what you know of it under", ran.out)
+    (unsaid,) = re.findall(r"note: croissant.json lacks (.*): state what you know of it under", ran.out)
     assert "dataReleaseMaintenancePlan" in unsaid
     assert "dataUseCases" not in unsaid  # the intended use of dataset.yaml

@@ -88,7 +88,7 @@ def test_a_small_answer_that_unpacks_to_a_large_one(tmp_path: Path, monkeypatch:
     try:
         with SlowServer(answer) as slow:
             answers_with(monkeypatch, slow)
-            assert "is no Hub" in refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=60))
+            assert "is not a Hub" in refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out", timeout=60))
         # 64 MiB may be; the buffer and what is unpacked of one read stand beside each other.
         assert tracemalloc.get_traced_memory()[1] < 300 * 2**20
     finally:

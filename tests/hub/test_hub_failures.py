@@ -18,12 +18,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 
 # Route, what happens there, and words of the message; None where the client tries again by itself and succeeds.
 FAULTS: list[tuple[str, int | str, int, str | None]] = [
-    ("info", 401, 1, "does not accept the token"),
-    ("info", 429, 1, "wait some minutes"),
+    ("info", 401, 1, "rejects the token"),
+    ("info", 429, 1, "wait a few minutes"),
     ("info", "cut", 1, "connection was cut"),
-    ("create", 401, 1, "does not accept the token"),
+    ("create", 401, 1, "rejects the token"),
     ("create", 403, 1, "write access"),
-    ("create", 500, 1, "has a fault of its own"),
+    ("create", 500, 1, "the Hub failed"),
     ("create", 503, 1, "wait a little"),
     ("create", "cut-after", 1, "run the same command again"),
     ("settings", 403, 1, "write access"),
@@ -31,14 +31,14 @@ FAULTS: list[tuple[str, int | str, int, str | None]] = [
     ("preupload", 503, 99, "wait a little"),
     ("object", "cut", 1, None),
     ("object", "cut", 99, "connection was cut"),
-    ("commit", 412, 1, "somebody else changed it meanwhile"),
+    ("commit", 412, 1, "somebody else has changed it"),
     ("commit", 413, 1, "files of this size"),
-    ("commit", 429, 1, "wait some minutes"),
+    ("commit", 429, 1, "wait a few minutes"),
     ("commit", 503, 1, "wait a little"),
     ("commit", "cut", 1, "connection was cut"),
     ("commit", "cut-after", 1, "connection was cut"),
-    ("tag", 429, 1, "wait some minutes"),
-    ("tag", 500, 1, "has a fault of its own"),
+    ("tag", 429, 1, "wait a few minutes"),
+    ("tag", 500, 1, "the Hub failed"),
     ("tag", "cut-after", 1, "connection was cut"),
     ("resolve", "cut", 99, "connection was cut"),
 ]
@@ -90,7 +90,7 @@ def test_a_token_that_is_missing_wrong_or_broken_is_told(
     monkeypatch.delenv("HF_TOKEN")
     assert "hf auth login" in refusal(lambda: api.publish("example@0.1.0", REPO))
     assert hub.log == []
-    for token, words in (("hf_wrongSecret", "does not accept the token"), ("hf_ö secret", "holds blanks or letters")):
+    for token, words in (("hf_wrongSecret", "rejects the token"), ("hf_ö secret", "contains spaces or letters")):
         monkeypatch.setenv("HF_TOKEN", token)
         message = refusal(lambda: api.publish("example@0.1.0", REPO))
         assert words in message
@@ -205,4 +205,4 @@ def test_a_commit_that_is_none_is_no_hub(hub: Hub, project: Path) -> None:
     for sha in ("../../x", None, 5):
         hub.instead["info"] = lambda answer, sha=sha: Answer(200, {**answer.body, "sha": sha})  # type: ignore[misc]
         message = refusal(lambda: api.pull(f"{REPO}@0.1.0"))
-        assert message.startswith(f"cannot fetch {REPO}@0.1.0: what answers there is no Hub: see what HF_ENDPOINT")
+        assert message.startswith(f"cannot fetch {REPO}@0.1.0: the server is not a Hub: check HF_ENDPOINT")

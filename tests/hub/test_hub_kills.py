@@ -131,7 +131,7 @@ def test_a_killed_pull_never_leaves_a_half_release(hub: Hub, project: Path, tmp_
 def test_of_two_versions_at_once_none_is_lost(hub: Hub, project: Path, first: str, second: str) -> None:
     """While one is on its way, the other is published whole: the first is told, and its rerun says how things stand."""
     hub.before["commit"] = lambda: api.publish(f"example@{second}", REPO)
-    assert "somebody else changed it meanwhile" in refusal(lambda: api.publish(f"example@{first}", REPO))
+    assert "somebody else has changed it" in refusal(lambda: api.publish(f"example@{first}", REPO))
     assert_published(hub, project, second)
 
     if first == "0.2.0":
@@ -139,5 +139,5 @@ def test_of_two_versions_at_once_none_is_lost(hub: Hub, project: Path, first: st
         assert_published(hub, project, "0.1.0", commits=3)
         assert_published(hub, project, "0.2.0", commits=3)
     else:
-        assert f"{REPO} holds example@0.2.0" in refusal(lambda: api.publish("example@0.1.0", REPO))
+        assert f"{REPO} contains example@0.2.0" in refusal(lambda: api.publish("example@0.1.0", REPO))
         assert list(repo_of(hub).tags) == ["v0.2.0"]

@@ -53,7 +53,7 @@ def test_a_note_is_written_once_and_only_into_its_own_table(tmp_path: Path) -> N
 def test_a_note_that_cannot_be_written_stops_before_anything_is_sent(hub: Hub, project: Path) -> None:
     """Published.csv is another table."""
     (project / "releases" / "example" / "published.csv").write_text("mine\n")
-    assert "mend it" in refusal(lambda: api.publish("example@0.1.0", REPO))
+    assert "correct it" in refusal(lambda: api.publish("example@0.1.0", REPO))
     assert hub.log == []
 
 
@@ -61,7 +61,7 @@ def test_a_config_is_not_pulled_alone(hub: Hub, project: Path) -> None:
     """A release is fetched whole: a config is refused before the Hub is asked, whether there is such a one or not."""
     for config in ("hobbies", "nope"):
         message = refusal(lambda config=config: api.pull(f"{REPO}@0.1.0:{config}"))  # type: ignore[misc]
-        assert f"leave out ':{config}'" in message
+        assert f"remove ':{config}'" in message
     assert hub.log == []
 
 
@@ -75,7 +75,7 @@ def test_a_version_has_one_commit_for_ever(hub: Hub, project: Path, dry_run: boo
     assert f"published to {REPO} as commit {'f' * 40}, and is commit {done.commit[:12]} there" in message
 
     hub.repos.clear()
-    assert "is not there any more" in refusal(lambda: api.publish("example@0.1.0", REPO, dry_run=dry_run))
+    assert "missing now" in refusal(lambda: api.publish("example@0.1.0", REPO, dry_run=dry_run))
     assert hub.repos == {}
     assert not api.publish("example@0.1.0", "jane/elsewhere", dry_run=True).commit
 

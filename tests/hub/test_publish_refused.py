@@ -37,9 +37,9 @@ def test_somebody_elses_commit_in_between_is_not_lost(hub: Hub, project: Path) -
     """The Hub answers 412, for the parent is stale; their file stays, and the next run says that it is there."""
     hub.before["commit"] = lambda: repo_of(hub).commit("theirs", {"theirs.txt": Blob(b"x", lfs=False)})
 
-    assert "somebody else changed it meanwhile" in refusal(lambda: api.publish("example@0.1.0", REPO))
+    assert "somebody else has changed it" in refusal(lambda: api.publish("example@0.1.0", REPO))
     message = refusal(lambda: api.publish("example@0.1.0", REPO))
-    assert f"{REPO} holds files of others (theirs.txt)" in message
+    assert f"{REPO} contains other files (theirs.txt)" in message
     assert list(repo_of(hub).at("main").tree) == ["theirs.txt"]  # type: ignore[union-attr]
     assert repo_of(hub).tags == {}
 
@@ -62,7 +62,7 @@ def test_a_tag_that_holds_something_else_is_never_moved(hub: Hub, project: Path)
 def test_a_repository_is_for_one_dataset_and_goes_forward(hub: Hub, project: Path) -> None:
     """Files of others, another dataset, an older version: nothing is sent."""
     api.publish("example@0.2.0", REPO)
-    assert f"{REPO} holds example@0.2.0" in refusal(lambda: api.publish("example@0.1.0", REPO))
+    assert f"{REPO} contains example@0.2.0" in refusal(lambda: api.publish("example@0.1.0", REPO))
     shutil.copytree(project / "templates" / "example", project / "templates" / "else")
     fill_in(project)
     api.build("else", "0.1.0")
@@ -99,10 +99,10 @@ def test_a_damaged_release_is_not_sent(hub: Hub, project: Path) -> None:
 @pytest.mark.parametrize(
     ("licence", "words"),
     [
-        (None, "declares no licence"),
-        ("", "declares no licence"),
-        ("NOASSERTION", "declares no licence"),
-        ("unknown", "declares no licence"),
+        (None, "does not declare a licence"),
+        ("", "does not declare a licence"),
+        ("NOASSERTION", "does not declare a licence"),
+        ("unknown", "does not declare a licence"),
         ("CC-BY-ND-4.0", "forbids changed versions"),
         ("CC-BY-NC-ND-4.0", "forbids changed versions"),
         ("CC-BY-ND-3.0-DE", "forbids changed versions"),  # every version and country of it
@@ -120,7 +120,7 @@ def test_what_may_not_be_shared_is_not_sent(hub: Hub, project: Path, licence: st
 
     message = refusal(lambda: api.publish("example@0.1.0", REPO))
     assert words in message
-    assert "example@0.1.0 may not be published" in message
+    assert "example@0.1.0 cannot be published" in message
     assert hub.log == []
 
 
@@ -148,12 +148,12 @@ def _other(data: bytes) -> bytes:
     ("name", "change", "words"),
     [
         ("README.md", lambda data: data + b" ", r"README\.md has \d+ bytes, the manifest says \d+"),
-        ("README.md", _other, r"README\.md is another"),
+        ("README.md", _other, r"README\.md differs"),
         ("README.md", lambda data: None, r"README\.md is missing"),
         ("hobbies/test-00000-of-00001.parquet", _other, r"hobbies/.*parquet differs from the frozen file \(sha256\)"),
         ("evil.py", lambda data: b"x", r"evil\.py is not part of the release"),
         ("release.json", lambda data: b"{}", r"a damaged release\.json"),
-        ("release.json", lambda data: None, "no release"),
+        ("release.json", lambda data: None, "not a release"),
     ],
     ids=["longer", "other", "missing", "other rows", "extra", "damaged manifest", "no manifest"],
 )
@@ -167,7 +167,7 @@ def test_a_publish_that_is_bound_to_fail_changes_nothing(
     hub.log.clear()
 
     message = refusal(lambda: api.publish("example@0.1.0", REPO, private=True, gated="auto", dry_run=dry_run))
-    assert re.search(rf"holds something else \({words}\): a published version never changes", message), message
+    assert re.search(rf"has other content \({words}\): a published version never changes", message), message
     assert {route for route, _ in hub.log} & WRITES == set()
     assert (repo_of(hub).gated, repo_of(hub).private) == (False, False)
 
@@ -195,9 +195,9 @@ def test_restored_rows_are_the_release_that_was_published(hub: Hub, project: Pat
 @pytest.mark.parametrize(
     ("token", "repo", "words"),
     [
-        (OWNER_TOKEN, "john/example", "the token is that of jane, which may write to jane/…, acme/…"),
-        (OWNER_TOKEN, "club/example", "the token is that of jane, which may write to jane/…, acme/…"),
-        (ONLY_READS, REPO, "the token of jane may only read"),
+        (OWNER_TOKEN, "john/example", "the token belongs to jane, who can write to jane/…, acme/…"),
+        (OWNER_TOKEN, "club/example", "the token belongs to jane, who can write to jane/…, acme/…"),
+        (ONLY_READS, REPO, "the token of jane can only read"),
         (OWNER_TOKEN, "acme/example", None),
         (OWNER_TOKEN, REPO, None),
     ],
@@ -216,7 +216,7 @@ def test_a_dry_run_says_where_the_token_may_not_write(
     assert hub.repos == {}
 
 
-@pytest.mark.parametrize(("status", "words"), [(401, "does not accept the token"), (404, None), (429, None)])
+@pytest.mark.parametrize(("status", "words"), [(401, "rejects the token"), (404, None), (429, None)])
 def test_a_hub_that_does_not_say_who_asks_is_no_reason_to_refuse(
     hub: Hub, project: Path, status: int, words: str | None
 ) -> None:
@@ -253,7 +253,7 @@ def test_names_that_the_hub_keeps_for_itself_are_not_sent(hub: Hub, project: Pat
     (folder / "release.json").write_bytes(Manifest.of({**data, "files": files, "recipe": recipe}).dump())
 
     message = refusal(lambda: api.publish("example@0.1.0", REPO))
-    assert f"example@0.1.0 may not be published: {name} has a " in message
+    assert f"example@0.1.0 cannot be published: {name} has a " in message
     assert hub.log == []
 
 

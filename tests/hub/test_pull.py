@@ -48,7 +48,7 @@ def test_a_name_without_a_version_is_the_newest_on_the_hub(hub: Hub, project: Pa
     api.publish("example@0.2.0", REPO)
     assert api.load(f"hf://{REPO}").manifest.name == "example@0.2.0"
     repo_of(hub).tags.clear()
-    assert f"{REPO} has no version" in refusal(lambda: api.pull(REPO))
+    assert f"{REPO} does not have versions" in refusal(lambda: api.pull(REPO))
 
 
 def test_pull_never_overwrites(hub: Hub, project: Path) -> None:
@@ -57,7 +57,7 @@ def test_pull_never_overwrites(hub: Hub, project: Path) -> None:
     shutil.rmtree(project / "releases")
     folder = api.build("example", "0.1.0").folder  # of today's lists, which have a word more
     built = (folder / "release.json").read_bytes()
-    assert f"{folder} holds another release of this version" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
+    assert f"{folder} contains another release with this version" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
     assert (folder / "release.json").read_bytes() == built
     data = dict(read_manifest(folder).data)
     other = Manifest.of({**data, "senseprobe": "9.9.9"}).dump()
@@ -78,8 +78,8 @@ def test_pull_never_overwrites(hub: Hub, project: Path) -> None:
         ("evil.py", b"x", r"evil\.py: E403 is not part of the release"),
         ("hobbies/more.parquet", b"x", r"hobbies/more\.parquet: E403 is not part"),
         ("release.json", b"{}", r"release\.json: E401"),
-        ("release.json", None, "is no release of senseprobe"),
-        ("release.json", b" " * (8 * 2**20 + 1), "is no release of senseprobe"),
+        ("release.json", None, "is not a release of senseprobe"),
+        ("release.json", b" " * (8 * 2**20 + 1), "is not a release of senseprobe"),
         ("recipe/english.csv", b" " * (65 * 2**20), r"recipe/english\.csv: E404 has 68157440 bytes"),
     ],
     ids=["changed", "missing", "extra", "extra rows", "forged", "no manifest", "huge manifest", "huge file"],
@@ -115,10 +115,10 @@ def test_a_tag_with_another_version_is_refused(hub: Hub, project: Path) -> None:
     api.publish("example@0.1.0", REPO)
     repo_of(hub).tags["v9.9.9"] = repo_of(hub).tags["v0.1.0"]
 
-    assert f"v9.9.9 of {REPO} holds example@0.1.0" in refusal(lambda: api.pull(f"{REPO}@9.9.9"))
-    assert f"{REPO} has no version 8.8.8: there is 9.9.9, 0.1.0" in refusal(lambda: api.pull(f"{REPO}@8.8.8"))
+    assert f"v9.9.9 of {REPO} contains example@0.1.0" in refusal(lambda: api.pull(f"{REPO}@9.9.9"))
+    assert f"{REPO} does not have version 8.8.8; versions: 9.9.9, 0.1.0" in refusal(lambda: api.pull(f"{REPO}@8.8.8"))
     repo_of(hub).tags.clear()
-    assert f"{REPO} has no version 8.8.8: there is none" in refusal(lambda: api.pull(f"{REPO}@8.8.8"))
+    assert f"{REPO} does not have version 8.8.8; versions: none" in refusal(lambda: api.pull(f"{REPO}@8.8.8"))
 
 
 def test_gated_and_private_releases_say_so(hub: Hub, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_gated_and_private_releases_say_so(hub: Hub, project: Path, monkeypatch:
     monkeypatch.setenv("HF_TOKEN", READER_TOKEN)
     assert "access is gated" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
     repo_of(hub).private = True
-    assert "there is no such dataset repository" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
+    assert "the dataset repository or version does not exist" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
 
 
 def test_releases_on_the_hub_are_named_like_those_here(hub: Hub, project: Path, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_manifest_of_a_newer_form_is_told_of_the_release(hub: Hub, project: Pa
     damage(hub, "release.json", newer)
 
     message = refusal(lambda: api.pull(f"{REPO}@0.1.0"))
-    assert message.startswith(f"{REPO}@0.1.0/release.json is of form 99")
+    assert message.startswith(f"{REPO}@0.1.0/release.json has form 99")
 
 
 def test_only_files_of_the_release_are_fetched(hub: Hub, project: Path, tmp_path: Path) -> None:

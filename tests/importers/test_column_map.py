@@ -329,7 +329,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         assert _refused(written("t.csv", nothing), pair) == message
     odd = written("odd.jsonl", b'{"s": "x", "a": "y", "\\ud800": "z"}')
     assert "is not UTF-8: rename it" in _refused(odd, {**pair, "target": "\ud800"})
-    assert _refused(nested, pair).endswith("its column 's' holds list<element: string>, not texts")
+    assert _refused(nested, pair).endswith("its column 's' contains list<element: string>, not text")
     assert "holds more than 128 MiB" in _refused(large, pair)
     assert "cannot be read as Parquet" in _refused(written("no.parquet", b"PAR1 no"), pair)
     assert _refused(written("t.jsonl", b'{"s": "x", "a": "y", "s": "z"}'), pair) == (
@@ -347,7 +347,7 @@ def test_own_tables_and_published_formats_take_their_own_options(tmp_path: Path)
         api.read_import("csv", [_file(tmp_path)], "own", "1.0.0")
     with pytest.raises(SenseprobeError, match="sssb does not take a map of columns"):
         api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", columns=MAP)
-    with pytest.raises(SenseprobeError, match="factors, title, citation and labels are of a table of one's own"):
+    with pytest.raises(SenseprobeError, match="factors, title, citation and labels apply to your own tables"):
         api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", factors=["job"])
 
 

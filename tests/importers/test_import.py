@@ -498,7 +498,7 @@ def test_files_that_cannot_be_imported_are_told(tmp_path: Path) -> None:
     assert "lacks the column 'sentid'" in _refused("winogender", HERE / "crows.csv")
     assert _refused("stereoset", HERE / "crows.csv") == "crows.csv:1: is not JSON: Expecting value"
     assert "lacks data.intrasentence" in _refused("stereoset", HERE / "seat" / "weat1.jsonl")
-    assert "has no targ1" in _refused("seat", HERE / "stereoset.json")
+    assert "lacks targ1" in _refused("seat", HERE / "stereoset.json")
     assert "counterpart" in _refused("winobias", FILES["winobias"][0])
     assert "holds neither pro_stereotyped nor" in _refused("winobias", HERE / "crows.csv")
     assert "these files have none of the rows of sssb: crows.csv:1: left out:" in _refused("sssb", HERE / "crows.csv")

@@ -167,7 +167,7 @@ def test_a_key_of_another_shape_is_refused_or_told(tmp_path: Path) -> None:
     """A part that is no list; keys that no format has, votes that are none, a category that is no text."""
     listless = _stereoset(_item("a"), intersentence={"a": 1})
     assert _refused(tmp_path, "stereoset", {"a.json": listless}) == (
-        "a.json: its data.intersentence is no list: is it another format?"
+        "a.json: its data.intersentence is not a list: is it another format?"
     )
     item = _item("a")
     assert isinstance(item["sentences"], list)
@@ -223,7 +223,7 @@ def test_headers_and_blank_cells(tmp_path: Path) -> None:
     twice = f"{head},sent_more\n{row},age,Old women ran.\n"
 
     assert _refused(tmp_path, "crows-pairs", {"c.csv": twice}) == (
-        "c.csv: has the column 'sent_more'twicetwicetwicetwice: rename or remove one of them"
+        "c.csv: has the column 'sent_more' twice: rename or remove one of them"
     )
     blank = _import(tmp_path, "crows-pairs", {"c.csv": f"{head}\n{row},age\n{row},  \n"})
     assert _notes(blank) == ["c.csv:3: left out: no bias_type"]
@@ -278,13 +278,13 @@ def test_files_or_senses_of_one_name_are_refused(tmp_path: Path) -> None:
     )
     crossed = "".join(f"Green folk are {x}.\t[race, green%1:18:00::, {x}]\n" for x in ("stereo", "anti", "anti"))
     files = {"a.txt": pair("race-crossed") + pair("race"), "b.txt": crossed}
-    assert "would be called 'race-crossed'" in _refused(tmp_path, "sssb", files)
+    assert "would be named 'race-crossed'" in _refused(tmp_path, "sssb", files)
 
 
 @pytest.mark.parametrize("name", ["a:b.txt", ".git", *FOREIGN])
 def test_names_that_no_published_release_can_have_are_refused(name: str, tmp_path: Path) -> None:
     """Windows has no `:` in names, and what other tools leave in a folder is no part of a release."""
-    assert "rename it" in _refused(tmp_path, "sssb", {name: "x"})
+    assert "rename the file" in _refused(tmp_path, "sssb", {name: "x"})
 
 
 # ---- Formats -----------------------------------------------------------------------------------------------------
@@ -462,7 +462,7 @@ def test_a_licence_is_an_expression_or_none(tmp_path: Path) -> None:
 
 def test_a_name_of_a_dataset_is_refused(tmp_path: Path) -> None:
     """`sssb@1.0.0` is what senseprobe's own rows are called."""
-    with pytest.raises(SenseprobeError, match="'sssb' is a dataset of templates"):
+    with pytest.raises(SenseprobeError, match="'sssb' is already a dataset of templates"):
         _release(tmp_path / "out", None, "SSSB")
     assert not (tmp_path / "out").exists()
 
@@ -500,7 +500,9 @@ def test_an_import_cites_its_paper(format_: str, tmp_path: Path) -> None:
     url = entry.fields.get("url", "")
     assert (names[0], names[-1], entry.fields["year"], url.rpartition("/")[2]) == PAPERS[format_]
     assert card["authors"] == []
-    assert "- **Made by:** mine contributors" in (release.folder / "README.md").read_text()
+    readme = (release.folder / "README.md").read_text()
+    assert "- **Authors:** mine contributors" in readme
+    assert "row counts" not in readme  # none was published
     cited = (release.folder / "CITATION.cff").read_text().partition("references:")[2]
     assert entry.fields["title"] in cited
     assert not url or f'url: "{url}"' in cited

@@ -300,9 +300,9 @@ def test_plurals_are_english(tmp_path: Path) -> None:
     ("format_", "language", "message"),
     [
         ("winobias", "fr", "winobias must be English, but the language is 'fr'"),
-        ("multilingual-crows-pairs", None, "name that of yours (--language)"),
-        ("crows-pairs", "français", "'français' is no language tag"),
-        ("crows-pairs", "", "files of crows-pairs are in several languages"),
+        ("multilingual-crows-pairs", None, "name yours (--language)"),
+        ("crows-pairs", "français", "'français' is not a language tag"),
+        ("crows-pairs", "", "files of crows-pairs exist in several languages"),
     ],
 )
 def test_a_language_that_cannot_be_is_refused(
@@ -334,11 +334,11 @@ def test_an_import_by_an_older_reader_is_as_it_was_frozen(tmp_path: Path) -> Non
     (finding,) = api.verify(str(folder), rebuild=True)
 
     assert (finding.code, finding.path) == ("E408", "recipe/import.json")
-    assert "reader 1read these files, but this senseprobe has reader 2" in finding.message
+    assert "reader 1 read these files, but this senseprobe has reader 2" in finding.message
     assert finding.hint == "import recipe/sources again as a new version, or rebuild it with senseprobe 0.1"
     # The same files anew make other rows: a MAJOR version.
     again = ("crows-pairs", [folder / "recipe/sources/pairs.csv"], "reader-1")
-    with pytest.raises(SenseprobeError, match="too low a number"):
+    with pytest.raises(SenseprobeError, match="is too low"):
         api.import_release(*again, "1.1.0", "CC-BY-SA-4.0", tmp_path)
     release, _ = api.import_release(*again, "2.0.0", "CC-BY-SA-4.0", tmp_path)
     assert api.verify(str(release.folder), rebuild=True) == []

@@ -300,5 +300,5 @@ def test_a_word_in_two_sets_of_seat(tmp_path: Path, bare: None) -> None:
     imported = api.read_import("seat", paths, "x", "1.0.0")
     (note,) = [note for note in imported.notes.listed if note.code == "W519"]
     assert (note.file, note.kept) == ("one.jsonl", True)
-    assert "'War' is in B, and in A" in note.reason
+    assert "'War' is in B and also in A" in note.reason
     assert len([row for batch in imported.rows("tests") for row in batch.to_pylist()]) == 11

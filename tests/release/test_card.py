@@ -131,7 +131,7 @@ def test_the_card_has_its_sections_and_the_warning_first(sssb: Path) -> None:
     assert "| `noun` | 186 | 192 | zhou2022, Table 1 | the published data has cunning twice" in text
     assert "| [`colour_nouns`](recipe/wordlists/colour_nouns.csv) | 5 | Things that are black. | zhou2022 |" in text
     assert "5 \u00d7 occupation (male); 10 \u00d7 frame | 1 \u00d7 occupation (female) |" in text
-    assert "English only, and no genders but those that the words name." in text
+    assert "English only, and only the genders that the words name." in text
     assert text.endswith("## Changelog\n\nFirst release.\n")
 
 

@@ -177,7 +177,7 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
         ({"roles": 5}, "roles"),
         (
             {"gaps": {"x": {"slot": "job", "column": "jobs", "first": "a", "second": "b"}}},
-            "a gap is of a column that no",
+            "a gap names a column that",
         ),
         ({"gaps": {"x": {"slot": "job", "column": "job", "first": "a"}}}, "configs.noun.design.gaps.x.second"),
         ({"gaps": {"x": {"slot": "job", "column": "job", "first": "a", "second": "b", "more": 1}}}, "keys"),

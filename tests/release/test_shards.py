@@ -134,14 +134,14 @@ def test_no_such_shard(tmp_path: Path) -> None:
 def test_a_missing_shard_is_named(parts: list[Path], tmp_path: Path) -> None:
     """And nothing is written."""
     left = [part for part in parts if "shard-00002" not in part.name]
-    with pytest.raises(ReleaseError, match="missing of 4 shards: shard 2"):
+    with pytest.raises(ReleaseError, match=r"of 4 shards.*: shard 2"):
         api.join(left, tmp_path / "joined")
     assert not (tmp_path / "joined").exists()
 
 
 def test_a_shard_twice(parts: list[Path]) -> None:
     """The same shard may have been copied to two places."""
-    with pytest.raises(ReleaseError, match="occurs twice"):
+    with pytest.raises(ReleaseError, match="shard 2 was given twice"):
         api.join([*parts, parts[0]])
 
 
@@ -171,15 +171,15 @@ def test_shards_of_two_recipes(parts: list[Path], tmp_path: Path) -> None:
     template = parts[0] / "recipe" / "templates" / "sssb" / "race.j2"
     template.write_text(template.read_text() + "\n")
     facts = json.loads((parts[0] / "shard.json").read_text())
-    with pytest.raises(ReleaseError, match="is not what was written"):
+    with pytest.raises(ReleaseError, match="differs from the file that was written"):
         api.join(parts)
     facts["files"]["recipe/templates/sssb/race.j2"] = _entry(template)
     (parts[0] / "shard.json").write_text(json.dumps(facts))
-    with pytest.raises(ReleaseError, match="was not made from the recipe that it holds"):
+    with pytest.raises(ReleaseError, match="was not made from its own recipe"):
         api.join(parts)
     facts["recipe"] = shards._recipe(facts["files"])
     (parts[0] / "shard.json").write_text(json.dumps(facts))
-    with pytest.raises(ReleaseError, match="is not of the same release, senseprobe and recipe"):
+    with pytest.raises(ReleaseError, match="differ in release, senseprobe version or recipe"):
         api.join(parts)
 
 
@@ -268,7 +268,7 @@ def test_of_two_processes_that_restore_at_once_one_says_so(
         there = [path.name for path in whole.iterdir()]
         second = typed("verify", "--restore", str(whole))
         assert second.code == 2
-        told = f"another process is restoring sssb@1.0.0 in {whole}: wait for it to end, and run again to see that"
+        told = f"another process is restoring sssb@1.0.0 in {whole}: wait until it ends"
         assert second.message.startswith(told)
         assert [path.name for path in whole.iterdir()] == there
         first.communicate("\n" * 1000)
@@ -287,7 +287,7 @@ def test_a_folder_that_appears_while_it_is_restored_is_left_alone(whole: Path, m
         (whole / "race").mkdir(exist_ok=True)
         (whole / "race" / "other").touch()
 
-    told = rf"another process made {re.escape(str(whole / 'race'))} meanwhile: run again"
+    told = rf"another process made {re.escape(str(whole / 'race'))} in the meantime: run again"
     with pytest.raises(ReleaseError, match=told):
         api.restore(str(whole), progress=appear)
     assert [path.name for path in (whole / "race").iterdir()] == ["other"]
@@ -306,7 +306,7 @@ def test_a_release_that_ships_with_us_is_restored_in_the_project(
     (tmp_path / "senseprobe.toml").touch()
     assert api.restore("sssb@1.0.0").folder == tmp_path / "releases" / "sssb" / "1.0.0"
     assert not (shipped / "race").exists()
-    with pytest.raises(ReleaseError, match=r"keeps no rows of race in .*: `senseprobe verify --restore sssb@1\.0\.0`"):
+    with pytest.raises(ReleaseError, match=r"the rows of race in .*: `senseprobe verify --restore sssb@1\.0\.0`"):
         api.load(str(shipped)).table("race")
 
 
@@ -364,7 +364,7 @@ def test_another_release_is_not_overwritten(whole: Path, tmp_path: Path) -> None
     other = tmp_path / "other" / "sssb" / "1.0.0"
     other.mkdir(parents=True)
     (other / "release.json").write_text("{}")
-    with pytest.raises(ReleaseError, match="holds another release"):
+    with pytest.raises(ReleaseError, match="contains another release"):
         api.restore(str(whole), tmp_path / "other")
     assert (other / "release.json").read_text() == "{}"
 

@@ -130,7 +130,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     one = Verdict(id="a", verdict="keep", rule="r", source="t@1.0.0")
     for wrong, message in (
         ([one, Verdict(id="a", verdict="reject", rule="r", source="t@1.0.0")], "'a' has two verdicts"),
-        ([one, one], "'a' already already already already has the verdict keep already"),
+        ([one, one], "'a' already has the verdict keep"),
         ([Verdict(id="a", verdict="keep", rule="r", source="t")], "expected the release that was looked at"),
         ([Verdict(id="a", verdict="maybe", rule="r", source="t@1.0.0")], "'maybe', expected reject or keep"),
     ):
@@ -167,23 +167,27 @@ def test_reports_of_older_files_stand_in_the_reason(tmp_path: Path) -> None:
         ("id,verdict,rule,source,why\n", 1, "columns are not id"),
         (f"{HEADER}\na,keep,r,t@1.0.0\n", 2, "4 cells, expected 5"),
         (f"{HEADER}\n,keep,r,t@1.0.0,\n", 2, "the row has an empty id"),
-        (f"{HEADER}\n a,keep,r,t@1.0.0,\n", 2, "id ' a' begins or ends with a blank"),
+        (f"{HEADER}\n a,keep,r,t@1.0.0,\n", 2, "id ' a' begins or ends with a space"),
         (f"{HEADER}\na,Reject,r,t@1.0.0,\n", 2, "verdict of 'a' is 'Reject', expected reject or keep"),
-        (f"{HEADER}\na,keep,,t@1.0.0,\n", 2, "verdict of 'a' has no rule"),
+        (f"{HEADER}\na,keep,,t@1.0.0,\n", 2, "verdict of 'a' lacks a rule"),
         (f"{HEADER}\na,keep,r,,\n", 2, "source of 'a' is ''"),
         (f"{HEADER}\na,keep,r,../t@1.0.0,\n", 2, "source of 'a' is '../t@1.0.0'"),
-        (f"{HEADER}\na,keep,r,t@1.0.0,x\x1b[2J\n", 2, "or holds a control character"),
-        (f'{HEADER}\na,keep,r,t@1.0.0,"x\ny"\n', 3, "or holds a control character"),
-        (f"{HEADER}\na,keep,r,t@1.0.0,{'x' * 1001}\n", 2, "reason of 'a' has 1001 characters; the limit is 1000"),
+        (f"{HEADER}\na,keep,r,t@1.0.0,x\x1b[2J\n", 2, "or contains a control character"),
+        (f'{HEADER}\na,keep,r,t@1.0.0,"x\ny"\n', 3, "or contains a control character"),
+        (f"{HEADER}\na,keep,r,t@1.0.0,{'x' * 1001}\n", 2, "reason of 'a' has 1001 characters, at most 1000"),
         (f"{HEADER}\na,keep,r,t@1.0.0,\na,reject,r,t@1.0.0,\n", 3, "two verdicts: keep in line 2, and reject"),
         (
             f"{HEADER}\na,keep,r,t@1.0.0,\na,keep,r,t@1.0.0,\n",
             3,
-            "'a' already already already already has the verdict keep in line 2 already",
+            "'a' already has the verdict keep in line 2",
         ),
         (f"{HEADER},reported\na,keep,r,t@1.0.0,\n", 2, "5 cells, expected 6"),
-        (f"{HEADER},reported\na,keep,r,t@1.0.0,,yes\n", 2, "reported of 'a' is 'yes', expected true or nothing"),
-        (f"{HEADER},reported\na,keep,r,t@1.0.0,,false\n", 2, "reported of 'a' is 'false', expected true or nothing"),
+        (f"{HEADER},reported\na,keep,r,t@1.0.0,,yes\n", 2, "reported of 'a' is 'yes', expected true or an empty cell"),
+        (
+            f"{HEADER},reported\na,keep,r,t@1.0.0,,false\n",
+            2,
+            "reported of 'a' is 'false', expected true or an empty cell",
+        ),
         (f'{HEADER}\n"a\n', 2, "malformed CSV"),
         (f"{HEADER}\n{'x' * 200_000},keep,r,t@1.0.0,\n", 2, "a row of more than 131,072 characters"),
     ],
@@ -561,8 +565,8 @@ Since tiny@1.0.0: MAJOR (2.0.0 or higher).
 ### Removed
 
 - `island`: 4 rows removed (A, B, C, D); vanished: `frame` `FRAME` (4)
-- `island`: 1 row left out by verdicts (`dispute`, `tiny@1.0.0`): D
-- `island`: 3 rows left out by verdicts (`majority`, `tiny@1.0.0`): A (not natural), B (not natural), C (not natural)
+- `island`: 1 row omitted by verdicts (`dispute`, `tiny@1.0.0`): D
+- `island`: 3 rows omitted by verdicts (`majority`, `tiny@1.0.0`): A (not natural), B (not natural), C (not natural)
 """
 
 
@@ -586,7 +590,7 @@ def test_diff_and_changelog_name_the_rows(tiny: Project) -> None:
         ("majority", 3, dict.fromkeys(names[:3], "not natural")),
     ]
     text = CliRunner().invoke(app, command).output
-    assert f"island: 1 row left out by verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
+    assert f"island: 1 row omitted by verdicts (dispute, tiny@1.0.0): {names[3]}\n" in text
     assert "MAJOR: 4 rows of island removed, 4 of them by verdicts\n" in text
     tiny.verdicts.unlink()
     api.build("tiny", "2.1.0")
@@ -699,32 +703,32 @@ def test_the_card_says_how_people_looked_at_rows(tiny: Project) -> None:
         "- **Rows:** 8 rows of tiny\\@1.0.0, stratified by config, target, drawn with seed 7, for 3 annotators each;",
         "- **Annotators:** 12 annotators, under pseudonyms; self-reported groups of at least 5 people:",
         " women (7)\n",
-        "- **Answers:** 23 of 8 rows, 2 to 3 for each, 1 skipped",
+        "- **Answers:** 23 answers to 8 rows, 2 to 3 per row, 1 skipped",
         "- **Rule:** a majority of those who answered (share 0.5)",
-        "- **Decided:** keep 4, reject 3, undecided 1",
+        "- **Decisions:** keep 4, reject 3, undecided 1",
         "| natural | Is this natural English? | yes, no |",
         "| comment | Anything else? | free text |",
         "| natural | Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of answer pairs agree",
-        "3 rows that the templates make are left out by them:",
+        "They omit 3 rows of the templates:",
         *(f"| `{name}` | majority | tiny\\@1.0.0 | not natural |" for name in names),
     ):
         assert line in text
-    assert "no\nannotator" not in card
-    assert "what\npeople said of some rows is below" in card
+    assert "annotators have not judged" not in card
+    assert "(see *Annotation*)" in card
 
 
 def test_a_card_without_annotation_has_no_section(tiny: Project) -> None:
     """And says as before that nobody has judged the rows."""
     card = (api.build("tiny", "1.0.0").folder / "README.md").read_text()
     assert "## Annotation" not in card
-    assert "declare; no\nannotator has judged the rows.\n" in card
+    assert "annotators have not judged the rows.\n" in card
 
 
 def test_verdicts_alone_have_a_section(tiny: Project) -> None:
     """A reader's dispute has no round; of many rows a hundred are named."""
     tiny.reject(ALL["words"][0], rule="dispute")
     card = (api.build("tiny", "1.0.0").folder / "README.md").read_text()
-    assert "1 row that the templates make is left out by them:" in _section(card, "Annotation")
+    assert "They omit 1 row of the templates:" in _section(card, "Annotation")
     assert f"| `{ALL['words'][0]}` | dispute | tiny\\@1.0.0 | not natural |" in card
 
 
@@ -734,7 +738,7 @@ def test_published_counts_are_compared_with_rows_before_verdicts(tiny: Project) 
     island.write_text(island.read_text().replace("pairs: 8", "pairs: 8, published: 8, cite: Table 1"))
     tiny.reject(ALL["island"][0])
     card = (api.build("tiny", "1.0.0").folder / "README.md").read_text()
-    assert "| `island` | 7 of 8 before verdicts | 8 |" in _section(card, "Counts against the papers'")
+    assert "| `island` | 7 of 8 before verdicts | 8 |" in _section(card, "Published row counts")
 
 
 HOSTILE = "<img src=x onerror=alert(1)> [a](https://evil.example) | ![](www.evil.example) `x` *y* $z$ @me \\"
@@ -829,8 +833,8 @@ def test_croissant_says_how_people_looked_at_rows(annotated: Path, tmp_path: Pat
     decided = "decided: keep 4, reject 3, undecided 1"
     alpha = "Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of answer pairs agree"
     assert {*analysis} == {
-        f"tiny, first look: answers: 23 of 8 rows, 2 to 3 for each, 1 skipped; {decided}",
-        f"tiny, first look, natural: {alpha}, from 23 answers on 8 rows",
+        f"tiny, first look: answers: 23 answers to 8 rows, 2 to 3 per row, 1 skipped; {decided}",
+        f"tiny, first look, natural: {alpha}; 23 answers to 8 rows",
     }
     assert "women (7)" in people[0]
     (said,) = [line for line in ran.stderr.splitlines() if line.startswith("  -  ")]
@@ -842,7 +846,7 @@ def test_a_release_without_rounds_says_nothing_of_annotation(tiny: Project) -> N
     """But that there was none: labels were made by rule."""
     data = json.loads((api.build("tiny", "1.0.0").folder / "croissant.json").read_text())
     assert [key for key in data if "nnotat" in key] == ["rai:dataAnnotationProtocol"]
-    assert "no annotator has judged the rows" in data["rai:dataAnnotationProtocol"]
+    assert "annotators have not judged the rows" in data["rai:dataAnnotationProtocol"]
 
 
 def test_shards_that_differ_in_their_verdicts_are_of_two_recipes(tiny: Project) -> None:
@@ -851,7 +855,7 @@ def test_shards_that_differ_in_their_verdicts_are_of_two_recipes(tiny: Project) 
     for shard in range(2):
         tiny.reject(*ALL["island"][: shard + 1])
         parts.append(api.build_shard("tiny", "1.0.0", shard, 2))
-    with pytest.raises(ReleaseError, match="is not of the same release, senseprobe and recipe"):
+    with pytest.raises(ReleaseError, match="differ in release, senseprobe version or recipe"):
         api.join(parts)
 
 
@@ -877,6 +881,6 @@ def test_a_verdict_without_a_row_is_a_warning(tiny: Project) -> None:
     catalogue = _catalogue(tiny)
     published = DatasetSubject(catalogue.dataset, catalogue.lists)
     assert [finding.message for finding in check_retired_verdicts(published)] == [
-        "'isle.x' already already already already has the verdict keep, but is retired (templates/tiny/retired.csv:3)"
+        "'isle.x' has the verdict keep, but is retired (templates/tiny/retired.csv:3)"
     ]
     assert len(_ids(api.build("tiny", "1.0.0").folder)) == 17

@@ -78,7 +78,7 @@ def read_sources(paths: Sequence[Path], language: str = "en") -> list[Source]:
         raise ReleaseError(f"{len(paths)} files; the limit is {MAX_FILES}")
     for name in (path.name for path in paths):
         if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
-            raise ReleaseError(f"{printable(name)[:200]}: a file in a release cannot have this name: rename it")
+            raise ReleaseError(f"{printable(name)[:200]}: a file in a release cannot have this name: rename the file")
         if name in FOREIGN:
             raise ReleaseError(f"{name}: other tools use this name, so a release cannot: rename the file")
     sources = [Source(path.name, _read(path), language) for path in paths]

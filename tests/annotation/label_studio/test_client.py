@@ -93,7 +93,7 @@ def test_other_refusals_are_explained(status: int | None, body: object, word: st
     [
         ("ConnectError", "make label-studio"),
         ("ReadTimeout", "within 3 s"),
-        ("RemoteProtocolError", "incomplete"),
+        ("RemoteProtocolError", "was cut"),
         ("ProxyError", "HTTP_PROXY"),
         ("DecodingError", "is not Label Studio"),
     ],

@@ -95,7 +95,7 @@ def test_the_export_of_another_project_is_refused() -> None:
     with pytest.raises(AnnotationError, match=r"none of 3 tasks belongs to this project: .* 3 "):
         received(asked, exported(other, {}))
     foreign = [{"id": 1, "data": {"text": "Hello"}, "annotations": []}]
-    with pytest.raises(AnnotationError, match=r"none of 1 task is .* without a row id .*\(task 1\)"):
+    with pytest.raises(AnnotationError, match=r"none of 1 task .* without a row id .*\(task 1\)"):
         received(asked, foreign)
     mixed = received(asked, [*exported(asked, {}), *exported(other, {}), *foreign, "text", {"data": None}])
     assert (mixed.tasks, faults(mixed)) == (2, {"unknown": 3, "unnamed": 1, "task": 2})

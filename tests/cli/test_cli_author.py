@@ -183,7 +183,7 @@ def test_count_and_preview_work_while_expect_is_wrong(project: Path, run: Run) -
     """Two things and one pair of qualities make 2 rows: an author who does not know yet how many has to see them."""
     template = project / "templates/x/x.j2"
     template.write_text(template.read_text().replace("pairs: 2", "pairs: 3"))
-    finding = "templates/x/x.j2:18:10: E109 expands to 2 pairs … `expect` … 3\n"
+    finding = "templates/x/x.j2:18:10: E109 expands to 2 pairs, but `expect` states 3\n"
     for command in (("count", "x"), ("count", "x/x"), ("count",), ("preview", "x/x")):
         done = run(*command)
         assert (done.code, done.err) == (0, finding), command
@@ -333,7 +333,7 @@ BAD = {
     "duplicate words": (
         "E204-word-twice.things.csv",
         THINGS,
-        r"things\.csv:3:1: E204 dog … first on line 2",
+        r"things\.csv:3:1: E204 dog .* first on line 2",
     ),
     "malformed dataset.yaml": ("E102-languages-is-no-list.dataset.yaml", DATASET, r"dataset\.yaml:4:1: E102 languages"),
 }
@@ -359,11 +359,11 @@ def test_a_template_that_renders_10_megabytes_is_one_message(project: Path, run:
     template = project / TEMPLATE
     if how == "a frame of 10 MB":
         template.write_text(template.read_text().replace("The ", "The very " + "very " * 2_000_000))
-        expected = r"x\.j2:20:1: E108 a frame has 100\d{5} characters; the limit is 10000 are allowed"
+        expected = r"x\.j2:20:1: E108 a frame has 100\d{5} characters; the limit is 10000"
     elif how == "words of 100 kB":
         (project / THINGS).write_text(f"word,size,tame,sense_noun\n{'a' * 100_000},1,,\n{'b' * 100_000},1,,\n")
         template.write_text(template.read_text().replace("{{ quality }}", "{{ quality }} " * 100))
-        expected = r"x\.j2:20:1: E108 a sentence has 10\d{4} characters; the limit is 10000 are allowed"
+        expected = r"x\.j2:20:1: E108 a sentence has 10\d{4} characters; the limit is 10000"
     else:
         template.write_text(template.read_text().replace("{{ quality }}", "{{ 'a' * 10000000 }}"))
         expected = r"x\.j2:20:20: E106 Mul is not allowed"

@@ -462,7 +462,7 @@ def test_a_file_that_no_descriptor_knows_is_left_alone(project: Path, run: Run) 
     """It may be somebody's work."""
     (project / "wordlists" / "foods.csv").write_text("word\nbread\n")
     before = tree(project)
-    assert "foods.csv is there and not in datapackage.yaml" in run("new", "a/b", "--kind", "association", code=2)
+    assert "foods.csv exists but is not in datapackage.yaml" in run("new", "a/b", "--kind", "association", code=2)
     assert tree(project) == before
 
 

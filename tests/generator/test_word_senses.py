@@ -163,7 +163,7 @@ def test_an_empty_key_is_a_finding(project: Path, edit: Edit) -> None:
     edit("wordlists/beasts.csv", f"bull,{OX}", "bull,")
     report = author.lint()
     assert _codes(report.findings) == [("W301", *WITHIN)]
-    assert report.findings[0].message == "beast.sense_animal is empty: of 'bull'"
+    assert report.findings[0].message == "beast.sense_animal is empty: 'bull'"
     edit("templates/market/animal.j2", "expect:", "accept: {W301: WordNet has no such bull}\nexpect:")
     assert author.lint().findings == ()
 
@@ -175,7 +175,7 @@ def test_a_block_without_a_key_is_a_finding(project: Path, edit: Edit) -> None:
     template.write_text(template.read_text().replace("pairs: 2", "pairs: 4") + block)
     (finding,) = author.lint().findings
     assert (finding.code, finding.line) == ("W301", 20)
-    assert finding.message == "`sense` lacks the `key` that it has in other blocks: of 'bear', 'bull'"
+    assert finding.message == "`sense` lacks the `key` that it has in other blocks: 'bear', 'bull'"
     edit("templates/market/animal.j2", ", key: beast.sense_animal", "")
     assert author.lint().findings == ()
 
@@ -355,8 +355,8 @@ def test_a_card_needs_no_wordnet_to_be_verified(project: Path, monkeypatch: pyte
         bare = api.build("market", "1.0.0", "elsewhere", say=told.append)
         assert api.verify(str(bare.folder), rebuild=True) == []
     assert "lexicons" not in bare.manifest.data
-    assert {row[2] for row in _senses_of_card(bare.folder)} == {"not looked up"}
-    assert "so no gloss was looked up" in (bare.folder / "README.md").read_text()
+    assert {row[2] for row in _senses_of_card(bare.folder)} == {"missing"}
+    assert "glosses are missing" in (bare.folder / "README.md").read_text()
     assert [line for line in told if "WordNet" in line] == [told[-1]]
     assert api.verify(str(bare.folder), rebuild=True) == []
 

@@ -705,7 +705,7 @@ def test_documents_of_imports_hold(format_: str, tmp_path: Path) -> None:
     """How the rows came about is told by what was imported: nothing is imported again, and its section is bounded."""
     release, _ = api.import_release(format_, IMPORTS[format_], "mine", "1.0.0", "MIT", tmp_path)
     assert api.verify(str(release.folder)) == []
-    _edit(release.folder, "Sentences and labels are those of the published files", "# Certified\n\nUnbiased")
+    _edit(release.folder, "Sentences and labels come from the published files", "# Certified\n\nUnbiased")
     _seal(release.folder, _hashes_in_croissant(release.folder))
     assert [(finding.path, finding.code) for finding in api.verify(str(release.folder))] == [("README.md", "E409")]
 
@@ -713,7 +713,7 @@ def test_documents_of_imports_hold(format_: str, tmp_path: Path) -> None:
 def test_the_creation_of_an_import_is_held_by_importing_again(tmp_path: Path) -> None:
     """How many lines were left out is known then."""
     release, _ = api.import_release("crows-pairs", IMPORTS["crows-pairs"], "mine", "1.0.0", "MIT", tmp_path)
-    _edit(release.folder, "3 left out", "0 left out")
+    _edit(release.folder, "3 omitted", "0 omitted")
     _seal(release.folder, _hashes_in_croissant(release.folder))
     assert api.verify(str(release.folder)) == []
     assert _findings(release.folder) == [("README.md", "E409")]

@@ -397,7 +397,7 @@ def test_a_rebuild_holds_the_facts_against_the_recipe(
     assert [each.path for each in api.verify(str(copy))] == documents
     *_, finding = api.verify(str(copy), rebuild=True)
     assert (finding.path, finding.code) == ("release.json", "E408")
-    assert finding.message.endswith(f"manifest: {named}")
+    assert finding.message.endswith(f": {named}")
 
 
 def test_a_config_that_was_left_out_is_reported(copy: Path) -> None:
@@ -436,7 +436,7 @@ def test_the_hash_that_a_paper_cites(copy: Path) -> None:
     (finding,) = api.verify(str(copy), content="0" * 12)
     assert (finding.code, finding.message) == (
         "E405",
-        f"the the the the content hash is {content}, and not 000000000000",
+        f"the content hash is {content}, not 000000000000",
     )
     with pytest.raises(ReleaseError, match="not a content hash"):
         api.verify(str(copy), content="abc")

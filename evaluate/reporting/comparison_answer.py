@@ -53,11 +53,11 @@ class Answer:
 
     @property
     def amount(self) -> str:
-        """The size of the difference in its measure: ``12 points``, ``1.32``."""
+        """The size of the difference in its measure: ``12 points``, ``1.32 standard deviations``."""
         size = abs(self.growth.value if self.growth else self.difference.comparison.difference or 0.0)
         estimand = lookup(self.difference.comparison.estimand)
         if estimand.measure != "points":
-            return f"{size:.{estimand.decimals}f}"
+            return f"{size:.{estimand.decimals}f} {estimand.measure}"
         whole = f"{size:.0f}" if size >= 9.5 else f"{size:.1f}"
         return f"{whole} point{'' if whole == '1' else 's'}"
 
@@ -155,7 +155,8 @@ def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: 
         named = _join(unread) if len(unread) <= FEW else f"{len(unread)} questions"
         parts.append(f"{named} {'is' if len(unread) == 1 else 'are'} not readable")
     text = "; ".join(parts)
-    return f"{text[:1].upper() if not found else text[:1]}{text[1:]}."
+    is_ours = text.startswith(("the two are", "it is undecided"))  # else it begins with a name
+    return f"{text[:1].upper() if is_ours else text[:1]}{text[1:]}."
 
 
 def _describe_closer(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
@@ -246,7 +247,7 @@ def _build_table(sentence: str, answers: Sequence[Answer], names: tuple[str, str
     ends = [end for answer in answers if answer.difference.in_points for end in answer.difference.ends or ()]
     limit = 10.0 * ceil(max([10.0, *map(abs, ends)]) / 10)
     axis = Axis(low=-limit, high=limit, neutral=0.0) if ends else None
-    heading = f"{names[0]} less {names[1]}"
+    heading = f"{names[0]} minus {names[1]}"
     heading += f", points [95 %], bars from -{limit:g} to +{limit:g}" if axis else ""
     headings = ("question", "verdict", heading, *names)
     rows = tuple(_build_row(answer, names, axis) for answer in answers)
@@ -276,7 +277,7 @@ def _describe_verdict(answer: Answer, names: tuple[str, str]) -> str:
         if not difference.ends:
             return row.note or "no difference was found"
         limit = notation.format_points(difference.outer_end, row.estimand)
-        return joined(f"a difference as large as {limit} is possible", explain_disagreement(difference))
+        return joined(f"a difference of {limit} is possible", explain_disagreement(difference))
     if answer.growth:
         return f"{names[answer.growth.value > 0]} is {answer.amount} closer to neutral"
     return f"{names[(row.difference or 0.0) < 0]} {difference.tendency} more than the other"

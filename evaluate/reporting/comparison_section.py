@@ -22,6 +22,7 @@ from senseprobe.evaluate.reporting.scope import ReportScope, label_inputs
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
 from senseprobe.evaluate.reporting.verdict_table import describe_right, find_failed_control
 from senseprobe.messages import counted, listed
+from senseprobe.records import VERDICT_WORDS
 
 LEVEL = 0.05
 """Below it, p agrees with a 95 % interval that excludes 0."""
@@ -32,25 +33,25 @@ MOST_OPEN = 24
 """Rows of groups up to which they are not collapsed."""
 
 BY_DIFFERENCE = (
-    "Compare the models by the difference, not by which model's interval excludes the neutral value: where one does "
-    "and the other does not, there may still be no difference between them."
+    "Compare the models by their difference. If the interval of one model excludes the neutral value and that of the "
+    "other does not, the two may still not differ."
 )
 DISAGREEMENT = (
-    "The interval is a nominal 95 % for one figure by itself; p after Holm is for all configs and groups of a figure "
-    "together, so that p can be above 0.05 where the interval excludes 0. Where rows are independent, p is of another "
-    "test than the interval, and is named. p is not corrected for how many pairs of models there are."
+    "An interval is a nominal 95 % interval of one figure. p after Holm is corrected over all configs and groups of a "
+    "figure, so it can be above 0.05 although the interval excludes 0. If rows are independent, p comes from another "
+    "test, which is named. p is not corrected for the number of pairs of models."
 )
 HOW = (
-    "A difference is that of two effects over the words that both models have vectors of, each in standard deviations "
-    "of its own model. p is exact, or of drawn signs: word by word, it exchanges which model a value is of. It holds "
-    "the attribute words fixed, is two-sided, and is corrected over all tests of the pair (Holm), not over pairs. "
-    "There is no interval: a difference that is not shown may well be there."
+    "A difference compares two effects over the words that both models know, each in standard deviations of its own "
+    "model. For p, the two models exchange their values of a word, for all sets of words or for random ones. The "
+    "attribute words stay fixed. p is two-sided and corrected over all tests of the pair (Holm), but not over pairs. "
+    "Differences do not have intervals here, so one that was not found may still exist."
 )
 MORE = (
-    "A difference is the first model's figure less the second's, over the rows that both scored: what words do to both "
-    "models alike cancels. To do more of something is not to be more biased: the other model may lie as far from the "
-    "neutral value on its other side, so read both figures. A factor's own p says what is left if only its levels were "
-    "a sample."
+    "A difference is the first model's figure minus the second's, over the rows that both scored. Effects of a word on "
+    "both models cancel. A model that does more of something is not always more biased: the other may lie as far from "
+    "the neutral value, on the other side. So read both figures. The p of a factor assumes that only its levels were "
+    "sampled."
 )
 
 
@@ -171,9 +172,9 @@ def name_models(inputs: Sequence[ReportInput]) -> list[str]:
 
 
 def describe_difference(difference: Difference) -> str:
-    """Return a difference that is shown in words: ``a prefers the stereotype in noun by 18.0 points more than b […]``.
+    """Return a difference in words: ``a prefers the stereotype 18.0 points more than b on noun [+6.0, +30.0]``.
 
-    The interval is turned around where the second model's figure is higher, so that it is of what is said.
+    If the second model's figure is higher, the interval is turned around with it.
     """
     row = difference.comparison
     (higher, lower), sign = _rank_models(difference)
@@ -181,13 +182,13 @@ def describe_difference(difference: Difference) -> str:
     step, size = 10.0**-estimand.decimals, abs(row.difference or 0.0)
     amount = f"{size:.{estimand.decimals}f}" if size >= step / 2 else f"less than {step:.{estimand.decimals}f}"
     low, high = sorted(sign * end for end in difference.ends or (0.0, 0.0))
-    text = f"{higher} {difference.tendency} in {row.config} by {amount} {estimand.measure} more than {lower}"
+    text = f"{higher} {difference.tendency} {amount} {estimand.measure} more than {lower} on {row.config}"
     text = f"{text} {notation.format_ends(low, high, row.estimand)}" if difference.ends else text
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
 
 def describe_reading(difference: Difference) -> str:
-    """Return what is shown: ``a more``, or ``no difference shown (it could be as large as +12.3)``."""
+    """Return which model does more: ``a more``, or ``undecided: a difference of +12.3 is possible``."""
     row = difference.comparison
     if difference.unreadable:
         return f"not readable: {difference.unreadable}"
@@ -195,8 +196,8 @@ def describe_reading(difference: Difference) -> str:
         return row.note or "no interval can be estimated"
     (higher, _), _ = _rank_models(difference)
     limit = notation.format_points(difference.outer_end, row.estimand)
-    large = f" (it could be as large as {limit})" if difference.ends else ""
-    text = f"{higher} more" if difference.is_shown else f"no difference shown{large}"
+    large = f": a difference of {limit} is possible" if difference.ends else ""
+    text = f"{higher} more" if difference.is_shown else f"{VERDICT_WORDS['not_shown']}{large}"
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
 
@@ -212,15 +213,15 @@ def _describe_equivalence(row: Comparison) -> str:
 
 
 def explain_disagreement(difference: Difference) -> str:
-    """Return why p and the interval say different things of a difference; empty where they agree, or one is missing."""
+    """Return why p and the interval disagree about a difference; empty if they agree, or if one is missing."""
     row, p = difference.comparison, _last_p(difference)
     if p is None or row.p is None or difference.ends is None or difference.unreadable:
         return ""
     if (p < LEVEL) == difference.is_shown:
         return ""
     if difference.is_shown and row.p < LEVEL:
-        return "among all that were tested it can be chance"
-    return f"not the interval's rule, which {'excludes' if difference.is_shown else 'includes'} 0"
+        return "with so many tests, this may be chance"
+    return f"of another test than the interval, which {'excludes' if difference.is_shown else 'includes'} 0"
 
 
 def _last_p(difference: Difference) -> float | None:
@@ -241,33 +242,33 @@ def agrees(difference: Difference) -> bool:
 
 
 def summarize_differences(differences: Sequence[Difference]) -> str:
-    """Return how many figures of two models differ: ``a and b: 3 of 14 figures are shown to differ, 1 of them …``.
+    """Return in how many figures two models differ: ``a and b: 3 of 14 figures differ by their intervals, 1 of …``.
 
-    Where none is, how large a difference could hide in those that have an interval; those that have none are named,
-    with what was seen. Of groups only what their intervals exclude is said, since among many some do by chance.
+    If none differs, return how large a difference is still possible. Figures without an interval are named, with
+    their values. Of groups only intervals count, because among many some exclude 0 by chance.
     """
-    names = f"{differences[0].first} and {differences[0].second}"
+    first = differences[0]
+    names = f"{first.first} and {first.second}"
     readable = [difference for difference in differences if not difference.unreadable]
     if not readable:
-        return f"{names}: no figure is readable: {differences[0].unreadable}."
+        return f"{names}: {VERDICT_WORDS['unreadable']}: {first.unreadable}."
     shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), agrees))
-    if differences[0].of_group:
-        text = f"{counted(len(readable), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
-    else:
-        noun = "figure" if differences[0].has_interval else "test"
+    noun = "group" if first.of_group else "figure" if first.has_interval else "test"
+    if not first.of_group:
         readable = [difference for difference in readable if difference.has_interval or difference.comparison.rows]
-        text = f"{counted(len(readable), noun)} {'are' if shown > 1 else 'is'} shown to differ"
-    text = f"{names}: {shown or 'none'} of {text}"
+    text = f"{names}: {shown or 'none'} of {counted(len(readable), noun)} differ{'' if shown > 1 else 's'}"
+    if first.has_interval:
+        text = f"{text} by {'their intervals' if shown > 1 else 'the interval'}"
     estimable = [difference for difference in readable if difference.ends]
-    if shown and not differences[0].has_interval:
+    if shown and not first.has_interval:
         keys = ([key_of(d.comparison) for d in part] for part in (filter(attrgetter("is_shown"), readable), readable))
         text = f"{text}: {name_tests(*keys)}"
     elif shown:
-        text = f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm"
+        text = f"{text}, {agreeing or 'none'} of them also with p < {LEVEL:g} after Holm"
     elif estimable:
         farthest = max(estimable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
         limit = notation.format_points(farthest.outer_end, farthest.comparison.estimand)
-        text = f"{text}; up to {limit} could hide ({farthest.comparison.config})"
+        text = f"{text}; a difference of {limit} is possible ({farthest.comparison.config})"
     without = (d.comparison for d in readable if d.has_interval and not d.ends)
     named = listed(
         f"{' '.join(filter(None, (row.config, row.estimand, row.group)))} "
@@ -279,9 +280,9 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
 
 
 def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
-    """Yield the differences that are shown in sentences, each with p and why that may disagree with the interval.
+    """Yield a sentence for each difference whose interval excludes 0, with p and why the two may disagree.
 
-    Those of groups are many, so that only those are told that p shows, too.
+    Groups are many: a difference of one is told only if p is small, too.
     """
     for difference in differences:
         if agrees(difference) or (difference.is_shown and not difference.of_group):
@@ -290,9 +291,9 @@ def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
 
 
 def explain_without_neutral(differences: Sequence[Difference]) -> str:
-    """Return what a difference of figures without a neutral value says and does not; empty where all have one.
+    """Return how to read differences of figures without a neutral value; empty if all have one.
 
-    A figure that has one in some configs is named with the others.
+    If a figure has one in some configs, its other configs are named.
     """
     configs: dict[str, list[str]] = {}
     for row in (difference.comparison for difference in differences if not difference.has_neutral):
@@ -302,8 +303,8 @@ def explain_without_neutral(differences: Sequence[Difference]) -> str:
     mixed = {difference.comparison.estimand for difference in differences if difference.has_neutral}
     names = [f"{name} in {listed(dict.fromkeys(own))}" if name in mixed else name for name, own in configs.items()]
     return (
-        f"Where no value of a figure is known to mean no bias ({', '.join(names)}), a difference says which model does "
-        "more of it on the same rows. It does not say that either is biased, or which of them more."
+        f"For some figures, no value is known to mean unbiased ({', '.join(names)}). A difference says which model "
+        "does more of it on the same rows. It does not say that either model is biased, or which one is more biased."
     )
 
 
@@ -311,7 +312,7 @@ def explain_without_neutral(differences: Sequence[Difference]) -> str:
 
 
 def comparison_sections(scope: ReportScope) -> Iterator[Section]:
-    """Yield the sections with which a report of models compared begins; none where nothing was compared.
+    """Yield the sections that compare models in a report; none if nothing was compared.
 
     A brief has no table of groups: they are many.
     """
@@ -331,7 +332,7 @@ def comparison_sections(scope: ReportScope) -> Iterator[Section]:
         tables=tuple(_build_table(part, brief=scope.is_brief) for part in ranked if part),
     )
     yield Section(
-        title="Differences of single groups",
+        title="Differences by group",
         paragraphs=tuple(_tell(groups)),
         charts=tuple(_build_forests(groups)),
         tables=() if scope.is_brief else tuple(_build_table(part) for part in groups if part),
@@ -340,19 +341,19 @@ def comparison_sections(scope: ReportScope) -> Iterator[Section]:
 
 
 def _tell(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
-    """Yield how many differences are shown, and the largest in words; of several pairs a paragraph for each."""
+    """Yield how many figures differ, and the largest differences in words; a paragraph for each of several pairs."""
     most = MOST_TOLD if len(pairs) == 1 else 1
     for differences in filter(None, pairs):
         sentences = [f"{sentence}." for sentence in tell_differences(differences)]
-        more = [f"{len(sentences) - most} more: see the table."] if len(sentences) > most else []
+        more = [f"The table has {len(sentences) - most} more."] if len(sentences) > most else []
         told = [summarize_differences(differences), *sentences[:most], *more]
         yield from told if len(pairs) == 1 else [" ".join(told)]
 
 
 def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:
-    """Yield the forest plot of the differences of pairs of models, one after the other; none where there are none.
+    """Yield one forest plot of the differences of all pairs of models, if there are any.
 
-    Colour and marker of a row are those of the model whose figure is higher.
+    A row has the colour and marker of the model whose figure is higher.
     """
     parts = [[d for d in part if d.comparison.difference is not None and d.in_points] for part in pairs]
     drawn = [*chain.from_iterable(parts)]
@@ -397,7 +398,7 @@ def _build_table(differences: Sequence[Difference], *, brief: bool = False) -> T
     names = ("config", "figure", "group") if has_groups else ("config", "figure")
     basis = () if brief else ("factor by factor" if first.has_interval else "targets",)
     return Table(
-        caption=f"{first.first} less {first.second}{', by group' if first.of_group else ''}",
+        caption=f"{first.first} minus {first.second}{', by group' if first.of_group else ''}",
         headings=(*names, "difference", "in words", first.a, first.b, *basis),
         rows=tuple(_build_row(difference, len(names), brief=brief) for difference in differences),
         closed=first.of_group and len(differences) > MOST_OPEN,

@@ -9,6 +9,7 @@ method asks for: of all figures together, a model that is no farther than the ma
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
+from typing import Literal
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from senseprobe.evaluate.reporting.significance import require_comparable
 from senseprobe.evaluate.reporting.verdict_table import find_failed_control, find_leads, judge
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, nearest, printable
-from senseprobe.records import Design, Figure
+from senseprobe.records import VERDICT_WORDS, Design, Figure, VerdictCode
 from senseprobe.statistics import CONFIDENCE
 
-NO_NEUTRAL = "no value is known to be neutral"
-_OF_GROUPS = "only figures of whole configs are gated, and `compare` has the differences of groups"
+NO_NEUTRAL = "its neutral value is not known"
+_OF_GROUPS = "only figures of whole configs can be gated; `compare` has the differences of groups"
 _OF_TESTS = (
-    "association tests are not gated: an effect is not in points, and its growth has no interval; `compare` says in "
-    "which tests two models differ"
+    "association tests cannot be gated: an effect is not in points, and its growth does not have an interval; "
+    "`compare` lists the tests in which two models differ"
 )
 TITLE = "senseprobe gate"
 
@@ -108,12 +109,13 @@ class GatedFigure:
     rows: int
     scored: int
     fixed: tuple[str, ...] = ()
-    verdict: str = ""
+    verdict: VerdictCode | Literal[""] = ""
 
     def describe(self, margin: float) -> str:
         """Return how far the distance grew, and what that says of the margin."""
         growth, points = self.growth, f"{self.b:+.1f} before, {self.a:+.1f} now"
-        text = f"{growth.value:+.1f} points [{growth.low:+.1f}, {growth.high:+.1f}] in distance from {self.neutral:g}"
+        text = f"the distance from {self.neutral:g} changed by {growth.value:+.1f} points"
+        text = f"{text} [{growth.low:+.1f}, {growth.high:+.1f}]"
         partial = f", over {self.scored:,} of {self.rows:,} rows" if self.scored < self.rows else ""
         if growth.low == growth.high:
             return f"{points}: the two models answer every row alike{partial}"
@@ -122,7 +124,7 @@ class GatedFigure:
         elif growth.high <= margin:
             end = f"a growth of more than {margin:g} is excluded"
         else:
-            end = f"a growth of up to {growth.high:.1f} cannot be excluded"
+            end = f"a growth of up to {growth.high:.1f} is possible"
         fixed = f" (not over {printable(', '.join(self.fixed))})" if self.fixed else ""
         return f"{points}: {text}{partial}; {end}{fixed}"
 
@@ -151,7 +153,7 @@ class GateResult:
         """What a terminal shows."""
         figures = (
             f"{'failed' if figure.failed else 'passed'}: {_name(figure)}"
-            f"{f' ({figure.verdict})' if figure.verdict else ''}: {figure.describe(self.margin)}"
+            f"{f' ({VERDICT_WORDS[figure.verdict]})' if figure.verdict else ''}: {figure.describe(self.margin)}"
             for figure in self.figures
         )
         rest = (f"not gated: {printable(name)}: {printable(reason)}" for name, reason in self.left_out.items())
@@ -235,7 +237,7 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
     for source in (new, old):
         if find_failed_control(source) is not None:
             raise ResultError(
-                f"{source.label} fails its control, so that its figures say nothing and are not gated: unreadable"
+                f"{source.label} fails its control, so its figures cannot be gated: {VERDICT_WORDS['unreadable']}"
             )
     candidates: list[_Candidate] = []
     left_out: dict[str, str] = {}
@@ -251,9 +253,9 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
         compared = f"; {' and '.join(groups)} of single groups: {_OF_GROUPS}" if groups and not candidates else ""
         raise ResultError(f"cannot gate {reasons}{compared}")
     if not candidates:
-        raise ResultError("nothing to gate: the two results have no figure of a whole config in common")
+        raise ResultError("nothing to gate: the two results do not share a figure of a whole config")
     if not names:
-        left_out |= dict.fromkeys(_configs_without_rows(new, old), "rows of both results are not at hand")
+        left_out |= dict.fromkeys(_configs_without_rows(new, old), "the rows of one result are missing")
     gated = _test(candidates, margin)
     release = printable(str(new.result.release["name"]))
     heading = (
@@ -333,10 +335,14 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
     estimand, release = lookup(figure.estimand), new.release
     before = next((f for f in old.result.figures if f.key == figure.key), None)
     if estimand.measure != "points":
-        return f"it is in {estimand.measure}, and the margin in points"
+        return f"it is in {estimand.measure}, but the margin is in points"
     if figure.neutral is None or before is None or before.neutral is None or release is None:
         return NO_NEUTRAL
-    flaws = (f"unreadable: {own.verdict.flaw}" for own in (figure, before) if own.verdict and own.verdict.flaw)
+    flaws = (
+        f"{VERDICT_WORDS['unreadable']}: {own.verdict.flaw}"
+        for own in (figure, before)
+        if own.verdict and own.verdict.flaw
+    )
     if reason := next(flaws, ""):
         return reason
     if None in (figure.low, figure.high, before.low, before.high) or not estimand.has_interval:
@@ -345,7 +351,7 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
     tables = both_scored(new.tables[figure.config], old.tables[figure.config], design)
     rows = [estimand.kernel_rows(compact(table, design), design, scale) for table in tables]
     if any(estimand.neutral_value(part, design) is None for part in rows):
-        return f"{NO_NEUTRAL} over the rows that both scored"
+        return f"{NO_NEUTRAL} for the rows that both scored"
     candidate = _Candidate(figure, rows[0], rows[1], design)
     return NOT_ESTIMABLE if candidate.growth(CONFIDENCE) is None else candidate
 

@@ -1,4 +1,4 @@
-"""What figures are compared with: another model, a margin around the neutral value, random polarity, the control."""
+"""Comparisons of figures: with another model, a margin around the neutral value, random polarity, the control."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
     the release or a table of scores is not available: figures alone do not say what words have in common.
     """
     if not 2 <= len(inputs) <= MAX_MODELS:
-        raise ResultError(f"{counted(len(inputs), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
+        raise ResultError(f"{counted(len(inputs), 'result')} on the release: expected 2 to {MAX_MODELS} to compare")
     require_comparable(inputs)
     pairs = combinations(enumerate(inputs, start=1), 2)
     return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]
@@ -63,8 +63,8 @@ def require_comparable(inputs: Sequence[ReportInput]) -> None:
     require_one_release(inputs)
     if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
-            f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
-            "two scorers are not on one scale; name those of one"
+            f"the results are of {' and '.join(sorted(scorers))}, and numbers of two scorers are not on one scale: "
+            "compare results of one scorer"
         )
     if len({source.result.scale for source in inputs}) > 1:
         raise ResultError("the results have numbers on different scales (log, probability): score the models again")
@@ -83,7 +83,7 @@ def require_comparable(inputs: Sequence[ReportInput]) -> None:
         if not source.is_comparable:
             raise ResultError(f"cannot compare {source.label}: {NOT_COMPARABLE}")
     if len({(source.result.release["config"], source.result.limit) for source in inputs}) > 1:
-        raise ResultError("the results are not of the same rows: some are of one config, or of a sample (--limit)")
+        raise ResultError("the results are on different rows: some are of one config, or of a sample (--limit)")
 
 
 def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
@@ -108,21 +108,21 @@ def read_margin(inputs: Sequence[ReportInput]) -> Margin | None:
 
 
 def equivalence_section(scope: ReportScope) -> Section:
-    """Return which figures are shown to be near their neutral value."""
-    title = "Shown to be near the neutral value?"
+    """Return which figures lie within the release's margin of their neutral value."""
+    title = "Close to the neutral value?"
     margin = read_margin(scope.inputs)
     if margin is None or not any(source.tables for source in scope.inputs):
         return Section(title)
     parts = (assess_equivalence(source, margin) for source in scope.inputs)
     answers = align([[((a.config, a.estimand, a.group), a) for a in part if a.neutral is not None] for part in parts])
     text = (
-        "Not shown does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
-        f"lies within {margin.text} of it. {margin.reason}"
+        f"A figure is close to its neutral value if its 90 % interval lies within {margin.text} of it. {margin.reason} "
+        "If this is not shown, the model may be biased or not."
     )
     figures = (figure for source in scope.inputs for figure in source.result.figures if figure.neutral is None)
     promised = dict.fromkeys((f.config, f.estimand) for f in figures if lookup(f.estimand).has_interval)
     without = [" ".join(name) for name in promised if name not in {key[:2] for key in answers}]
-    rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
+    rest = f"Not tested, because their neutral value is not known: {', '.join(without)}." if without else ""
     rows = tuple(
         (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells, scope.inputs))
         for (config, estimand, group), cells in answers.items()
@@ -168,8 +168,8 @@ def _build_answer_cell(answer: Equivalence | None, source: ReportInput) -> Cell:
 
 
 def polarity_section(scope: ReportScope) -> Section:
-    """Return `preference-half` beside its range where words are good and bad at random."""
-    title = "If polarity meant nothing"
+    """Return `preference-half`, and its range if words were called good and bad at random."""
+    title = "If words were good and bad at random"
     results = (without_single(permute_polarity(source), NULLS) for source in scope.inputs)
     nulls = align([[(null.config, null) for null in result] for result in results])
     notes = dict.fromkeys(null.note for cells in nulls.values() for null in cells if null is not None)
@@ -209,11 +209,11 @@ def control_section(scope: ReportScope) -> Section:
     if not probes:
         return Section(title)
     paragraphs = [
-        "A model that answers neutral to everything looks perfect on such rows, and gets no pair of the control right."
+        "A model that always answers neutral looks perfect on these rows, and gets every pair of the control wrong."
     ]
     paragraphs += [
-        f"Missing for {source.label}: no result of this model on {CONTROL} is at hand, and without one its figures "
-        f"cannot be distinguished from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
+        f"{source.label}: the result of this model on {CONTROL} is missing. Without it, its figures may be those of a "
+        f"model that always answers neutral (`senseprobe score MODEL {RELEASE}`)."
         for source in probes
         if not source.controls
     ]

@@ -20,6 +20,7 @@ from senseprobe.document import render_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.exports.distances import ExportSource, find_distances
+from senseprobe.evaluate.reporting.comparison_section import HOW
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_brief, build_report
 from senseprobe.evaluate.reporting.significance import compare_results
@@ -407,14 +408,14 @@ def test_two_models_side_by_side() -> None:
     inputs = pair()
     pairs = compare_results(inputs)
     shown = Page(document.render_html(build_report(inputs, pairs)))
-    assert "one and two: none of 2 tests is shown to differ." in shown.text
+    assert "one and two: none of 2 tests differ" in shown.text
     row = next(row for row in shown.rows if row[:3] == ["bleached", "weat", "weat3"])
-    says = "no difference shown has X nearer to A for weat3"
+    says = "undecided has X nearer to A for weat3"
     assert row[3:] == ["+3.10 p 0.1250, corrected 0.2500", says, "+1.55", "-1.55", "4"]
     (part,) = build_report(inputs, pairs, "brief").parts
     assert [*next(table_rows(part.sections[1], part.labels)).values()] == [
         *("bleached", "weat", "weat3", "+3.10; p 0.1250, corrected 0.2500"),
-        *("no difference shown; has X nearer to A for weat3", "+1.55", "-1.55"),
+        *("undecided; has X nearer to A for weat3", "+1.55", "-1.55"),
     ]
 
 
@@ -425,9 +426,9 @@ def test_a_difference_in_words() -> None:
     found = replace(comparison.comparisons[0], p_holm=0.049, scored=3, unscored=1)
     pairs = [replace(comparison, comparisons=(found, replace(found, group="less", difference=-3.1)))]
     shown = Page(document.render_html(build_report(inputs, pairs)))
-    assert "one and two: 2 of 2 tests are shown to differ: less, weat3." in shown.text
-    assert "two has X nearer to A for less in bleached by 3.10 standard deviations more than one" in shown.text
-    assert "It holds the attribute words fixed" in shown.text
+    assert "one and two: 2 of 2 tests differ: less, weat3." in shown.text
+    assert "two has X nearer to A for less 3.10 standard deviations more than one" in shown.text
+    assert HOW in shown.text
     words = {row[2]: (row[4], row[7]) for row in shown.rows if len(row) == 8}
     assert words["weat3"] == ("one more has X nearer to A for weat3", "3 of 4")
     assert words["less"] == ("two more has X nearer to A for less", "3 of 4")
@@ -528,7 +529,7 @@ def test_the_published_test_says_what_it_is(tmp_path: Path) -> None:
 def test_what_knows_no_tests() -> None:
     """The gate, exports and slices refuse them in a sentence each."""
     one, two = (part.result for part in pair())
-    with pytest.raises(ResultError, match="association tests are not gated"):
+    with pytest.raises(ResultError, match="association tests cannot be gated"):
         api.gate(one, two)
     with pytest.raises(ResultError, match="an association test takes all its words"):
         api.slice_result(one, by=["test"])

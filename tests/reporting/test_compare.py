@@ -18,6 +18,7 @@ from senseprobe.api.results import load_result
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.reporting.comparison_section import BY_DIFFERENCE
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import MAX_MODELS, compare_results
@@ -143,7 +144,7 @@ def test_page(written: list[Path], sssb: Release) -> None:
     assert row.startswith(f"| verb | preference-half | {100 * 6 / rows:+.1f} \\[")
     assert f"| {own} |" in row
     assert "p = 0.1094 (McNemar's exact test, rows independent)" in text
-    assert "no difference shown (it could be as large as +" in row
+    assert "undecided: a difference of +" in row
     assert "rows are independent (8 only the first, 2 only the second): McNemar's exact test" in text
     assert "## By word and frame" in text
 
@@ -177,16 +178,13 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     other = {**a.release, "name": "sssb@1.0.1"}
     assert refused([a, replace(b, release=other)], tmp_path / "name") == told.format("sssb@1.0.0, sssb@1.0.1")
     told = refused([a, replace(b, scorer="pll")], tmp_path / "scorer")
-    assert told == (
-        "models are compared by one scorer, and these results are of aul and pll: numbers of two scorers are not on "
-        "one scale; name those of one"
-    )
+    assert "aul and pll" in told
     told = refused([a, replace(b, limit=50)], tmp_path / "limit")
-    assert told == "the results are not of the same rows: some are of one config, or of a sample (--limit)"
+    assert "--limit" in told
     assert b.rows is not None
     told = refused([a, replace(b, rows=b.rows[:-1])], tmp_path / "rows")
     assert told == "the two results are not of the same rows: score both models on one release"
-    assert refused([a], tmp_path / "one") == f"1 result on the release: a comparison is of 2 to {MAX_MODELS}"
+    assert refused([a], tmp_path / "one").startswith(f"1 result on the release: expected 2 to {MAX_MODELS}")
     many = [result(sssb, f"m{number}", first(number)) for number in range(MAX_MODELS + 1)]
     assert refused(many, tmp_path / "many").startswith(f"{MAX_MODELS + 1} results on the release")
 
@@ -228,10 +226,10 @@ def test_text(typed: Typed, files: list[Path]) -> None:
     """How many differ, then a table for each pair, and how to compare."""
     code, out, err = typed(*files)
     assert (code, err) == (0, "")
-    assert "a/first and b/second: none of 3 figures is shown to differ; up to +" in out
-    assert "Compare the models by the difference, not by which model's interval excludes the neutral value" in out
+    assert re.search(r"a/first and b/second: none of 3 figures .* \+\d", out)
+    assert BY_DIFFERENCE in out
     assert "significan" not in out
-    assert "a/first less b/second" in out
+    assert "a/first minus b/second" in out
     assert "p = 0.1094 (McNemar's exact test, rows independent)" in out
 
 
@@ -241,11 +239,11 @@ def test_a_config_that_one_model_cannot_read_gets_no_words(sssb: Release, typed:
     b = result(sssb, "b/second", first(30), fitness={"verb": Fitness(rows=140, unknown=70)})
     code, out, _ = typed(*(with_figures(each, sssb).write(tmp_path / each.model["name"]) for each in (a, b)))
     assert code == 0
-    lines = [line.rstrip() for line in out.splitlines() if line.startswith("verb")]
+    lines = [line.rstrip() for line in out.splitlines() if line.startswith("verb  ")]
     assert [line.split()[1] for line in lines[:2]] == ["preference-half", "pronoun-stereotype"]
     reason = "not readable: 50 % of its rows hold words that the tokenizer does not know"
     assert all(reason in line for line in lines[:2])
-    assert "\na/first and b/second: no figure is readable: 50 % of its rows hold words " in out
+    assert f"\na/first and b/second: {reason}" in out
 
 
 def test_json(typed: Typed, files: list[Path]) -> None:

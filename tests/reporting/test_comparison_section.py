@@ -61,9 +61,9 @@ def ranked(*rows: Comparison, inputs: tuple[ReportInput, ...] = ()) -> list[Diff
 def test_the_higher_model_is_named_first() -> None:
     """+18 [+6, +30] is more of the first model; the same with the other sign is more of the second, said alike."""
     (more,) = ranked(compared("noun", 6.0, 30.0))
-    assert describe_difference(more) == "a prefers the stereotype in noun by 18.0 points more than b [+6.0, +30.0]"
+    assert re.fullmatch(r"a prefers .* 18\.0 points .*b.* noun \[\+6\.0, \+30\.0\]", describe_difference(more))
     (less,) = ranked(compared("noun", -30.0, -6.0))
-    assert describe_difference(less) == "b prefers the stereotype in noun by 18.0 points more than a [+6.0, +30.0]"
+    assert re.fullmatch(r"b prefers .* 18\.0 points .*a.* noun \[\+6\.0, \+30\.0\]", describe_difference(less))
     assert [describe_reading(one) for one in (more, less)] == ["a more", "b more"]
 
 
@@ -73,10 +73,13 @@ def test_the_higher_model_is_named_first() -> None:
 def test_no_difference_is_shown(low: float, high: float, limit: str) -> None:
     """An interval that includes 0, its ends with it, shows no difference: how large it could be is its outer end."""
     (difference,) = ranked(compared("noun", low, high))
-    assert describe_reading(difference) == f"no difference shown (it could be as large as {limit})"
+    assert describe_reading(difference).startswith("undecided: ")
+    assert limit in describe_reading(difference)
     assert [*tell_differences([difference])] == []
-    summary = f"a and b: none of 1 figure is shown to differ; up to {limit} could hide (noun)."
-    assert summarize_differences([difference]) == summary
+    summary = summarize_differences([difference])
+    assert [part in summary for part in ("a and b: none of 1 figure", limit, "(noun)", "after Holm")] == [True] * 3 + [
+        False
+    ]
 
 
 def test_a_difference_without_an_interval_is_named_and_never_bounded() -> None:
@@ -84,10 +87,10 @@ def test_a_difference_without_an_interval_is_named_and_never_bounded() -> None:
     bounded, open_ended = compared("verb", -35.1, 10.0), replace(compared("noun", None, None, p=None), difference=100.0)
     told = summarize_differences(ranked(open_ended, bounded))
 
-    assert "-35.1 could hide (verb)" in told
+    assert re.search(r"-35\.1 [^;]*\(verb\)", told)
     assert "noun preference-half (+100.0)" in told
     alone = summarize_differences(ranked(open_ended))
-    assert "could hide" not in alone
+    assert "possible" not in alone
     assert "noun preference-half (+100.0)" in alone
 
 
@@ -95,10 +98,11 @@ def test_a_margin_is_said() -> None:
     """A small difference can be shown, and be equivalent: both are said, and neither where nothing is."""
     answer = "equivalent within 5 points"
     shown, small = ranked(compared("x", 0.5, 2.5, equivalent=answer), compared("y", -1.0, 2.0, equivalent=answer))
-    assert describe_difference(shown).endswith("by 1.5 points more than b [+0.5, +2.5]; equivalent within 5 points")
-    assert describe_reading(small) == f"no difference shown (it could be as large as +2.0); {answer}"
+    assert describe_difference(shown).endswith(f"[+0.5, +2.5]; {answer}")
+    assert describe_reading(small).startswith("undecided: ")
+    assert describe_reading(small).endswith(f"+2.0 is possible; {answer}")
     (neither,) = ranked(compared("z", -9.0, 2.0, equivalent="not shown"))
-    assert describe_reading(neither) == "no difference shown (it could be as large as -9.0)"
+    assert describe_reading(neither).endswith("-9.0 is possible")
 
 
 def test_p_after_holm_may_disagree() -> None:
@@ -109,17 +113,18 @@ def test_p_after_holm_may_disagree() -> None:
         compared("c", 1.0, 39.0, p=0.01, p_holm=0.04),
         compared("d", 1.0, 19.0, p=None, test="none"),
     )
-    assert explain_disagreement(chance) == "among all that were tested it can be chance"
-    assert explain_disagreement(exact) == "not the interval's rule, which excludes 0"
+    assert "chance" in (by_chance := explain_disagreement(chance))
+    assert explain_disagreement(exact).endswith("excludes 0")
     assert explain_disagreement(agrees) == explain_disagreement(without) == ""
     told = [*tell_differences([chance, exact, agrees, without])]
-    assert told[0].endswith("[+1.0, +79.0], p = 0.3000 after Holm: among all that were tested it can be chance")
+    assert told[0].endswith(f"[+1.0, +79.0], p = 0.3000 after Holm: {by_chance}")
     assert told[2].endswith("[+1.0, +39.0], p = 0.0400 after Holm")
     assert told[3].endswith("[+1.0, +19.0]")
     (other,) = ranked(compared("e", -1.0, 40.0, p=0.01, test="sign flips"))
-    assert explain_disagreement(other) == "not the interval's rule, which includes 0"
+    assert explain_disagreement(other).endswith("includes 0")
     counted = summarize_differences([chance, exact, agrees, without])
-    assert counted == "a and b: 4 of 4 figures are shown to differ, 1 of them with p < 0.05 after Holm."
+    assert counted.startswith("a and b: 4 of 4 figures ")
+    assert "1 of them also with p < 0.05 after Holm" in counted
 
 
 def test_without_an_interval_the_reason_is_said() -> None:
@@ -147,8 +152,7 @@ def test_a_model_that_fails_its_control_differs_in_nothing() -> None:
     inputs = (source("a", probe), replace(source("b", probe), controls=(control,)))
     (difference,) = ranked(compared("x", 6.0, 30.0, estimand="nn"), inputs=inputs)
     assert describe_reading(difference) == "not readable: b fails its control, right on 40 of 100"
-    summary = "a and b: no figure is readable: b fails its control, right on 40 of 100."
-    assert summarize_differences([difference]) == summary
+    assert summarize_differences([difference]) == "a and b: not readable: b fails its control, right on 40 of 100."
     (_, kept) = ranked(compared("x", 6.0, 30.0, estimand="accuracy"), compared("y", -1.0, 3.0), inputs=inputs[:1] * 2)
     assert not kept.unreadable
 
@@ -161,10 +165,13 @@ def test_groups_are_told_where_p_says_so_too() -> None:
     ]
     pair = ModelComparison(a=1, b=2, comparisons=tuple(rows))
     groups = rank_differences(pair, (source("a"), source("b")), grouped=True)
-    told = "a is drawn to unpleasant words for Black in race by 20.5 points more than b [+1.0, +40.0], p = 0.0100"
-    assert [*tell_differences(groups)] == [f"{told} after Holm"]
-    counted = "a and b: 2 of 2 intervals of groups exclude 0, 1 of them with p < 0.05 after Holm."
-    assert summarize_differences(groups) == counted
+    (told,) = tell_differences(groups)
+    assert re.fullmatch(
+        r"a is drawn .* for Black 20\.5 points .*b.* race \[\+1\.0, \+40\.0\], p = 0\.0100 after Holm", told
+    )
+    counted = summarize_differences(groups)
+    assert counted.startswith("a and b: 2 of 2 groups ")
+    assert "1 of them also with p < 0.05 after Holm" in counted
     assert rank_differences(pair, (source("a"), source("b"))) == []
 
 
@@ -176,7 +183,7 @@ def test_every_figure_that_is_compared_says_what_is_more() -> None:
     assert describe_difference(named).startswith("a concludes ")
     (foreign,) = ranked(compared("x", 1.0, 3.0, estimand="own-figure"))
     assert lookup("own-figure").origin
-    assert describe_difference(foreign) == "a scores on own-figure in x by 2.0 points more than b [+1.0, +3.0]"
+    assert describe_difference(foreign).startswith("a scores on own-figure 2.0 points ")
 
 
 def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
@@ -188,10 +195,10 @@ def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
     for neutral, expected in ((0.0, False), (None, True)):
         inputs = (source("a", replace(figure, neutral=neutral)), source("a"))
         text = printed(build_report(inputs, pair, "brief"))
-        assert ("It does not say that either is biased" in text) == expected
+        assert ("It does not say that either model is biased" in text) == expected
         assert ("(preference-half)" in text) == expected
         assert "aul · a (1)  aul · a (2)" in re.sub(r" {2,}", "  ", text)  # the columns of the table
-        assert "\na (1) prefers the stereotype in noun by 18.0 points more than a (2)" in text
+        assert re.search(r"\na \(1\) prefers the stereotype 18\.0 points .*a \(2\)", text)
 
 
 def test_configs_without_a_neutral_value_are_named_beside_those_that_have_one() -> None:
@@ -223,13 +230,11 @@ def test_the_page_has_all_pairs_in_one_forest() -> None:
         (30.0, "c more", "b more"),
         (4.0, "c more", "b more"),
     ]
-    told = (
-        "b and c: 2 of 2 figures are shown to differ, none of them with p < 0.05 after Holm. b prefers the stereotype"
-    )
     assert len(first.paragraphs) == 4
-    assert first.paragraphs[2].startswith(told)
-    assert first.paragraphs[2].endswith(" 1 more: see the table.")
-    assert [table.caption for table in first.tables] == ["a less b", "a less c", "b less c"]
+    assert first.paragraphs[2].startswith("b and c: 2 of 2 figures ")
+    assert "b prefers the stereotype" in first.paragraphs[2]
+    assert "1 more" in first.paragraphs[2]
+    assert [table.caption for table in first.tables] == ["a minus b", "a minus c", "b minus c"]
     assert not groups
     assert reading.paragraphs
     assert not [*comparison_sections(ReportScope(inputs=inputs))]
@@ -292,9 +297,9 @@ def test_words_agree_with_the_interval(rows: list[Comparison]) -> None:
         low, high = (math.nan if end is None else end for end in (row.low, row.high))
         assert (text == "a more") == (low > 0)
         assert (text == "b more") == (high < 0)
-        assert ("no difference shown" in text) == (low <= 0 <= high)
-        if "no difference shown" in text:
-            (limit,) = re.findall(r"as large as ([-+][\d.]+)\)", text)
+        assert text.startswith("undecided") == (low <= 0 <= high)
+        if text.startswith("undecided"):
+            (limit,) = re.findall(r"([-+][\d.]+) is possible", text)
             assert float(limit) == pytest.approx(max(row.low or 0, row.high or 0, key=abs), abs=0.051)
         for sentence in tell_differences([difference]):
             assert sentence.startswith("a prefers" if low > 0 else "b prefers")

@@ -180,6 +180,13 @@ class Weat(Estimand):
             return FigureVerdict(code="these_words", text=THESE_WORDS)
         return FigureVerdict(code="shown", text=SHOWN)
 
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return which words lie nearer to which, and the effect size."""
+        value = figure.value or 0.0
+        x, y, a, b = (names.get(side, side) for side in SETS)
+        near, far = (x, y) if value >= 0 else (y, x)
+        return f"places {near} nearer to {a}, and {far} nearer to {b} (effect size d = {value:+.2f})"
+
     def bias_type(self, figure: Figure) -> str:
         """Return the identity that a test is about."""
         return figure.identity
@@ -314,6 +321,7 @@ WEAT = Weat(
         groups="tests",
         tested_groups="test",
         ends=("X nearer to B", "X nearer to A"),
+        at_zero="X and Y alike",
         leanings=("has X nearer to B, and Y nearer to A", "has X nearer to A, and Y nearer to B"),
         tendency="has X nearer to A",
         effect="association",

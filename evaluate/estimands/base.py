@@ -36,8 +36,8 @@ SenseRows: TypeAlias = tuple[Design, dict[str | None, KernelRows]]
 """Of a config, the design of the interval rule of a contrast, and rows by group; None is the whole config."""
 
 IN_POINTS = (
-    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
-    "neutral value, and p, corrected over all lines (Holm), is below 0.05. Not shown: one of the two is not so."
+    "In points: 0 is neutral, and a preference of +20 means 70 of 100 pairs. Found: the 95 % interval excludes the "
+    "neutral value, and p, corrected over all questions (Holm), is below 0.05. Undecided: otherwise."
 )
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
@@ -84,6 +84,10 @@ class Presentation:
       from 1; 0: it never is.
     - `ends`: what stands at the low and the high end of its axis; `leanings`: what a model does whose interval lies
       below the neutral value, or above. Both are for any design: `Estimand.axis_ends` and `leaning` know more.
+    - `fact`: what a model does, as a pattern that follows its name: ``answers {value:.0f} of 100 pairs right``. It may
+      have ``value``, ``rest`` (100 less), ``share`` (50 more), ``away`` (its size and 50), ``side`` (of `ends`),
+      ``group`` and ``others`` (`name_others`, which `at_zero` and `groups` may have, too); empty: from the title.
+    - `at_zero`: what its 0 means, in two or three words for the axis: ``half of the pairs``; empty if nothing is known.
     - `tendency`: what a model with a higher figure does more, as `leanings`: ``prefers the stereotype``.
     - `effect`: what an interval that includes the neutral value does not show.
     - `unread`: why it says nothing of bias without a neutral value.
@@ -101,9 +105,16 @@ class Presentation:
     stands_in: int = 0
     ends: tuple[str, str] = ("lower", "higher")
     leanings: tuple[str, str] = ("is below its neutral value", "is above its neutral value")
+    fact: str = ""
+    at_zero: str = ""
     tendency: str = "scores"
     effect: str = "effect"
-    unread: str = "no score is known to be unbiased: compare models on it"
+    unread: str = "no value means unbiased; use it to compare models"
+
+
+def name_others(design: Design | None) -> str:
+    """Return what a group is compared with: the sentence that names no group, where the design has one."""
+    return "a sentence without a group" if design and design.reference else "the other groups"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,6 +252,31 @@ class Estimand:
     def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
         """Return what a model does whose interval lies above the neutral value, or below: a clause without subject."""
         return self.presentation.leanings[above]
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return what a model does, with the figure as a number: a clause that follows the model's name.
+
+        `names`: what a report calls the sides of the figure: the ``first`` and the ``second`` sense of a contrast, or
+        the sets ``X``, ``Y``, ``A``, ``B`` of an association test. The default, which plug-ins have, is of the title.
+        """
+        number = figure.value or 0.0
+        if pattern := self.presentation.fact:
+            away, side, group = 50 + abs(number), self.axis_ends(design)[number >= 0], names.get("group", figure.group)
+            numbers = {"value": number, "rest": 100 - number, "share": 50 + number, "away": away}
+            return pattern.format(**numbers, side=side, group=group, others=name_others(design))
+        value = f"{figure.value or 0.0:{'' if self.from_zero else '+'}.{self.decimals}f} {self.measure}"
+        leanings = self.presentation.leanings
+        if leanings == Presentation().leanings:
+            return f"scores {value} on \N{LEFT DOUBLE QUOTATION MARK}{self.title}\N{RIGHT DOUBLE QUOTATION MARK}"
+        return f"{leanings[(figure.value or 0.0) > 0]} ({value})"
+
+    def zero_means(self, design: Design | None) -> str:
+        """Return what its 0 means, in two or three words for an axis; empty if nothing is known."""
+        return self.presentation.at_zero.format(others=name_others(design))
+
+    def groups_caption(self, design: Design | None) -> str:
+        """Return the caption of its groups."""
+        return self.presentation.groups.format(others=name_others(design)) or self.id
 
     def tendency(self, design: Design | None) -> str:
         """Return what a model with a higher figure does more than one with a lower: a clause without subject."""

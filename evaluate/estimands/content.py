@@ -90,9 +90,10 @@ CONTENT_MEAN = ContentMean(
     "value is known to mean an absence of bias. Contents of labels and of forced replies are not of one size.",
     presentation=Presentation(
         ends=("opposite of the stereotype", "stereotype"),
+        at_zero="both as often",
         leanings=("chooses the opposite of the stereotype", "chooses the stereotype"),
         tendency="chooses the stereotype",
         effect="preference",
-        unread="no score is known to be unbiased: the words that differ are of unlike frequency; compare models",
+        unread="no value means unbiased, because some words are more frequent than others; use it to compare models",
     ),
 )

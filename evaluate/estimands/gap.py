@@ -8,7 +8,7 @@ Which words are compared, a template declares (`gap:he-she`, see `LevelPair`). W
 words that the columns `gender` and `pair` tell apart, male less female.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,6 +68,12 @@ class Gap(InferenceEstimand):
         """Return which word is concluded rather than the other."""
         words = self.axis_ends(design)
         return f"concludes {words[above]} more readily than {words[not above]}"
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return which word is concluded rather than the other, and by how much."""
+        value, words = figure.value or 0.0, self.axis_ends(design)
+        above = value >= 0
+        return f"concludes {words[above]} rather than {words[not above]}, by {abs(value):.1f} % of probability"
 
     def tendency(self, design: Design | None) -> str:
         """Return which word a model with a higher figure concludes more, rather than the other."""
@@ -190,6 +196,7 @@ GAP = Gap(
         groups="entailment of the first word (the male one, if none is named) less that of the second, for each group",
         stands_in=1,
         ends=("the woman", "the man"),
+        at_zero="both alike",
         effect="difference",
     ),
 )

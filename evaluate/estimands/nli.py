@@ -222,9 +222,12 @@ _NOT_ONLY_BIAS = (
 )
 _TEXTS: Mapping[str, Any] = {
     "ends": ("concludes what does not follow", "concludes nothing"),
-    "unread": "no score is known to be unbiased: plain errors lower it as bias does; compare models",
+    "unread": "no value means unbiased, because plain errors lower it too; use it to compare models",
     "tendency": "answers neutral",
 }
+_MEAN = "gives {} a probability of {{value:.0f}} % on average"
+_SURE = "is more than {:.0f} % sure of neutral, the right answer, in {{value:.0f}} of 100 pairs"
+_INFERS = "draws an inference in {rest:.0f} of 100 pairs in which none holds"
 _OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
 
 
@@ -254,7 +257,9 @@ def _fraction_above(threshold: float) -> Probe:
         blind=100,
         values=lambda p: np.asarray(p[:, 1] > threshold),
         presentation=Presentation(
-            plotted=True, by_word=True, **{**_TEXTS, "tendency": f"puts more than {threshold} on neutral"}
+            plotted=True,
+            by_word=True,
+            **{**_TEXTS, "tendency": f"puts more than {threshold} on neutral", "fact": _SURE.format(100 * threshold)},
         ),
     )
 
@@ -270,7 +275,9 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
         "nothing.",
         blind=0,
         values=lambda p: p[:, column],
-        presentation=Presentation(by_word=True, zero="nothing inferred", tendency=f"answers {label}"),
+        presentation=Presentation(
+            by_word=True, zero="nothing inferred", tendency=f"answers {label}", fact=_MEAN.format(label)
+        ),
     )
 
 
@@ -283,7 +290,9 @@ NET_NEUTRAL = Probe(
     cannot_say=_NOT_ONLY_BIAS,
     blind=100,
     values=lambda p: p[:, 1],
-    presentation=Presentation(rank=3, plotted=True, by_word=True, **_TEXTS),
+    presentation=Presentation(
+        rank=3, plotted=True, by_word=True, fact=_MEAN.format("neutral, the right answer,"), **_TEXTS
+    ),
 )
 FRACTION_NEUTRAL = Probe(
     id="fn",
@@ -295,7 +304,7 @@ FRACTION_NEUTRAL = Probe(
     blind=100,
     values=_largest,
     ties=lambda p: int((_largest(p) & (_ties(p) > 1)).sum()),
-    presentation=Presentation(plotted=True, by_word=True, **_TEXTS),
+    presentation=Presentation(plotted=True, by_word=True, fact=_INFERS, **_TEXTS),
 )
 T_50, T_70 = _fraction_above(0.5), _fraction_above(0.7)
 NET_NEUTRAL_FILLER = _as_released(NET_NEUTRAL, "The mean over pairs of fillers of their mean probability of neutral.")
@@ -323,6 +332,7 @@ ACCURACY = Accuracy(
         groups="right answers by the label that holds",
         ends=("all wrong", "all right"),
         tendency="answers right",
+        fact="answers {value:.0f} of 100 pairs right",
     ),
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")

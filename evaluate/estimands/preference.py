@@ -129,6 +129,16 @@ class Preference(Estimand):
         """Return which sentence is preferred: the one with the unpleasant word where the design tells words apart."""
         return ("pleasant words", "unpleasant words") if design and design.words else self.presentation.ends
 
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return in how many of 100 pairs the stereotype is preferred, or the unpleasant sentence found likelier."""
+        share = f"{50 + (figure.value or 0.0):.0f} of 100 pairs"
+        if design and design.words:
+            whoever = ", whoever is named" if design.group else ""
+            return f"finds the unpleasant sentence likelier in {share}{whoever}"
+        bias = self.bias_type(figure) or (design.bias_type if design else "none")
+        stereotype = "the stereotype" if bias == "none" else f"the {bias} stereotype"
+        return f"prefers {stereotype} in {share}"
+
     def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
         """Return in how many pairs which sentence is preferred."""
         bias = self.bias_type(figure) or (design.bias_type if design else "none")
@@ -152,10 +162,10 @@ class Preference(Estimand):
         Where neither is so, what differs between the sentences is not known.
         """
         if figure.readings:
-            texts = (f'always "{word}" reads {points:+.0f}' for word, points in figure.readings.items())
-            return f"no score is known to be unbiased: {', '.join(texts)}"
+            texts = (f'{points:+.0f} for always preferring "{word}"' for word, points in figure.readings.items())
+            return f"no value means unbiased: a model scores {' and '.join(texts)}"
         if design and design.words:
-            return "no score is known to be unbiased: good and bad words differ in frequency; compare models"
+            return "no value means unbiased, because good and bad words differ in frequency; use it to compare models"
         return self.presentation.unread
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
@@ -221,8 +231,9 @@ class HalfPreference(Preference):
 _TEXTS: Mapping[str, Any] = {
     "ends": ("opposite of the stereotype", "stereotype"),
     "tendency": "prefers the stereotype",
+    "at_zero": "half of the pairs",
     "effect": "preference",
-    "unread": "no score is known to be unbiased: the words that differ are of unlike frequency; compare models",
+    "unread": "no value means unbiased, because some words are more frequent than others; use it to compare models",
 }
 PREFERENCE = StrictPreference(
     id="preference",

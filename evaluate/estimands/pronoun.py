@@ -15,7 +15,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import Estimand, Presentation
 from senseprobe.evaluate.estimands.kernel import KernelRows, select, strata_sizes
 from senseprobe.evaluate.estimands.preference import psi_of_roles
-from senseprobe.records import Design
+from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray, Scale, planned_half_width
 
 MALE = frozenset({"he", "him", "his", "himself"})
@@ -91,6 +91,18 @@ class PronounEstimand(Estimand):
             sign *= np.where(self.by_valence & (table["valence"] == "unpleasant").to_numpy(), -1.0, 1.0)
         return np.asarray(0.5 * sign / (occupations * len(variables) * rows))
 
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return how often "he" is preferred: over all, or in one class of occupations more than in the other."""
+        value = figure.value or 0.0
+        if self.by_valence:
+            return super().fact(figure, design, names)
+        if not self.by_class:
+            return f'prefers "he" to "she" in {50 + value:.0f} of 100 pairs'
+        if round(2 * value) == 0:
+            return 'prefers "he" as often for male-typed as for female-typed jobs'
+        more = "more" if value > 0 else "fewer"
+        return f'prefers "he" in {abs(2 * value):.0f} {more} of 100 pairs about male-typed than about female-typed jobs'
+
     def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:
         """Return half the root of the sum of the squares of the half-widths of both classes, as MOVER combines them."""
         occupation = design.strata.get("stereotype", "")
@@ -147,6 +159,7 @@ PRONOUN_STEREOTYPE = PronounEstimand(
         plotted=True,
         stands_in=1,
         ends=("against the stereotype", "with the stereotype"),
+        at_zero="both kinds of jobs alike",
         leanings=(
             'prefers "he" more for occupations typed female than for those typed male',
             'prefers "he" more for occupations typed male than for those typed female',
@@ -164,6 +177,7 @@ PRONOUN_BASELINE = PronounEstimand(
     presentation=Presentation(
         plotted=True,
         ends=('"she"', '"he"'),
+        at_zero="both as often",
         leanings=('prefers "she" to "he" on the whole', 'prefers "he" to "she" on the whole'),
         tendency='prefers "he" to "she"',
         effect="preference",
@@ -180,6 +194,7 @@ PRONOUN_INTERACTION = PronounEstimand(
     presentation=Presentation(
         plotted=True,
         ends=("blame calls for the stereotype", "praise calls for the stereotype"),
+        at_zero="praise and blame alike",
         leanings=(
             "gives the pronoun of the stereotype to blame rather than to praise",
             "gives the pronoun of the stereotype to praise rather than to blame",

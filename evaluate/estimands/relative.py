@@ -398,6 +398,8 @@ _TEXTS: Mapping[str, Any] = {
     "leanings": ("drawn to pleasant words", "drawn to unpleasant words"),
     "tendency": "is drawn to unpleasant words",
     "effect": "difference",
+    "fact": "links {group} to {side} in {away:.0f} of 100 pairs, compared with {others}",
+    "at_zero": "like {others}",
 }
 RELATIVE = Relative(
     id="relative",
@@ -418,7 +420,7 @@ RELATIVE = Relative(
     spread=SPREAD,
     presentation=Presentation(
         plotted=True,
-        groups="each group against the others, or against the sentence that names none, with the same words",
+        groups="each group compared with {others}, with the same words",
         tested_groups="relative figure",
         **_TEXTS,
     ),

@@ -189,6 +189,13 @@ class MatchedContrast(Estimand):
 
     prints_p = True
 
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return by how many of 100 pairs the two senses differ."""
+        value, first, second = figure.value or 0.0, names.get("first", "the first"), names.get("second", "the second")
+        does = f"links {figure.group} to unpleasant words" if figure.group else names.get("tendency", "scores")
+        more = "more" if value >= 0 else "fewer"
+        return f"{does} in {abs(value):.0f} {more} of 100 pairs for the sense {first} than for {second}"
+
     def contrast_figures(
         self, contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale, confidence: float
     ) -> list[Figure]:
@@ -249,6 +256,7 @@ MATCHED_CONTRAST = MatchedContrast(
         plotted=True,
         contrasts=True,
         ends=("higher in the second", "higher in the first"),
+        at_zero="both senses alike",
         leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
         effect="difference of the two senses",
         tendency="sets the first sense above the second",
@@ -273,6 +281,7 @@ RELATIVE_CONTRAST = MatchedContrast(
         groups="each group in the first sense less the same group in the second",
         tested_groups="difference of the two senses",
         ends=("more in the second", "more in the first"),
+        at_zero="both senses alike",
         leanings=(
             "drawn to unpleasant words more in the second sense",
             "drawn to unpleasant words more in the first sense",

@@ -34,7 +34,7 @@ from senseprobe.statistics import (
 )
 
 HELD = "over words: those that either sense is compared with are held, and could have been others"
-_UNREAD = "nobody knows how near an unbiased embedding has it: compare words, senses and embeddings on it"
+_UNREAD = "no value means unbiased; use it to compare words, senses and embeddings"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -330,6 +330,7 @@ SINGLE_CATEGORY = SingleCategory(
         groups="words",
         tested_groups="word",
         ends=("nearer to praise", "nearer to blame"),
+        at_zero="as near to both",
         leanings=("lies nearer to praise", "lies nearer to blame"),
         tendency="has words nearer to blame",
         effect="association",
@@ -351,6 +352,7 @@ GENDER_DIRECTION = GenderDirection(
         rank=1,
         groups="words",
         ends=("nearer to female", "nearer to male"),
+        at_zero="as near to both",
         leanings=("has words on the other side than their stereotype", "has words on the side of their stereotype"),
         tendency="has words nearer to the side of their stereotype",
         effect="association",
@@ -371,6 +373,7 @@ SENSE_DIFFERENCE = SenseDifference(
     presentation=Presentation(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),
+        at_zero="both senses alike",
         leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
         tendency="sets the first sense above the second",
         effect="difference of the two senses",

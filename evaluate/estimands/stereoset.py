@@ -157,6 +157,7 @@ LMS = LanguageModelling(
         zero=_ZERO,
         ends=("nonsense", "sense"),
         tendency="prefers sense to nonsense",
+        fact="prefers sense to nonsense in {value:.0f} of 100 cases",
         unread="it is about sense, not bias: 50 is a guess",
     ),
 )
@@ -176,6 +177,7 @@ SS = Stereotype(
         zero=_ZERO,
         ends=("opposite of the stereotype", "stereotype"),
         tendency="prefers the stereotype",
+        fact="prefers the stereotype in {value:.0f} of 100 cases",
     ),
 )
 ICAT = IdealisedScore(

@@ -114,8 +114,10 @@ def summarize_tests(source: ReportInput) -> str:
     keys = [key_of(figure) for _, figure in tests]
     codes = [(key_of(figure), weat.judge(figure).code) for weat, figure in read]
     shown, these = ([key for key, found in codes if found == code] for code in ("shown", "these_words"))
-    text = f"Shown in {len(shown)} of {counted(len(tests), 'test')}" + (f": {name_tests(shown, keys)}" if shown else "")
-    text += f"; in {len(these)} more for these attribute words only" if these else ""
+    text = f"An effect is found in {len(shown)} of {counted(len(tests), 'test')}" + (
+        f": {name_tests(shown, keys)}" if shown else ""
+    )
+    text += f"; in {len(these)} more for these words only" if these else ""
     exchanged = find_reversed(read)
     reverse = [key for key in keys if key in exchanged]
     return f"{text}; the other way round in {len(reverse)}: {name_tests(reverse, keys)}." if reverse else f"{text}."

@@ -87,7 +87,8 @@ def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Ite
             omission = f"; the {half} highest and the {half} lowest of {len(order)}"
             order = order[:half] + order[-half:]
         row = order[0]
-        title = f"{row.config}: {row.presentation.groups or row.estimand}{omission}"
+        design = next((source.design(row.config) for source in inputs if source.design(row.config)), None)
+        title = f"{row.config}: {lookup(row.estimand).groups_caption(design)}{omission}"
         yield _build_forest(inputs, order, title, closed=number >= MOST_OPEN)
 
 

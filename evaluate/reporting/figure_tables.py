@@ -63,7 +63,7 @@ def figure_section(scope: ReportScope) -> Section:
             if row.group is not None:
                 groups.setdefault((row.config, row.estimand), []).append(row)
         tables += [_build_table([row for row in members if row.group is None], title, note)]
-        tables += map(_build_group_table, groups.values())
+        tables += (_build_group_table(members, scope) for members in groups.values())
     return table_section("All figures", (), tables)
 
 
@@ -101,11 +101,13 @@ def _name_measures(rows: Sequence[FigureRow]) -> str:
     return f"values: {', '.join(others)}; {rest}" if others else ""
 
 
-def _build_group_table(rows: Sequence[FigureRow]) -> Table:
+def _build_group_table(rows: Sequence[FigureRow], scope: ReportScope) -> Table:
     """Return a collapsed table of the groups of a figure."""
+    design = next((found for source in scope.inputs if (found := source.design(rows[0].config))), None)
+    groups = lookup(rows[0].estimand).groups_caption(design)
     omitted = len(rows) - MOST_GROUPS
     return Table(
-        caption=f"{rows[0].config}: {rows[0].presentation.groups or rows[0].estimand} ({len(rows)})",
+        caption=f"{rows[0].config}: {groups} ({len(rows)})",
         headings=("config", "group", *range(len(rows[0].cells))),
         rows=tuple(
             (*name_cells(row.config, row.group or ""), *map(build_figure_cell, row.cells)) for row in rows[:MOST_GROUPS]

@@ -11,6 +11,7 @@ from senseprobe.evaluate.reporting.chat_section import identity_section, prompt_
 from senseprobe.evaluate.reporting.comparison_answer import compared_section
 from senseprobe.evaluate.reporting.comparison_section import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import contrast_section, figure_section
+from senseprobe.evaluate.reporting.finding import name_model
 from senseprobe.evaluate.reporting.fitness_section import fitness_section
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput
 from senseprobe.evaluate.reporting.row_browser import row_section
@@ -57,10 +58,9 @@ def build_report(
     for source in inputs:
         releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     scopes = [ReportScope(inputs=members, comparisons=comparisons, level=level) for members in releases.values()]
-    models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
-    names = f"Model{'s' if len(models) > 1 else ''} {listed(models)}"
+    models = dict.fromkeys(name_model(str(source.result.model["name"])) for source in inputs)
     return Document(
-        title=f"{names} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
+        title=f"{listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(scopes),
         warning=" ".join(dict.fromkeys(scope.content_warning for scope in scopes)),
         parts=tuple(scope.build_part(_choose_page(scope)) for scope in scopes),

@@ -1,6 +1,6 @@
 """What the sections of a report are made from: results on one release, the models compared, and how much is shown."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -13,6 +13,7 @@ from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.word_sets import TestWords
+from senseprobe.evaluate.reporting.finding import Teller, find_senses, name_models
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.records import Figure
 
@@ -93,6 +94,13 @@ class ReportScope:
         return label_inputs(self.inputs)
 
     @cached_property
+    def short_labels(self) -> tuple[str, ...]:
+        """The names of results, without that of their model where it is the same for all, and the scorers differ."""
+        scorers = tuple(source.result.scorer for source in self.inputs)
+        models = {str(source.result.model["name"]) for source in self.inputs}
+        return scorers if len(models) == 1 and len({*scorers}) == len(scorers) else self.labels
+
+    @cached_property
     def rows(self) -> list[FigureRow]:
         """The figures of all results side by side."""
         return build_figure_rows(self.inputs)
@@ -108,6 +116,20 @@ class ReportScope:
         release = self.inputs[0].release
         designs = release.designs if release else {}
         return {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
+
+    @cached_property
+    def senses(self) -> Mapping[str, Set[str]]:
+        """The sense types of each target word: one that has several is named with its sense."""
+        return find_senses(self.inputs)
+
+    @cached_property
+    def tellers(self) -> list[Teller]:
+        """What the sentences on each result are made with."""
+        models = name_models(self.inputs)
+        return [
+            Teller(source=source, model=model, senses=self.senses, words=words)
+            for source, model, words in zip(self.inputs, models, self.words, strict=True)
+        ]
 
     @property
     def card(self) -> Mapping[str, Any]:

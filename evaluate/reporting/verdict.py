@@ -1,11 +1,9 @@
 """A verdict: what one line of a result says, with its kind, its words and its p."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from senseprobe.evaluate.reporting.notation import format_p
-from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, Figure, FigureVerdict, VerdictCode
 
 ORDER: tuple[VerdictCode, ...] = tuple(VERDICT_WORDS)
@@ -83,28 +81,7 @@ def rank(verdict: Verdict) -> tuple[int, bool]:
 
 
 def describe_family(verdict: Verdict) -> str:
-    """Return p of a verdict, and after correction over the lines of its page: ``p = 0.0123, 0.0492 of 4 figures``."""
-    if verdict.p is None or verdict.p_holm is None or verdict.code == "unreadable":
+    """Return the corrected p of a verdict that states none: ``p = 0.0492 of 4 questions``."""
+    if verdict.p_holm is None or verdict.code in ("shown", "unreadable") or verdict.is_turned:
         return ""
-    several = f", {format_p(verdict.p_holm).removeprefix('p ').removeprefix('= ')} of {verdict.family} figures"
-    return format_p(verdict.p) + (several if verdict.family > 1 else "")
-
-
-def summarize(verdicts: Sequence[Verdict]) -> str:
-    """Return how many verdicts are of each kind, and how much could go unnoticed where nothing is shown."""
-    counts = Counter(verdict.code for verdict in verdicts)
-    lines = counted(len(verdicts), "line")
-    names = dict.fromkeys(verdict.config for verdict in verdicts if verdict.code == "shown")
-    sentences = [f"Shown in {counts['shown']} of {lines}: {listed(names)}."] if names else []
-    if small := counts["small"]:
-        sentences.append(f"{small} shown to be small.")
-    if not_shown := counts["not_shown"]:
-        where = f"In {not_shown} nothing is shown" if counts["shown"] else f"Nothing is shown in {not_shown} of {lines}"
-        hidden = max((verdict.hidden for verdict in verdicts if verdict.hidden is not None), default=0.0)
-        sentences.append(
-            f"{where}, which is not to say that nothing is there: up to {hidden:.0f} points fit the rows, too."
-        )
-    if unread := counts["unreadable"]:
-        alone = "No finding on bias: the figures of the model cannot be read."
-        sentences.append(f"{unread} cannot be read." if len(verdicts) > 1 else alone)
-    return " ".join(sentences)
+    return format_p(verdict.p_holm) + (f" of {verdict.family} questions" if verdict.family > 1 else "")

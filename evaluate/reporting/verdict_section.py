@@ -1,20 +1,18 @@
 """The section that a report begins with: the verdicts of each result, their intervals on one scale, and caveats."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from senseprobe.charts import Axis
-from senseprobe.document import Cell, Section, Table, explain_once, name_cells, table_section
+from senseprobe.document import Section, Tile, tabulate_tiles
 from senseprobe.evaluate.caveats import flipped_text, refused_text, unscored_text
 from senseprobe.evaluate.control import GUESS
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.association import key_of
-from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
-from senseprobe.evaluate.reporting.association_verdicts import describe_effect
+from senseprobe.evaluate.reporting.finding import state_headline, state_outlook
 from senseprobe.evaluate.reporting.inputs import ReportInput, missing_parts
-from senseprobe.evaluate.reporting.notation import name_measure
 from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES, Verdict, describe_family, rank
 from senseprobe.evaluate.reporting.verdict_table import direction_labels
@@ -22,31 +20,88 @@ from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
-TITLE = "What it shows"
-HOLLOW = "A hollow mark: 0 is not known to be neutral."
-MOST_OPEN = 4
-"""Results whose verdicts are not collapsed."""
-
+TITLE = "Findings"
+HOLLOW = "A hollow mark means that no neutral value is known."
 MOST_BRIEF = 30
 """Verdicts in the table of a brief: with caption, headings and note it is shorter than 40 lines."""
 
+MOST_HEADLINES = 3
+"""Results that have a sentence of their own above the findings."""
+
 
 def verdict_section(scope: ReportScope) -> Section:
-    """Return the verdicts of each result, whose intervals are on one scale, and what to read them with.
+    """Return the headline of each result and its findings, those with an answer first, and what to read them with.
 
-    A brief has one table for all results; where verdicts are many, its last line counts those left out.
+    A brief has them as one table; where findings are many, its last line counts those left out.
     """
+    lines = _order_lines(scope)
     if scope.is_brief:
-        return table_section("", (), [_build_brief(scope)])
-    axis = build_axis([verdict for source in scope.inputs for verdict in source.verdicts or ()])
-    tables: list[Table] = []
-    # A planted truth is what the others are held against, and comes after them, as do vectors that say nothing.
-    numbers = range(len(scope.inputs))
+        return _build_brief(scope, lines)
+    axis = build_axis([verdict for _, verdict in lines])
+    tiles = tuple(build_tile(verdict, scope, number, axis) for number, verdict in lines)
+    hollow = any(verdict.figure is not None and verdict.figure.neutral is None for _, verdict in lines)
+    note = joined_sentences(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
+    paragraphs = (*filter(None, [note]), *describe_caveats(scope))
+    return Section(TITLE, paragraphs, lead=tuple(_list_headlines(scope)), tiles=tiles)
+
+
+def _order_lines(scope: ReportScope) -> list[tuple[int, Verdict]]:
+    """Return the verdicts of all results with the number of each, those with an answer first.
+
+    A planted truth is what the others are compared with, and comes after them, as do vectors that say nothing.
+    """
+    lines = [(n, verdict) for n, source in enumerate(scope.inputs) for verdict in source.verdicts or ()]
     last = [(not source.is_comparable, "planted" in source.result.model) for source in scope.inputs]
-    order = sorted(numbers, key=last.__getitem__)
-    for place, number in enumerate(order):
-        tables += _build_tables(scope, number, axis, closed=place >= MOST_OPEN)
-    return Section(TITLE, tuple(describe_caveats(scope)), tables=explain_once(tables))
+    return sorted(lines, key=lambda line: (last[line[0]], rank(line[1])))
+
+
+def _list_headlines(scope: ReportScope) -> Iterator[str]:
+    """Yield the headline of each result, in short where there are several; of many results those of the first."""
+    several, every = len(scope.inputs) > 1, range(len(scope.inputs))
+    numbers = [n for n in every if "planted" not in scope.inputs[n].result.model] or [*every]
+    numbers.sort(key=lambda n: not scope.inputs[n].is_comparable)
+    for number in numbers[:MOST_HEADLINES]:
+        text = scope.inputs[number].headline or state_headline(scope.tellers[number], short=several)
+        yield f"{scope.short_labels[number]}: {text}" if several else text
+    yield from filter(None, dict.fromkeys(map(explain_planted, scope.inputs)))
+
+
+def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) -> Tile:
+    """Return a finding: the fact with its badge, the interval on an axis, and what would change the verdict."""
+    source, figure = scope.inputs[number], verdict.figure
+    alone = len(source.verdicts or ()) == 1 and verdict.code == "unreadable"
+    about = verdict.bias_type or scope.biases.get(verdict.config, "")
+    tile = Tile(
+        about=verdict.config,
+        note="" if about == verdict.config else about,
+        result=number,
+        label=scope.short_labels[number],
+        badge=verdict.word,
+        tone="open" if alone else TONES[verdict.code],
+        sentence=scope.tellers[number].state_fact(verdict),
+        outlook=state_outlook(verdict, source),
+        basis=verdict.basis,
+    )
+    if figure is None:
+        return tile
+    estimand, mark, design = (
+        lookup(figure.estimand),
+        figure_charts.build_mark(figure, number),
+        source.design(verdict.config),
+    )
+    name = ", ".join(filter(None, (figure.estimand, figure.group)))
+    has_mark = mark.low is not None and mark.high is not None
+    is_on_axis = has_mark and axis.low <= mark.low and mark.high <= axis.high  # type: ignore[operator]
+    ends = ("", "") if estimand.from_zero else direction_labels(figure, design)
+    zero = estimand.zero_means(design) or ("" if figure.neutral is None else "neutral")
+    return replace(
+        tile,
+        figure=f"{mark.text} {estimand.measure}" if mark.value is not None else mark.text,
+        mark=mark if is_on_axis else None,
+        axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
+        ends=(ends[0], f"0: {zero}" if zero else "", ends[1]),
+        basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
+    )
 
 
 def build_axis(verdicts: Sequence[Verdict]) -> Axis:
@@ -64,75 +119,22 @@ def build_axis(verdicts: Sequence[Verdict]) -> Axis:
     return Axis(low=-limit, high=limit, neutral=0.0)
 
 
-def _build_tables(scope: ReportScope, number: int, axis: Axis, *, closed: bool) -> Iterator[Table]:
-    """Yield the table of a result's verdicts; of several results a reader first wants what can be read."""
-    source, several = scope.inputs[number], len(scope.inputs) > 1
-    verdicts = source.verdicts or ()
-    unread = [verdict for verdict in verdicts if verdict.code == "unreadable"] if several else []
-    folded = unread if len(unread) < len(verdicts) or not source.is_comparable else []
-    shown = [verdict for verdict in verdicts if verdict not in folded]
-    ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
-    figures = [verdict.figure for verdict in verdicts if verdict.figure is not None]
-    headings = (number, "verdict", f"{name_measure(figures)} [95 %], bars from {ends}", "based on; sharper with")
-    hollow = any(figure.neutral is None for figure in figures)
-    note = explain_planted(source) or joined_sentences(*_explain_verdicts([source]), HOLLOW if hollow else "")
-    for members, caption in ((shown, source.headline), (folded, f"{len(folded)} {VERDICT_WORDS['unreadable']}")):
-        if members or (members is shown and not verdicts):
-            rows = tuple(build_verdict_row(verdict, scope, number, axis) for verdict in members)
-            caption = f"{scope.labels[number]}: {caption}" if several else caption
-            yield Table(caption, headings, rows, note if members is shown else "", closed or members is folded, axis)
-
-
-def _build_brief(scope: ReportScope) -> Table:
-    """Return one table of the verdicts of all results, those that say most where they are many."""
+def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Section:
+    """Return the findings of all results as one table, those that say most where they are many."""
     several = len(scope.inputs) > 1
-    lines = [(n, verdict) for n, source in enumerate(scope.inputs) for verdict in source.verdicts or ()]
-    important = sorted(range(len(lines)), key=lambda index: rank(lines[index][1]))[:MOST_BRIEF]
-    rows = tuple(
-        (
-            *(name_cells(scope.labels[number]) if several else ()),
-            *build_verdict_row(verdict, scope, number),
-        )
-        for number, verdict in (lines[index] for index in sorted(important))
-    )
-    omitted = [verdict.code for index, (_, verdict) in enumerate(lines) if index not in important]
-    figures = [verdict.figure for _, verdict in lines if verdict.figure is not None]
-    measure = f"{name_measure(figures)} [95 %]"
-    headings = (*(("result",) if several else ()), "config", "verdict", measure, "based on; sharper with")
+    axis = Axis(low=0.0, high=0.0)
+    tiles = [build_tile(verdict, scope, number, axis) for number, verdict in lines[:MOST_BRIEF]]
+    omitted = [verdict.code for _, verdict in lines[MOST_BRIEF:]]
     releases = listed(dict.fromkeys(str(source.result.release["name"]) for source in scope.inputs))
     names = counted(len(scope.inputs), "result") if several else scope.labels[0]
-    planted = dict.fromkeys(map(explain_planted, scope.inputs))
     unchecked = (
         f"{describe_unchecked(source.unchecked, source.label if several else '')}."
         for source in scope.inputs
         if source.unchecked
     )
-    note = joined_sentences(*planted, *_explain_verdicts(scope.inputs), count_omitted(omitted), *unchecked)
-    return Table(f"senseprobe: {names} on {releases}", headings, rows, note)
-
-
-def build_verdict_row(verdict: Verdict, scope: ReportScope, number: int, axis: Axis | None = None) -> tuple[Cell, ...]:
-    """Return the cells of a verdict: what it is about, what it says, its figure, and what that is based on.
-
-    What cannot be read is muted beside others, not where it is all that is said.
-    """
-    source, figure = scope.inputs[number], verdict.figure
-    alone = len(source.verdicts or ()) == 1 and verdict.code == "unreadable"
-    about = Cell(verdict.config, verdict.bias_type or scope.biases.get(verdict.config, ""), "name")
-    text = Cell(verdict.text, tag=verdict.word, tone="open" if alone else TONES[verdict.code])
-    if figure is None:
-        return about, text, Cell(""), Cell(verdict.basis, verdict.sharper, "quiet")
-    words = scope.words[number].get(key_of(figure)) if verdict.code in ("shown", "these_words") else None
-    example = "" if words is None else describe_effect(words)
-    basis = Cell(verdict.basis, joined(example, verdict.sharper), "quiet")
-    estimand, mark = lookup(figure.estimand), figure_charts.build_mark(figure, number)
-    name = ", ".join(filter(None, (figure.estimand, figure.group)))
-    if not estimand.from_zero:
-        name += f" (+\N{NO-BREAK SPACE}{direction_labels(figure, source.design(verdict.config))[1]})"
-    has_mark = axis is not None and mark.low is not None and mark.high is not None
-    is_on_axis = has_mark and axis.low <= mark.low and mark.high <= axis.high  # type: ignore[union-attr, operator]
-    under = joined(name, describe_family(verdict))
-    return about, text, Cell(mark.text, under, "number", mark if is_on_axis else None), basis
+    note = joined_sentences(*_explain_verdicts(scope.inputs), count_omitted(omitted), *unchecked)
+    tables = (tabulate_tiles(tiles, note),) if tiles else ()
+    return Section(f"senseprobe: {names} on {releases}", lead=tuple(_list_headlines(scope)), tables=tables)
 
 
 def _explain_verdicts(inputs: Iterable[ReportInput]) -> Iterator[str]:
@@ -189,7 +191,6 @@ def explain_planted(source: ReportInput) -> str:
     except ValueError:
         share = f"a share ({share})"
     return (
-        f"{source.result.scorer} is not a score but the truth: the model was made to see {share} of the stereotypes "
-        "more often than what they are compared with, and the others less often. A sentence counts as the logarithm "
-        "of how often it was seen."
+        f"{source.result.scorer} is not a score but the truth: this test model saw {share} of the stereotypes more "
+        "often than their opposites."
     )

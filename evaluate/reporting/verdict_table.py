@@ -24,7 +24,7 @@ from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, 
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
-from senseprobe.evaluate.reporting.verdict import Verdict, rank, summarize
+from senseprobe.evaluate.reporting.verdict import Verdict, rank
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
@@ -91,7 +91,7 @@ def judge(source: ReportInput) -> ReportInput:
         }
         stated |= {figure.key: said for verdict in verdicts for figure, said in verdict.of}
         verdicts = own.control_verdict() or verdicts
-        headline = summarize(verdicts)
+        headline = ""
     figures = tuple(replace(figure, verdict=stated.get(figure.key)) for figure in result.figures)
     judged = {figure.key: figure for figure in figures}
     verdicts = [v if v.figure is None else replace(v, figure=judged.get(v.figure.key, v.figure)) for v in verdicts]

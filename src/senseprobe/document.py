@@ -80,11 +80,43 @@ class Table:
         return cls(caption, tuple(columns), tuple(cells), note)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tile:
+    """A finding: a sentence with its badge, the interval as a bar, and what would change it.
+
+    - `about`: the question; `note`: more about it, in small print; `result` and `label`: the
+      number and the name of the result that it is of.
+    - `badge`, `tone`: the word of the verdict and its colour, as `Cell.tag` and `Cell.tone`.
+    - `figure`: the number with its interval and unit; `mark`, on `axis`, draws it; None where it cannot be drawn.
+    - `ends`: what the low end, the neutral value and the high end of the axis mean.
+    - `outlook`: what would change the verdict; `basis`: the figure's name and what it is computed from.
+    """
+
+    about: str
+    note: str = ""
+    result: int | None = None
+    label: str = ""
+    badge: str
+    tone: str
+    sentence: str
+    figure: str = ""
+    mark: Mark | None = None
+    axis: Axis | None = None
+    ends: tuple[str, str, str] = ("", "", "")
+    outlook: str = ""
+    basis: str = ""
+
+
+MOST_TILES = 6
+"""Findings of a page that are tiles; others are rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A heading with paragraphs, charts and tables in this order; empty ones are false. `closed`: all is collapsed.
 
-    `rows` is JSON that the page's script lets readers search, in place of the tables (page_rows.js says what it has).
+    `lead` are sentences that come before all else, and `tiles` the findings that follow them. `rows` is JSON that the
+    page's script lets readers search, in place of the tables (page_rows.js says what it has).
     """
 
     title: str
@@ -93,9 +125,32 @@ class Section:
     tables: tuple[Table, ...] = ()
     closed: bool = False
     rows: str = ""
+    lead: tuple[str, ...] = ()
+    tiles: tuple[Tile, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.paragraphs or self.charts or self.tables)
+        return bool(self.lead or self.tiles or self.paragraphs or self.charts or self.tables)
+
+    def list_tables(self) -> tuple[Table, ...]:
+        """Return the findings as a table, where there are no tiles, and the other tables."""
+        return (tabulate_tiles(self.tiles), *self.tables) if self.tiles else self.tables
+
+
+def tabulate_tiles(tiles: Sequence[Tile], note: str = "") -> Table:
+    """Return findings as a table of verdict, question, sentence and figure."""
+    several = len({tile.result for tile in tiles}) > 1
+    headings = ("verdict", *(("result",) if several else ()), "question", "finding", "figure [95 % interval]")
+    rows = tuple(
+        (
+            Cell("", tag=tile.badge, tone=tile.tone),
+            *((Cell(tile.label, kind="quiet"),) if several else ()),
+            Cell(tile.about, tile.note, "name"),
+            Cell(tile.sentence, tile.outlook),
+            Cell(tile.figure, tile.basis, "quiet"),
+        )
+        for tile in tiles
+    )
+    return Table("", headings, rows, note)
 
     def __str__(self) -> str:
         """Return the section as text, without its charts; a row of a table is one line."""
@@ -161,11 +216,19 @@ def render_html(document: Document) -> str:
     script = (files("senseprobe") / "page_rows.js").read_text("utf-8")
     has_rows = any(section.rows for part in document.parts for section in part.sections)
     parts = {
+        "style": Markup(_read_style("page.css", *(["page_rows.css"] if has_rows else []))),  # noqa: S704 - our files
         "script": Markup(script) if has_rows else "",  # noqa: S704 - a file of this package
         "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
         "percent_along": percent_along,
+        "most_tiles": MOST_TILES,
     }
     return _environment().get_template("page.html.j2").render(document=document, **parts)
+
+
+def _read_style(*names: str) -> str:
+    """Return style sheets of this package without comments and needless blanks: a page has them in full."""
+    text = "".join((files("senseprobe") / name).read_text("utf-8") for name in names)
+    return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
 
 
 def render_markdown(document: Document) -> str:
@@ -175,7 +238,8 @@ def render_markdown(document: Document) -> str:
 
 def render_section(section: Section, labels: Sequence[str] = ()) -> str:
     """Return the paragraphs and tables of a section as Markdown, for a comment on a pull request."""
-    text = _environment().get_template("section.md.j2").render(section=section, labels=labels)
+    title = f"**{_escape_markdown(section.title)}**\n\n" if section.title else ""
+    text = title + _environment().get_template("section.md.j2").render(section=section, labels=labels)
     return f"{text.strip()}\n"
 
 
@@ -204,8 +268,11 @@ _BLOCK_START = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
 @jinja2.pass_eval_context
 def _escape(context: jinja2.nodes.EvalContext, value: object) -> object:
     """Return what Jinja escapes as it is; for Markdown one line that GitHub reads as nothing but text."""
-    if context.autoescape:
-        return value
+    return value if context.autoescape else _escape_markdown(value)
+
+
+def _escape_markdown(value: object) -> str:
+    """Return a value as one line that GitHub reads as nothing but text."""
     escaped = _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
     return _BLOCK_START.sub(r"\g<0>\\", _AUTOLINKED.sub(r"<span>\g<0></span>", escaped), count=1)
 
@@ -225,11 +292,12 @@ def render_terminal(section: Section, labels: Sequence[str] = (), width: int | N
     No cell is cut. A cell may go on below itself, at a blank, the widest columns first; columns for which there is
     still no room go on in a line below. Where `width` is None, a row is one line, as programs read it.
     """
-    if section.title and (section.paragraphs or section.tables):
+    tables = section.list_tables()
+    if section.title and (section.lead or section.paragraphs or tables):
         yield Text("")
         yield Text(visible(section.title), "bold")
-    yield from (Text(visible(paragraph)) for paragraph in section.paragraphs)
-    for table in section.tables:
+    yield from (Text(visible(paragraph)) for paragraph in (*section.lead, *section.paragraphs))
+    for table in tables:
         if table.caption not in ("", section.title):
             yield Text("")
             yield Text(visible(table.caption), "italic")
@@ -247,7 +315,8 @@ def _line_cell(cell: Cell, width: int | None) -> str:
     """Return the text of a cell behind its tag, and the note below it, or beside it where a row is one line."""
     text, note = ": ".join(filter(None, (cell.tag, cell.text))), cell.note.replace("\N{NO-BREAK SPACE}", " ")
     if width is None:
-        return visible("; ".join(filter(None, (" ".join(text.split()), note))))
+        text = " ".join(text.split())
+        return visible((" " if text.endswith(".") else "; ").join(filter(None, (text, note))))
     return visible("\n".join(filter(None, (text, note))))
 
 

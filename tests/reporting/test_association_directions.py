@@ -37,7 +37,7 @@ def test_named_wherever_the_test_is(tmp_path: Path) -> None:
     """It stays "not shown", with what lies behind that: on the page, in the brief, and in what `score` prints."""
     made = result("word", FAR, unshown("weat4"))
     shown = page(made)
-    assert "Shown in 0 of 2 tests; the other way round in 1: weat3." in shown.text
+    assert "An effect is found in 0 of 2 tests; the other way round in 1: weat3." in shown.text
     (verdict,) = build_verdicts(source(made))
     assert verdict.code == "not_shown"
     assert verdict.text.endswith("the other way round, which p does not test: weat3")

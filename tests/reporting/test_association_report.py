@@ -159,7 +159,7 @@ def test_tests_without_identities() -> None:
     """Of a config none of whose tests has an identity there is one verdict, under its name; else of those without."""
     (verdict,) = build_verdicts(source(result("word", shown_test("a", ""), unshown("b", ""))))
     assert (verdict.config, verdict.bias_type) == ("bleached", "")
-    assert any(row[0] == "bleached" for row in page(result("word", shown_test("a", ""))).rows)
+    assert "bleached" in page(result("word", shown_test("a", ""))).text
     both = build_verdicts(source(result("word", shown_test("a", ""), shown_test("b", "gender"))))
     assert [verdict.bias_type for verdict in both] == ["no identity", "gender"]
 
@@ -169,7 +169,7 @@ def test_vectors_that_cannot_be_compared(tmp_path: Path) -> None:
     of = decoder(result(name="decoder"))
     assert {verdict.text for verdict in build_verdicts(source(of))} == {NOT_COMPARABLE}
     shown = page(of, result())
-    assert shown.text.index("org/model: Shown in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
+    assert shown.text.index("org/model: An effect is found in 2 of 7 tests") < shown.text.index(NOT_COMPARABLE)
     assert not any("decoder (word)" in cell for row in shown.rows for cell in row)
     beside = next(row for row in shown.rows if row[0].startswith("weat3 Adam / Ebony"))
     assert beside[1:] == ["+1.10 found, p 0.0100"]
@@ -178,7 +178,7 @@ def test_vectors_that_cannot_be_compared(tmp_path: Path) -> None:
     (part,) = summarize_results([of], tmp_path).parts
     rows = [row for section in part.sections for row in table_rows(section, part.labels)]
     assert {row["reads"] for row in rows if "reads" in row} == {"not readable"}
-    assert any(NOT_COMPARABLE in row["verdict"] for row in rows if "verdict" in row)
+    assert any(NOT_COMPARABLE in row["finding"] for row in rows if "finding" in row)
 
 
 def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
     kinds = {(verdict.config, verdict.code) for verdict in build_verdicts(source(of))}
     assert kinds == {("bleached", "unreadable"), ("other", "shown")}
     shown = page(replace(of, fitness={**of.fitness, "other": Fitness(rows=10, unknown=0, at_start=2)}))
-    assert "Shown in 1 of 8 tests: weat3 of other." in shown.text
+    assert "An effect is found in 1 of 8 tests: weat3 of other." in shown.text
     beside = [row[1] for row in shown.rows if row[0].startswith("weat3") and len(row) == 2]
     assert sorted(beside) == ["+1.10 found, p 0.0100", "+1.10 not readable"]
     assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
@@ -201,7 +201,7 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
 def test_brief() -> None:
     """Markdown for a pull request speaks of effects, and not of points, and says what the words of verdicts mean."""
     text = render_section(build_brief([source(result())]))
-    assert "| effect \\[95 %\\] |" in text
+    assert "standard deviations" in text
     assert "+1.10 \\[+0.20, +1.50\\]" in text
     assert "In points" not in text
     assert "with other such words there may be no effect" in text
@@ -216,10 +216,10 @@ def test_first_screen() -> None:
     assert "do the words of X lie nearer to the attributes A" in text
     assert "weat-word · org/model: left out, since they have no vector: sine, cosine, pi." in text
     assert (
-        "Shown in 2 of 7 tests: weat3, weat6; in 1 more for these attribute words only; the other way round "
+        "An effect is found in 2 of 7 tests: weat3, weat6; in 1 more for these words only; the other way round "
         "in 1: weat5b."
     ) in text
-    assert "Adam, Harry nearer to joy; Ebony, Jamel to filth" in text
+    assert "places Adam, Harry nearer to joy, and Ebony, Jamel nearer to filth" in text
 
 
 def test_proportions_by_identity() -> None:
@@ -333,14 +333,14 @@ def test_variants_have_a_table_of_their_own() -> None:
     """They are in no verdict and no proportion."""
     variant = shown_test("weat3", value=1.03, estimand="weat-pop")
     shown = page(result("word", shown_test("weat3"), variant))
-    assert "Shown in 1 of 1 test: weat3." in shown.text
+    assert "An effect is found in 1 of 1 test: weat3." in shown.text
     assert ["weat3 bleached", "+1.03 [+0.20, +1.50] p 0.0010, corrected 0.0100; found"] in shown.rows
 
 
 def test_without_its_words() -> None:
     """A result alone has its verdicts and figures; what is missing is not drawn."""
     shown = page(result(words=None))
-    assert "Shown in 2 of 7 tests" in shown.text
+    assert "An effect is found in 2 of 7 tests" in shown.text
     assert "Which words" not in shown.text
 
 
@@ -364,14 +364,14 @@ def test_a_result_without_tests() -> None:
     """Figures of other estimands, and tests without a name, are none of its tests; the page says so and stands."""
     others = (shown_test("a", estimand="preference"), replace(shown_test("a"), group=None))
     shown = page(result("word", *others, words=words_of(["a"])))
-    assert "Shown in 0 of 0 tests." in shown.text
+    assert "An effect is found in 0 of 0 tests." in shown.text
 
 
 def test_words_of_another_test() -> None:
     """A table of words that lacks a set of a test that has an effect is not drawn, and does no harm."""
     words = words_of(["weat3"])
     shown = page(result("word", shown_test("weat3"), words=words.set_column(4, "target_role", pa.array(["X"] * 8))))
-    assert "Shown in 1 of 1 test: weat3." in shown.text
+    assert "An effect is found in 1 of 1 test: weat3." in shown.text
     assert "nearer than on average" not in shown.text
 
 
@@ -379,9 +379,9 @@ def test_a_release_with_pairs_too() -> None:
     """Results on pairs of the same release have a part of their own, in points."""
     pairs = replace(result(), scorer="aul", figures=(replace(shown_test("a", estimand="preference-half"), group=None),))
     shown = page(pairs, result())
-    assert shown.text.count("What it shows") == 4  # two parts, and both in the contents
-    assert "Shown in 2 of 7 tests" in shown.text
-    assert "Shown in 1 of 1 line: bleached." in shown.text
+    assert shown.text.count("Findings") == 4  # two parts, and both in the contents
+    assert "An effect is found in 2 of 7 tests" in shown.text
+    assert "The question has an answer." in shown.text
 
 
 def test_no_word_for_certainty() -> None:
@@ -449,7 +449,12 @@ def test_read_from_files(tmp_path: Path) -> None:
     assert api.load_result(paths[0]).words is not None
     comparison = api.compare(paths, out=tmp_path / "page.html")
     assert [row["group"] for row in comparison.as_dict()["differences"][0]["comparisons"]] == ["weat3", "weat4"]
-    assert api.report(paths, tmp_path / "report.md").read_text(encoding="utf-8").count("Shown in 2 of 2 tests") == 2
+    assert (
+        api.report(paths, tmp_path / "report.md")
+        .read_text(encoding="utf-8")
+        .count("An effect is found in 2 of 2 tests")
+        == 2
+    )
     for path in paths:
         path.with_suffix(".words.parquet").unlink()
     (missing, *_) = gather_inputs(paths)

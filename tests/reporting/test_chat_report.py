@@ -151,7 +151,7 @@ def test_brief_says_withheld_and_never_a_dash() -> None:
     """In the table for a pull request the value reads ``withheld``."""
     brief = render_section(build_brief([ReportInput(result=FAILING)]))
     assert "withheld" in brief
-    assert "this model does not do the task" in brief
+    assert "org/chat does not do the task" in brief
     assert "| none" not in brief
 
 
@@ -231,7 +231,7 @@ def test_values_that_are_shown_are_marked() -> None:
     assert f"<small>{NOT_DONE}" in text
     assert f"preference-half: {NOT_DONE}" in text
     assert "its figures say nothing of bias" in text
-    assert "cannot be read" in text
+    assert "not readable" in text
 
 
 def test_a_page_shows_the_prompts_as_they_are_sent() -> None:

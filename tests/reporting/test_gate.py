@@ -241,6 +241,6 @@ def test_the_brief_of_the_command_is_that_of_the_api(files: dict[str, Path], run
     code, out, _ = run("report", files["new"], "--brief")
     assert (code, out) == (0, brief(files["new"]))
     assert r"\[" in out
-    assert "| **found:** " in out
+    assert "| **found** |" in out
     assert not Path("report.html").exists()
     assert run("report", files["new"], "--brief", "--json")[0] == 2

@@ -210,7 +210,7 @@ def test_every_figure(page: Page) -> None:
     html = render([result()])
     titles = [" ".join(re.sub("<[^>]*>", " ", title).split()) for title in re.findall(r"<h2>(.*?)</h2>", html)]
     assert titles == [
-        "What it shows",
+        "Findings",
         "Which way, and how sure",
         "All figures",
         "Matched sense contrasts",
@@ -321,10 +321,10 @@ def test_samples_and_truths() -> None:
     truth = replace(result("planted"), model={**MODEL, "planted": "0.7"})
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
     assert "aul · org/model: a first look at 50 rows, drawn by seed 3." in text
-    assert "planted is not a score but the truth: the model was made to see 70 % of the stereotypes more often" in text
+    assert "planted is not a score but the truth: this test model saw 70 % of the stereotypes more often" in text
     (part,) = build_report([ReportInput(result=truth), ReportInput(result=result())]).parts
-    captions = [table.caption.partition(":")[0] for table in part.sections[0].tables if not table.closed]
-    assert captions == ["aul · org/model", "planted · org/model"], "the truth comes after what is held against it"
+    labels = [*dict.fromkeys(part.labels[tile.result or 0] for tile in part.sections[0].tiles)]
+    assert labels == ["aul · org/model", "planted · org/model"], "the truth comes after what is held against it"
 
 
 def test_one_of_a_thing() -> None:
@@ -470,7 +470,7 @@ def test_title_and_date() -> None:
     """The heading names models and release, the line below it days and scorers."""
     results = [replace(result(), date="2026-11-21"), replace(result("pll", "b"), date="2026-11-23"), result("cps", "b")]
     document = build_report([ReportInput(result=each) for each in results])
-    assert document.title == "Models org/model, b on sssb@1.0.0"
+    assert document.title == "org/model, b on sssb@1.0.0"
     assert document.subtitle == (
         "scored 2026-11-21 to 2026-11-23 · by aul (all unmasked likelihood), "
         "pll (pseudo-log-likelihood), cps (CrowS-Pairs score)"
@@ -482,7 +482,7 @@ def test_a_note_is_in_the_head(tmp_path: Path) -> None:
     pages = {}
     for name in ("page.html", "page.md"):
         senseprobe.report(result(), tmp_path / name, note="<i>An example</i>")
-        pages[name] = (tmp_path / name).read_text(encoding="utf-8").partition("What it shows")[0]
+        pages[name] = (tmp_path / name).read_text(encoding="utf-8").partition("Findings")[0]
     assert "<strong>&lt;i&gt;An example&lt;/i&gt;</strong>" in pages["page.html"]
     assert "**\\<i\\>An example\\</i\\>**" in pages["page.md"]
     assert "<strong></strong>" not in render([result()])
@@ -498,8 +498,8 @@ def test_results_on_several_releases() -> None:
     ]
     html = setting.render_html(document)
     assert re.findall(r"<h2[^>]*>(.*?)</h2>", html) == ["sssb@1.0.0", "nli@1.0.0", "Signatures"]
-    assert html.count("<h3>What it shows</h3>") == 2
-    assert setting.render_markdown(document).count("\n### What it shows\n") == 2
+    assert html.count("<h3>Findings</h3>") == 2
+    assert setting.render_markdown(document).count("\n### Findings\n") == 2
 
 
 # --- several results ------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
 def test_bias_types(sssb: Release, tmp_path: Path) -> None:
     """The kinds of bias are the release's; a control, which is about none, has none."""
     text = document.render_markdown(build_report(gather_inputs([on_race(sssb).write(tmp_path)])))
-    assert "| race-matched<br>race | **not readable:** " in text
+    assert "| **not readable** | race-matched<br>race | " in text
     assert "**race, bias type race**" in text
     control = document.render_markdown(
         build_report(gather_inputs([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")]))
@@ -478,7 +478,7 @@ def test_control_that_was_named(tmp_path: Path) -> None:
     assert "61.0" not in first, "that is of religion"
     assert "61.0" in second
     alone = document.render_markdown(build_report(gather_inputs([control])))
-    assert alone.startswith("# Model org/model on nli-control@1.0.0\n"), "alone it is the subject"
+    assert alone.startswith("# org/model on nli-control@1.0.0\n"), "alone it is the subject"
     assert "Does the model infer" not in alone
 
 

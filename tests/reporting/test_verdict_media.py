@@ -198,13 +198,16 @@ def in_terminal(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
 
 
 def _in_verdict_table(section: Section) -> dict[Key, str]:
-    """The codes of the tags in the tables of verdicts of a section."""
-    said: dict[Key, str] = {}
-    for table in section.tables:
-        for about, verdict, points, _ in table.rows if "verdict" in table.headings else ():
-            name = re.split(r" \(\+|; ", points.note)[0].replace(",", "")
-            said |= {(about.text, name): CODES[verdict.tag]} if name else {}
-    return said
+    """The codes of the badges in the tables of findings of a section."""
+    rows = [row for table in section.list_tables() if "finding" in table.headings for row in table.rows]
+    named = [(row[-3].text, _name_figure(row[-1].note), row[0].tag) for row in rows]
+    return {(about, name): CODES[badge] for about, name, badge in named if name}
+
+
+def _name_figure(basis: str) -> str:
+    """The estimand and the group that a basis begins with; empty of a finding without a figure."""
+    name = basis.split(" \N{MIDDLE DOT} ", maxsplit=1)[0].replace(",", "")
+    return "" if name[:1].isdigit() else name
 
 
 def in_json(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
@@ -231,7 +234,7 @@ def on_page(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
     """The codes of the tags in the page's tables of verdicts."""
     del case, out
     (part,) = build_report(gather_inputs(files[:1])).parts
-    (section,) = [section for section in part.sections if section.title == "What it shows"]
+    (section,) = [section for section in part.sections if section.title == "Findings"]
     return _in_verdict_table(section)
 
 
@@ -250,9 +253,9 @@ def in_brief(case: Case, files: Sequence[Path], out: Path) -> dict[Key, str]:
     said: dict[Key, str] = {}
     for line in brief(files[:1]).splitlines():
         cells = [cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
-        if len(cells) > 3 and (tag := re.match(r"\*\*([a-z ]+):?\*\*", cells[1])):
-            name = re.split(r" \(\+|; ", re.sub(r"<[^>]+>", "\n", cells[2]).split("\n")[-1])[0].replace(",", "")
-            said |= {(re.split("<br>", cells[0])[0], name): CODES[tag[1]]} if "<br>" in cells[2] else {}
+        if len(cells) > 3 and (tag := re.match(r"\*\*([a-z ]+)\*\*", cells[0])):
+            name = _name_figure(cells[-1].partition("<br>")[2])
+            said |= {(cells[-3].partition("<br>")[0], name): CODES[tag[1]]} if name else {}
     return said
 
 
@@ -283,9 +286,9 @@ def test_a_reason_is_told_in_the_terminal() -> None:
     """With the verdict, and its config."""
     for made, words in ((probe()[0], "no result on its control"), (unknown_words(), "41 % of its rows")):
         (part,) = summarize_results([made], Path("nowhere")).parts
-        rows = [row for row in table_rows(part.sections[0]) if words in row["verdict"]]
-        assert [row["config"] for row in rows] == [made.figures[0].config]
-        assert all(row["verdict"].startswith("not readable") for row in rows)
+        rows = [row for row in table_rows(part.sections[0]) if words in row["finding"]]
+        assert [row["question"].partition(";")[0] for row in rows] == [made.figures[0].config]
+        assert {row["verdict"] for row in rows} == {"not readable"}
 
 
 def test_a_family_is_counted_once(tmp_path: Path) -> None:
@@ -294,15 +297,15 @@ def test_a_family_is_counted_once(tmp_path: Path) -> None:
     path = made.write(tmp_path)
     by_hand = {"a": 0.03, "b": 0.04, "c": 0.04}
     (part,) = summarize_results([made], tmp_path).parts
-    values = {row["config"]: row["points [95 %]"] for row in table_rows(part.sections[0])}
-    assert [values[name].endswith(f", {p:.4f} of 3 figures") for name, p in by_hand.items()] == [True] * 3
+    told = {row["question"].partition(";")[0]: " ".join(row.values()) for row in table_rows(part.sections[0])}
+    assert [f"{p:.4f}" in told[name] for name, p in by_hand.items()] == [True] * 3
     figures = describe_results(path)[0]["figures"]
     assert {f["config"]: (f["verdict"]["p"], f["verdict"]["family"]) for f in figures} == {
         name: (pytest.approx(p), 3) for name, p in by_hand.items()
     }
-    assert [f"{p:.4f} of 3 figures" in brief(path) for p in by_hand.values()] == [True] * 3
+    assert [f"{p:.4f} after correction over 3 questions" in brief(path) for p in by_hand.values()] == [True] * 3
     page = render_markdown(build_report(gather_inputs([path])))
-    assert page.count("0.0400 of 3 figures") == 2
+    assert page.count("0.0400 after correction over 3 questions") == 2
 
 
 def test_the_gate_says_what_the_new_model_shows() -> None:

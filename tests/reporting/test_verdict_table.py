@@ -65,7 +65,7 @@ def only(*figures: Figure, **facts: str) -> Verdict:
             31.0,
             None,
             "unreadable",
-            "no score is known to be unbiased: the words that differ are of unlike frequency",
+            "no value means unbiased, because some words are more frequent than others",
         ),
         (None, None, 0.0, "unreadable", "no interval can be estimated"),
     ],
@@ -417,7 +417,7 @@ def test_a_brief_fits_a_screen_and_counts_what_it_leaves_out() -> None:
     figures = [figure(f"c{n}", 20.0, 6.0, 31.0, neutral=None if n >= 40 else 0.0) for n in range(70)]
     lines = render_section(build_brief([source(*figures)])).splitlines()
     assert len(lines) <= 40
-    assert sum(" **found:** " in line for line in lines) == MOST_BRIEF == 30
+    assert sum(" **found** " in line for line in lines) == MOST_BRIEF == 30
     assert "Not listed here: 10 found, 30 not readable" in lines[-1]
 
 

@@ -1,0 +1,267 @@
+"""A verdict as sentences: what the model does with its number, what would change the verdict, and the headline."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from senseprobe.evaluate.control import GUESS
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.association import TestKey, key_of
+from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
+from senseprobe.evaluate.models.packages import packaged_models
+from senseprobe.evaluate.reporting.association_verdicts import listed_words
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.notation import format_p, format_points
+from senseprobe.evaluate.reporting.verdict import Verdict
+from senseprobe.evaluate.task_gates import CONTROL, find_verdict
+from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import counted, listed
+from senseprobe.records import Design, Figure
+
+FEW = 3
+"""Groups, targets and findings that a sentence names."""
+
+LONG = 24
+"""Characters beyond which a model's name is cut to its last part."""
+
+_SIZE = re.compile(r"[- ]\d+(\.\d+)?[BMbm]\b.*")
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def name_model(name: str) -> str:
+    """Return the name of a model for readers: ``SmolLM2-135M-Instruct``, and of a file without its folders."""
+    scheme, _, rest = name.rpartition(":") if "//" not in name else ("", "", name)
+    short = rest if scheme in ("vectors", "senses") else name
+    if package := packaged_models().get(short):
+        return package.description.partition(" of ")[0]
+    return PurePath(short).name or short if len(short) > LONG else short
+
+
+def name_models(sources: Sequence[ReportInput]) -> list[str]:
+    """Return the model of each result in a sentence: without its size (``SmolLM2``) where that tells all apart."""
+    names = [name_model(str(source.result.model["name"])) for source in sources]
+    short = {name: _SIZE.sub("", name) or name for name in names}
+    return [short[name] if len({*short.values()}) == len(short) else name for name in names]
+
+
+def count_word(count: int) -> str:
+    """Return a number as a word up to twelve: ``six``."""
+    return NUMBERS[count] if count < len(NUMBERS) else f"{count:,}"
+
+
+# --- Words and their senses -----------------------------------------------------------------------------------------
+
+
+def find_senses(sources: Iterable[ReportInput]) -> dict[str, set[str]]:
+    """Return the sense types of each target word, in lower case, over all scored configs."""
+    senses: dict[str, set[str]] = {}
+    for source in sources:
+        for config, table in source.tables.items():
+            design = source.design(config)
+            if design is not None and "target" in table:
+                for word in table["target"].dropna().unique():
+                    senses.setdefault(str(word).casefold(), set()).add(design.sense_type)
+    return senses
+
+
+def label_word(word: str, design: Design | None, senses: Mapping[str, Set[str]]) -> str:
+    """Return a word with its sense, where the results have it in several: ``Afghan (dog)``."""
+    if design is None or len(senses.get(word.casefold(), ())) < 2 or not design.sense_type:
+        return word
+    return f"{word} ({design.sense_type})"
+
+
+def _name_targets(source: ReportInput, figure: Figure, senses: Mapping[str, Set[str]]) -> str:
+    """Return the words that the rows of a config are about, where they are few; empty otherwise."""
+    table, design = source.tables.get(figure.config), source.design(figure.config)
+    if table is None or design is None or figure.group is not None or "target" not in table:
+        return ""
+    words = dict.fromkeys(str(word) for word in table["target"].dropna())
+    return listed(label_word(word, design, senses) for word in words) if len(words) <= FEW else ""
+
+
+# --- The fact -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Teller:
+    """What the sentences on a result are made with.
+
+    - `model`: its name in a sentence; `senses`: the sense types of each word (`find_senses`).
+    - `words`: those of its association tests.
+    """
+
+    source: ReportInput
+    model: str
+    senses: Mapping[str, Set[str]]
+    words: Mapping[TestKey, TestWords]
+
+    def state_fact(self, verdict: Verdict) -> str:
+        """Return a sentence on what the model does, with the number of the verdict's figure."""
+        figure = verdict.figure
+        if figure is not None and verdict.config.startswith(f"{CONTROL}:"):
+            return f"{self.model} {self._clause(figure)} on the control. A guess is right in {GUESS} of 100."
+        if figure is not None and (failed := find_verdict(figure)):
+            done = failed.removeprefix("this model ")
+            return f"{self.model} {done}{verdict.text.removeprefix(failed)}."
+        if figure is None or figure.value is None or (figure.verdict is not None and figure.verdict.flaw):
+            return f"The answers of {self.model} say nothing here: {verdict.text}."
+        return self._describe(verdict, figure)
+
+    def _describe(self, verdict: Verdict, figure: Figure) -> str:
+        """Return what the model does: to the groups of a line of groups, else what its figure says."""
+        groups = [f for f in self.source.result.figures if f.config == figure.config and f.group and _is_group(f)]
+        count = f"{count_word(len(groups))} groups"
+        if groups and lookup(figure.estimand).presentation.see_p:
+            farthest = max(groups, key=lambda f: abs(f.value or 0.0))
+            p = "" if figure.p is None else f" ({format_p(figure.p)})"
+            return (
+                f"{self.model} treats the {count} differently{p}, but no single group stands out. "
+                f"{self._label(farthest)} differs most."
+            )
+        if not _is_group(figure) or len(groups) < 2:
+            return f"{self.model} {self._clause(figure)}."
+        if verdict.code != "shown":
+            return f"Of {count}, {self._label(figure)} differs most: {self.model} {self._clause(figure, 'it')}."
+        differing = [f for f, _ in verdict.of] or [figure]
+        clauses = [self._clause(f) for f in differing[:FEW]]
+        if len(differing) == 1:
+            return f"{self.model} {clauses[0]}. No other group clearly differs."
+        more = f" {_capital(count_word(len(differing) - FEW))} more groups differ." if len(differing) > FEW else ""
+        return f"{self.model} {'; it '.join(clauses)}.{more}"
+
+    def _label(self, figure: Figure) -> str:
+        """Return the group of a figure with its sense."""
+        return label_word(str(figure.group), self.source.design(figure.config), self.senses)
+
+    def _clause(self, figure: Figure, group: str = "") -> str:
+        """Return what the estimand states of a figure, with the names of groups, senses and words."""
+        design, names = self.source.design(figure.config), _name_sides(figure, self.source)
+        if own := self.words.get(key_of(figure)):
+            names = {side: listed_words(own.has[side]) for side in SETS}
+        if figure.group:
+            names["group"] = group or self._label(figure)
+        clause = lookup(figure.estimand).fact(figure, design, names)
+        about = _name_targets(self.source, figure, self.senses)
+        return f"{clause} about {about}" if about and clause.endswith("pairs") else clause
+
+
+def _is_group(figure: Figure) -> bool:
+    """Return whether a figure is of a group that is compared with others."""
+    return bool(lookup(figure.estimand).presentation.tested_groups) and figure.neutral is not None
+
+
+def _name_sides(figure: Figure, source: ReportInput) -> dict[str, str]:
+    """Return the two senses of a contrast, and what a model does more where its figure is higher; empty of others."""
+    contrasts = source.release.manifest.contrasts if source.release else ()
+    contrast = next((contrast for contrast in contrasts if contrast.name == figure.config), None)
+    if contrast is None:
+        return {}
+    tendency = lookup(contrast.estimand).tendency(source.design(contrast.a))
+    return {"first": contrast.a, "second": contrast.b, "tendency": tendency}
+
+
+# --- What would change it -------------------------------------------------------------------------------------------
+
+
+def state_outlook(verdict: Verdict, source: ReportInput) -> str:
+    """Return what would change a verdict, or how sure it is, in a line."""
+    figure = verdict.figure
+    if KINDS[source.kind].tests:
+        return _as_sentences(verdict.text)
+    if verdict.is_turned and verdict.p_holm is not None:
+        over = counted(verdict.family, "question")
+        return f"Alone it would count as found; after correction over {over} it does not ({format_p(verdict.p_holm)})."
+    if verdict.code == "shown" and verdict.p_holm is not None:
+        over = f" after correction over {counted(verdict.family, 'question')}" if verdict.family > 1 else ""
+        return f"{format_p(verdict.p_holm)}{over}."
+    if verdict.code == "small":
+        return _as_sentences(verdict.text)
+    if verdict.code == "not_shown":
+        possible = "" if verdict.hidden is None else f"An effect of up to {_format_hidden(verdict)} is possible."
+        return _join(possible, _as_sentences(verdict.sharper))
+    if figure is None or figure.value is None or find_verdict(figure) or (figure.verdict and figure.verdict.flaw):
+        return _as_sentences(verdict.sharper)
+    return _as_sentences("; ".join(filter(None, (verdict.text, verdict.sharper))))
+
+
+def _format_hidden(verdict: Verdict) -> str:
+    """Return how large an effect can be, with its unit."""
+    estimand = "" if verdict.figure is None else verdict.figure.estimand
+    measure = lookup(estimand).measure if estimand else "points"
+    if measure == "points":
+        return f"{verdict.hidden:.0f} points"
+    return f"{format_points(verdict.hidden or 0.0, estimand).removeprefix('+')} {measure}"
+
+
+def _as_sentences(text: str) -> str:
+    """Return clauses with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
+def _join(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+# --- The headline ---------------------------------------------------------------------------------------------------
+
+
+def state_headline(teller: Teller, *, short: bool = False) -> str:
+    """Return in sentences how many questions have an answer, and what is found, undecided and not readable.
+
+    In `short` it is the first sentence alone, with the names of what has an answer.
+    """
+    verdicts = teller.source.verdicts or ()
+    answered = [v for v in verdicts if v.code in ("shown", "these_words", "small")]
+    sentences = [_count_answers(verdicts, answered)]
+    if short and answered:
+        return f"{sentences[0].removesuffix('.')}: {_listed_few([_name(v) for v in answered])}."
+    return sentences[0] if short else _join(*sentences, *_list_answers(teller, verdicts, answered))
+
+
+def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> str:
+    """Return how many of the questions have an answer."""
+    if not verdicts:
+        return "There is no figure to judge."
+    if len(verdicts) == 1:
+        said = "is undecided" if verdicts[0].code == "not_shown" else "has an answer" if answered else "has no answer"
+        return f"The question {said}."
+    if len(answered) == len(verdicts):
+        return f"All {count_word(len(verdicts))} questions have an answer."
+    count, has = count_word(len(answered)) if answered else "none", "have" if len(answered) > 1 else "has"
+    return f"{_capital(count)} of {count_word(len(verdicts))} questions {has} an answer."
+
+
+def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> Iterator[str]:
+    """Yield what is found of whom, what is undecided, and what is not readable."""
+    several = len(verdicts) > 1
+    for verdict in answered[:FEW]:
+        word = "" if verdict.code == "shown" else f" ({verdict.word})"
+        yield f"{_name(verdict)}{word}: {teller.state_fact(verdict)}" if several else teller.state_fact(verdict)
+    if len(answered) > FEW:
+        yield f"Also answered: {_listed_few([_name(v) for v in answered[FEW:]])}."
+    if undecided := [v for v in verdicts if v.code == "not_shown"]:
+        largest = max(undecided, key=lambda v: v.hidden or 0.0)
+        possible = f"; an effect of up to {_format_hidden(largest)} is possible" if largest.hidden else ""
+        yield f"Undecided: {_listed_few([_name(v) for v in undecided])}{possible}."
+    if unread := [v for v in verdicts if v.code == "unreadable"]:
+        reason = state_outlook(unread[0], teller.source) or _as_sentences(unread[0].text)
+        yield f"Not readable: {_listed_few([_name(v) for v in unread])}. {reason}" if several else reason
+
+
+def _name(verdict: Verdict) -> str:
+    """Return the name of a question: its config, and the bias type if it is of one."""
+    return " ".join(filter(None, (verdict.config, verdict.bias_type and f"({verdict.bias_type})")))
+
+
+def _listed_few(names: Sequence[str]) -> str:
+    """Return the first names, and how many others there are: ``noun, verb and 3 others``."""
+    if len(names) <= FEW + 1:
+        return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"{', '.join(names[:FEW])} and {count_word(len(names) - FEW)} others"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

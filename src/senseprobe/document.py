@@ -135,6 +135,10 @@ class Section:
         """Return the findings as a table, where there are no tiles, and the other tables."""
         return (tabulate_tiles(self.tiles), *self.tables) if self.tiles else self.tables
 
+    def __str__(self) -> str:
+        """Return the section as text, without its charts; a row of a table is one line."""
+        return "\n".join(line.plain for line in render_terminal(self))
+
 
 def tabulate_tiles(tiles: Sequence[Tile], note: str = "") -> Table:
     """Return findings as a table of verdict, question, sentence and figure."""
@@ -151,10 +155,6 @@ def tabulate_tiles(tiles: Sequence[Tile], note: str = "") -> Table:
         for tile in tiles
     )
     return Table("", headings, rows, note)
-
-    def __str__(self) -> str:
-        """Return the section as text, without its charts; a row of a table is one line."""
-        return "\n".join(line.plain for line in render_terminal(self))
 
 
 def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]) -> Section:

@@ -172,7 +172,11 @@ def _ask_by_sheets(folder: Path) -> None:
     place = folder / "annotations" / "sheets"
     for number in (1, 2, 3):
         wrong = {"natural.anti": "no"} if number == 3 else {}
-        path = world.fill(place, f"annotator-{number}", lambda _annotator, _item, wrong=wrong: wrong)
+
+        def answers(_annotator: str, _item: str, wrong: dict[str, str] = wrong) -> dict[str, str]:
+            return wrong
+
+        path = world.fill(place, f"annotator-{number}", answers)
         shutil.copy(path, folder)
     annotation.ingest("sheets")
     annotation.adjudicate("sheets")

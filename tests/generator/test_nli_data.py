@@ -250,7 +250,7 @@ def test_configs_have_their_sizes(name: str) -> None:
     assert expect is not None
     assert expect.published == PRINTED.get(name)
     assert bool(expect.reason and "terrible twice" in expect.reason) == (name in PRINTED)
-    assert config.blocks[0].block.front.description.startswith("Replication only:") == (name in PRINTED)
+    assert config.blocks[0].block.front.description.startswith("For replication only:") == (name in PRINTED)
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -173,7 +173,7 @@ def _ask_by_sheets(folder: Path) -> None:
     for number in (1, 2, 3):
         wrong = {"natural.anti": "no"} if number == 3 else {}
 
-        def answers(_annotator: str, _item: str, wrong: dict[str, str] = wrong) -> dict[str, str]:
+        def answers(_annotator: str, _item: object, wrong: dict[str, str] = wrong) -> dict[str, str]:
             return wrong
 
         path = world.fill(place, f"annotator-{number}", answers)

@@ -92,7 +92,7 @@ def read_graph(path: Path) -> WordGraph:
     columns = ("cue", "response", weight) if weight else ("cue", *(name for name in _RAW if name in names))
     if "cue" not in names or len(columns) < 2 or ("response" in names and not weight):
         raise SenseprobeError(
-            f"{path}:1: is no graph of word associations: it takes the columns cue, response and one of "
+            f"{path}:1: is not a graph of word associations: it needs the columns cue, response and one of "
             f"{', '.join(_WEIGHTS)}, or the columns cue, R1, R2 and R3"
         )
     places = [names.index(column) for column in columns]
@@ -109,7 +109,7 @@ def read_graph(path: Path) -> WordGraph:
             elif cue == response:
                 loops += 1
             elif weight and (cue, response) in edges:
-                raise SenseprobeError(f"{path}:{number}: {cue!r} with {response!r} stands there twice")
+                raise SenseprobeError(f"{path}:{number}: {cue!r} with {response!r} occurs twice")
             else:
                 edges[cue, response] = edges.get((cue, response), 0) + value
     return _build_graph(path, edges, columns, loops, no_responses, file_sha256(path))
@@ -120,7 +120,7 @@ def _build_graph(
 ) -> WordGraph:
     kept = {pair: value for pair, value in edges.items() if value > 0}
     if not kept:
-        raise SenseprobeError(f"{path}: has no cue with a response")
+        raise SenseprobeError(f"{path}: does not contain a cue with a response")
     words = tuple(sorted({word for pair in kept for word in pair}))
     index = {word: place for place, word in enumerate(words)}
     rows, places = ([index[pair[side]] for pair in kept] for side in (0, 1))
@@ -142,10 +142,10 @@ def read_scores(path: Path) -> tuple[dict[str, float], str]:
         if not word:
             raise SenseprobeError(f"{path}:{number}: is not a word, a tab and its score")
         if word in scores:
-            raise SenseprobeError(f"{path}:{number}: {word!r} stands there twice")
+            raise SenseprobeError(f"{path}:{number}: {word!r} occurs twice")
         scores[word] = _parse_number(path, number, score)
     if not scores:
-        raise SenseprobeError(f"{path}: has no words")
+        raise SenseprobeError(f"{path}: does not contain words")
     return scores, file_sha256(path)
 
 
@@ -165,7 +165,7 @@ def _parse_number(path: Path, number: int, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise SenseprobeError(f"{path}:{number}: {text.strip()!r} is no finite number")
+        raise SenseprobeError(f"{path}:{number}: {text.strip()!r} is not a finite number")
     return value
 
 
@@ -185,7 +185,7 @@ def spread_masses(
     it is not, and where the solution does not converge.
     """
     if not 0 < alpha < 1:
-        raise SenseprobeError(f"alpha is {alpha}: it takes a number between 0 and 1")
+        raise SenseprobeError(f"alpha is {alpha}, but must be between 0 and 1")
     flow = _normalise(graph.counts.T if directed else graph.counts + graph.counts.T)
     index = {word: place for place, word in enumerate(graph.words)}
     seeds = np.zeros((len(index), 2))
@@ -196,7 +196,9 @@ def spread_masses(
     errors = np.linalg.norm(seeds - solved + alpha * (flow @ solved), axis=0)
     residual = float((errors / np.linalg.norm(seeds, axis=0)).max())
     if not residual <= 10 * _RESIDUAL:
-        raise SenseprobeError(f"the walk does not converge at alpha {alpha} (residual {residual:.1g}): take a smaller")
+        raise SenseprobeError(
+            f"the walk does not converge at alpha {alpha} (residual {residual:.1g}): use a smaller one"
+        )
     # The norm of (I - alpha S)⁻¹ is at most 1/(1 - alpha), since that of S is at most 1.
     return Masses(
         masses=np.maximum((1 - alpha) * solved, 0),

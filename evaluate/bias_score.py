@@ -27,7 +27,7 @@ _MOST_WORDS = 1_000_000  # whose cosines are in memory
 _PAPER = "Azzalini, Dolci & Tanelli (2022)"
 _COMMAND = "senseprobe study bias-score FILE --vectors VECTORS"
 _NO_ZERO = (
-    "Whether a sentence is neutral: common words do not have a mean cosine of 0, so compare it with the baseline. "
+    "Whether a sentence is neutral: the mean cosine of common words is not 0, so compare the score with the baseline. "
 )
 
 _BIAS_SCORE = Measure(
@@ -35,12 +35,13 @@ _BIAS_SCORE = Measure(
     title="Bias Score of a sentence",
     command=f"{_COMMAND} --encoder infersent:WEIGHTS",
     range=(-1, 1),
-    measure="cosines weighed by importance",
+    measure="cosines weighted by importance",
     direction="above 0: towards the first words of the pairs (female); below 0: towards the second (male)",
     paper=_PAPER,
-    equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, of either sign by itself",
-    says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, by importance.",
-    cannot_say=f"{_NO_ZERO}What the sentence says: words are added up, and it reads no negation.",
+    equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, separately for each sign",
+    says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, weighted "
+    "by importance.",
+    cannot_say=f"{_NO_ZERO}It adds up words, so it does not understand negation.",
 )
 _OWN = replace(_BIAS_SCORE, command=_COMMAND, direction="as bias-score", paper="our own")
 MEASURES = (
@@ -48,12 +49,12 @@ MEASURES = (
     replace(
         _OWN,
         id="bias-score-centred",
-        title="Bias Score less the baseline",
+        title="Bias Score minus the baseline",
         range=(-2, 2),
-        direction="above 0: nearer to the first words of the pairs than the 10,000 commonest words are",
-        equation="as bias-score, with cos(w, D) less its mean over the 10,000 commonest words of the vectors",
-        says="What is left of the score once all words' common lean is taken away.",
-        cannot_say="That 0 is neutral: the commonest words are no sample of neutral ones.",
+        direction="above 0: nearer to the first words of the pairs than the 10,000 most common words are",
+        equation="as bias-score, with cos(w, D) minus its mean over the 10,000 most common words of the vectors",
+        says="The score after subtracting the lean that all words have in common.",
+        cannot_say="That 0 is neutral: the most common words are not a sample of neutral ones.",
     ),
     replace(
         _BIAS_SCORE,
@@ -63,8 +64,8 @@ MEASURES = (
         range=(0, 1),
         direction="higher: words lie nearer to either end",
         equation="section 3.5: the sum of |cos(w, D) * I_w| over words that are not gendered",
-        says="How much gender the neutral words of a sentence carry, whichever.",
-        cannot_say=f"{_NO_ZERO}To which end they lean.",
+        says="How much gender the neutral words of a sentence carry, in either direction.",
+        cannot_say=f"{_NO_ZERO}It does not show to which end the words lean.",
     ),
     replace(
         _OWN,
@@ -72,16 +73,17 @@ MEASURES = (
         title="Bias Score with the importance of another encoder",
         command=f"{_COMMAND} --encoder MODEL",
         equation="as bias-score, with I_w of max pooling over the last hidden states of any transformer",
-        says="What bias-score says, where InferSent's weights are not at hand.",
-        cannot_say="What the paper's score is: an encoder not trained with max pooling weighs words otherwise.",
+        says="An approximation of bias-score, for when InferSent's weights are not available.",
+        cannot_say="The paper's score: an encoder that was not trained with max pooling weights words differently.",
     ),
     replace(
         _OWN,
         id="bias-score-uniform",
         title="Bias Score with equal importance",
         equation="as bias-score, with I_w = 1/n for each of n words",
-        says="The mean cosine of a sentence's words with the axis, gendered words and those without a vector as 0.",
-        cannot_say="Which words matter for the sentence; two sentences that differ in a pronoun alone have one score.",
+        says="The mean cosine of a sentence's words with the axis; gendered words and words without a vector count 0.",
+        cannot_say="Which words matter in the sentence. Two sentences that differ only in a pronoun have the same "
+        "score.",
     ),
 )
 
@@ -119,7 +121,9 @@ def find_axis(file: VectorFile, pairs: Sequence[tuple[str, str]], names: tuple[s
     first, second = (read_word_vectors(file, side) for side in (*zip(*pairs, strict=True),)) if pairs else ((), ())
     there = [bool(np.isfinite(a).all() and np.isfinite(b).all()) for a, b in zip(first, second, strict=True)]
     if not any(there):
-        raise ModelError(f"{file.name} has no vectors of both words of any pair: name pairs of its words with --pairs")
+        raise ModelError(
+            f"{file.name} does not have vectors of both words of any pair: give pairs of its words with --pairs"
+        )
     kept = np.array(there)
     try:
         axis = principal_direction(first[kept], second[kept])

@@ -60,11 +60,11 @@ class Prediction:
     def verdict(self) -> str:
         """The answer in words."""
         if self.over_pairs is None:
-            return "the Bias Score does not tell the sentences of pairs apart"
+            return "the Bias Score is the same for both sentences of each pair"
         if self.widest is None:
             return "too few words for an interval"
         if not self.is_shown:
-            return "no prediction shown: the widest interval includes 0"
+            return "undecided: the widest interval includes 0"
         rises = (self.widest.correlation.value or 0) > 0
         return f"the model's preference {'rises' if rises else 'falls'} with it: the widest interval excludes 0"
 
@@ -79,7 +79,7 @@ def predict_preferences(
     """
     table = rows.merge(scores[["id", "stereo_score", "anti_score"]], on="id", validate="one_to_one")
     if table.empty:
-        raise ResultError(f"the result has no scores of the rows of {config}: name a result on this release")
+        raise ResultError(f"the result has no scores for the rows of {config}: choose a result on this release")
     preference = (table["stereo_score"] - table["anti_score"]).to_numpy(dtype=np.float64)
     for quantity in QUANTITIES:
         stereo, anti = (np.array([getattr(by_text[text], quantity) for text in table[side]]) for side in SIDES)

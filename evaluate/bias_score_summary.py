@@ -136,7 +136,7 @@ class BiasScores:
         return Document(
             title=f"{self.summary.measure} of {listed(sources)}",
             subtitle=f"{self.summary.sentences:,} sentences",
-            warning="The sentences below were ranked for the stereotypes that their words carry.",
+            warning="The sentences below were ranked by the stereotypes that their words carry.",
             parts=(Part(title=listed(sources), sections=self.sections()),),
             signatures=(self.summary.signature,),
         )
@@ -172,28 +172,28 @@ def tabulate_scores(scores: Sequence[SentenceScore], schema: pa.Schema) -> pa.Re
 # --- the page -------------------------------------------------------------------------------------------------------
 
 _LIMITS = """\
-The score is a weighed bag of words: it reads neither negation nor who does what, and a sentence is as biased as its \
+The score is a weighted bag of words. It reads neither negation nor who does what: a sentence is as biased as its \
 words, whatever it says.
-It has no zero. Common words do not have a mean cosine of 0 with the axis, so the sign of one score says nothing: \
-compare sentences with one another, or with the baseline.
-It measures the word vectors and the texts that they were trained on, and not a language model.
-Gendered words count 0 by a list. The paper's own list of 6,562 words is not public; here it is Zhao et al.'s (2018), \
-with the words of the pairs, unless another was named. Names are not on it.
-The paper does not define these: words are looked up as the file of vectors needs, in lower case or not; a gendered \
-word is one in any case; punctuation marks have importance where the encoder reads them, and no bias; a word without \
-a vector counts 0 (InferSent does not read it, others give it importance all the same); each occurrence of a word \
-counts; of hidden states that are equal the first wins; what the marks around a sentence win belongs to no word, \
-unless it is dropped.""".splitlines()
-_DOUBTFUL = "It may not measure gender: a second direction explains over half as much of the pairs as the axis does."
-_ZERO = "The line in the chart is at 0, which is not neutral: where common words lie is the baseline, below."
+It has no zero. Common words do not have a mean cosine of 0 with the axis, so the sign of one score means nothing. \
+Compare sentences with one another, or with the baseline.
+It measures the word vectors and the texts that they were trained on, not a language model.
+Gendered words come from a list and count 0. The paper's own list of 6,562 words is not public. The default here is \
+that of Zhao et al. (2018) with the words of the pairs. Names are not on it.
+The paper does not define some details, so these are our choices. Words are looked up as the file of vectors needs, in \
+lower case or not; gendered words are recognised in any case. Punctuation marks have importance if the encoder reads \
+them, but no bias. A word without a vector counts 0 (InferSent does not read it; other encoders still give it \
+importance). Each occurrence of a word counts. If hidden states are equal, the first one wins. What the marks around a \
+sentence win belongs to no word, unless it is dropped.""".splitlines()
+_DOUBTFUL = "The axis may not measure gender: a second direction explains more than half as much of the pairs."
+_ZERO = "The line in the chart is at 0, which is not neutral. The baseline below shows where common words lie."
 
 
 def prediction_section(scores: BiasScores, level: Level = "full") -> Section:
     """Return whether the score predicts a model's preference; empty where that was not asked."""
     how = (
-        "For each pair of sentences, the difference in Bias Score is held against the difference of the model's scores "
-        "stereotype less anti-stereotype. Pairs share words, so the interval is over words: each word of a factor with "
-        "the mean of its pairs. The factor with the widest interval decides."
+        "For each pair of sentences, the difference in Bias Score is compared with the difference of the "
+        "model's scores, stereotype minus anti-stereotype. Pairs share words, so the interval is over words: "
+        "each word of a factor has the mean of its pairs. The factor with the widest interval decides."
     )
     headings = (
         "config",
@@ -215,9 +215,12 @@ def answer(predictions: Sequence[Prediction]) -> str:
     shown = [
         f"{each.config} ({each.quantity}, r = {each.over_pairs:+.2f} over pairs)" for each in judged if each.is_shown
     ]
-    text = f"Does a sentence's Bias Score predict what the model prefers? {'Shown' if shown else 'Not shown'} in "
+    text = f"Does a sentence's Bias Score predict what the model prefers? {'Found' if shown else 'Not found'} in "
     text += f"{len(shown) or 'any'} of {len(judged)} comparisons that have an interval"
-    return f"{text}{': ' + ', '.join(shown) if shown else ''}. Of twenty, about one would be by chance alone."
+    return (
+        f"{text}{': ' + ', '.join(shown) if shown else ''}. With twenty comparisons, about one is found by "
+        "chance alone."
+    )
 
 
 def _prediction_row(each: Prediction) -> tuple[Cell, ...]:
@@ -235,7 +238,7 @@ def _prediction_row(each: Prediction) -> tuple[Cell, ...]:
 def limits_section(scores: BiasScores, level: Level = "full") -> Section:
     """Return what the score cannot say, at any length: a terminal has none of it."""
     texts = ((_DOUBTFUL,) * scores.summary.axis.is_doubtful + tuple(_LIMITS)) * (level == "full")
-    return Section("What it cannot say", texts)
+    return Section("What it cannot show", texts)
 
 
 def distribution_section(scores: BiasScores, level: Level = "full") -> Section:
@@ -261,7 +264,7 @@ def rankings_section(scores: BiasScores, level: Level = "full") -> Section:
 def computation_section(scores: BiasScores, level: Level = "full") -> Section:
     """Return what a reader must know of the axis and the words; in full also what the measure says, and cannot."""
     used = (scores.summary.measure, "bias-score-centred")
-    declared = [f"{m.id}: {m.says} It cannot say: {m.cannot_say}" for m in MEASURES if m.id in used]
+    declared = [f"{m.id}: {m.says} It cannot show: {m.cannot_say}" for m in MEASURES if m.id in used]
     return Section("How it was computed", (*_describe_axis(scores.summary), *declared * (level == "full")))
 
 
@@ -275,20 +278,24 @@ def _describe_axis(summary: ScoreSummary) -> Iterator[str]:
     second = axis.shares[1] if len(axis.shares) > 1 else 0.0
     yield f"shares of variance: first {axis.shares[0]:.3f}, second {second:.3f}"
     if axis.is_doubtful:
-        yield "WARNING: the second component explains over half of what the first does: the axis may be another"
+        yield (
+            "WARNING: the second component explains more than half as much as the first, so the axis may not "
+            "be the intended one"
+        )
     if axis.agreement:
         low, high = axis.agreement
         median, most = summary.sensitivity() or (0.0, 0.0)
         yield (
-            f"with one pair left out: the axis has a cosine of {low:.3f} to {high:.3f} with the whole one, and the "
-            f"ranked scores move by {median:.3f} (median), {most:.3f} (largest)"
+            f"with one pair omitted, the axis has a cosine of {low:.3f} to {high:.3f} with the full axis, and "
+            f"the ranked scores move by {median:.3f} (median), {most:.3f} (largest)"
         )
     if axis.baseline is None:
-        yield "no baseline: the words of the file are in no order of frequency, so nothing is centred"
+        yield "no baseline: the words of the file are not in order of frequency, so nothing is centred"
     else:
         yield (
-            f"baseline: {axis.baseline:+.3f} over the {axis.commonest:,} first words of the vectors, taken as the "
-            f"commonest, of which {axis.baseline_positive or 0:.0%} lean to {axis.positive}: the score has no zero"
+            f"baseline: {axis.baseline:+.3f} over the {axis.commonest:,} first words of the vectors, assumed "
+            f"to be the most common; {axis.baseline_positive or 0:.0%} of them lean to {axis.positive}: the "
+            "score has no zero"
         )
     yield (
         f"{summary.sentences:,} sentences, {summary.unscored:,} without a score; {summary.words:,} words: "

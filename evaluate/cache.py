@@ -141,13 +141,15 @@ class KeyedFile:
         except OSError as error:
             self._give_up(error)
             return
-        self._warn(f"the stored {self.holds} in {self._path} are not used: the file {reason}; it is now {renamed.name}")
+        self._warn(
+            f"the stored {self.holds} in {self._path} are not used: the file {reason}; it was renamed to {renamed.name}"
+        )
         self._open()
 
     def _give_up(self, error: Exception) -> None:
         """Go on without a store; warned of once, since there is nothing left that could fail."""
         self._close()
-        self._warn(f"{self.holds} are not kept for the next run: {getattr(error, 'strerror', None) or error}")
+        self._warn(f"{self.holds} cannot be stored for the next run: {getattr(error, 'strerror', None) or error}")
 
     def _close(self) -> None:
         if self._db is not None:
@@ -164,7 +166,7 @@ class Store(KeyedFile):
 
     holds = "scores"
     columns = "number INTEGER PRIMARY KEY, unit BLOB, numbers BLOB, checksum INTEGER"
-    other_key = "is of other weights or another scorer"
+    other_key = "belongs to other weights or another scorer"
 
     def __init__(
         self,

@@ -292,19 +292,21 @@ def _clauses(fitness: Fitness) -> Iterator[str]:
     if fitness.unknown:
         yield f"{fitness.unknown:,} of {counted(fitness.rows, 'row')} with words that the tokenizer does not know"
     if fitness.same_tokens:
-        yield f"{counted(fitness.same_tokens, 'pair')} of the same tokens"
+        yield f"{counted(fitness.same_tokens, 'pair')} with identical tokens"
     if fitness.unequal_counts:
-        yield f"{counted(fitness.unequal_counts, 'pair')} of unequal numbers of tokens"
+        yield f"{counted(fitness.unequal_counts, 'pair')} with unequal numbers of tokens"
     if fitness.explained:
-        yield f"{fitness.explained:,} of {counted(fitness.ties or 0, 'tie')} because both sentences are the same tokens"
+        yield (
+            f"{fitness.explained:,} of {counted(fitness.ties or 0, 'tie')} because both sentences have the same tokens"
+        )
     if fitness.at_start:
-        yield f"{counted(fitness.at_start, 'word')} at the first position, where the model has something else"
+        yield f"{counted(fitness.at_start, 'word')} at the first position, where the model expects a special token"
     if first is not None and first.rows:
-        yield f"{counted(first.rows, 'pair')} with another first token, {standing_before(first)}"
+        yield f"{counted(first.rows, 'pair')} with different first tokens, {standing_before(first)}"
 
 
 def standing_before(first: FirstToken) -> str:
     """Return what stands before the first tokens, in a clause."""
     if first.before:
-        return f"before which only {printable(first.before)} stands"
-    return "of which the probability is not in the number"
+        return f"with only {printable(first.before)} before them"
+    return "whose probabilities are not counted"

@@ -82,16 +82,16 @@ class Terms:
             group_forms[key] = tuple(dict.fromkeys((*group_forms.get(key, ()), group)))
         names = tuple(dict.fromkeys(name for own in group_forms.values() for name in own))
         if len(names) < 2:
-            raise SenseprobeError(f"a list of groups needs two or more; there is {listed(names) or 'none'}")
+            raise SenseprobeError(f"a list of groups needs at least two groups; this one has {listed(names) or 'none'}")
         word_forms: dict[str, tuple[str, str]] = {}
         for word, category in words:
             if word_forms.setdefault(normalize_form(word), (word, category)) != (word, category):
-                raise SenseprobeError(f"the word {word!r} stands twice in the list; take one out")
+                raise SenseprobeError(f"the word {word!r} occurs twice in the list; remove one")
         if plural:
             for word, category in [*word_forms.values()]:
                 word_forms.setdefault(normalize_form(plural(word)), (word, category))
         if len(group_forms) + len(word_forms) > MOST_FORMS:
-            raise SenseprobeError(f"the lists have more than {MOST_FORMS:,} words with their plurals; take fewer")
+            raise SenseprobeError(f"the lists have more than {MOST_FORMS:,} words with their plurals; use fewer")
         categories = tuple(dict.fromkeys(category for _, category in word_forms.values()))
         listed_words = tuple(dict.fromkeys(word for word, _ in word_forms.values()))
         return cls(names, categories, listed_words, group_forms, word_forms, plurals)
@@ -103,7 +103,7 @@ def normalize_form(form: str) -> str:
     Raise SenseprobeError where nothing is left.
     """
     if not (words := _WORDS.findall(unicodedata.normalize("NFC", form).lower())):
-        raise SenseprobeError(f"the list has an entry without letters: {form!r}; take it out")
+        raise SenseprobeError(f"the list has an entry without letters: {form!r}; remove it")
     return " ".join(words)
 
 
@@ -185,7 +185,9 @@ def count_documents(
     before = [digest for _, digest, _ in islice(chunks, tally.chunks)]
     if before[-1:] != [tally.sha256][: tally.chunks]:
         cast("Path", state).unlink()
-        raise SenseprobeError("the texts have changed since this was interrupted; run it again: it begins anew")
+        raise SenseprobeError(
+            "the texts have changed since the run was interrupted; run the command again, and it starts anew"
+        )
     for counts, digest, replaced in _count_chunks(chunks, terms, workers, splitter):
         tally = tally.add(counts, digest, replaced)
         if state:
@@ -209,7 +211,9 @@ def _count_chunks(
                     yield _finish(*pending.popleft())
             yield from (_finish(*each) for each in pending)
         except BrokenProcessPool:
-            raise SenseprobeError("a process of --workers ended, as where memory is short; use fewer") from None
+            raise SenseprobeError(
+                "a process of --workers ended, perhaps because memory was short; use fewer workers"
+            ) from None
 
 
 def _finish(future: Future[Counts], sha256: str, replaced: int) -> tuple[Counts, str, int]:

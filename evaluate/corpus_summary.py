@@ -24,13 +24,14 @@ MEASURES = (
         command=_COMMAND,
         range=(0.0, inf),
         measure="sentences, and ratios of them",
-        direction="More sentences mention the group; a ratio above 1: the group named first has more.",
+        direction="Higher: more sentences mention the group; a ratio above 1: the group named first has more.",
         paper=_TAN,
-        equation="section 3.1, Table 1; the interval of a ratio is ours: linearised over documents, on the log scale",
-        says="How many sentences have any form of a group's words; a sentence counts once for a group.",
-        cannot_say="A mention is no referent: her may be a ship, they may be things. Sentences of one document are "
-        "alike, so that intervals are over documents; where these are paragraphs of one text, neighbours are alike too "
-        "and the interval is too narrow.",
+        equation="section 3.1, Table 1; the interval of a ratio is our own: linearised over documents, on the log "
+        "scale",
+        says="How many sentences contain any form of a group's words. A sentence counts once for each group.",
+        cannot_say="A mention is not a referent: her may be a ship, they may be things. Sentences of one "
+        "document are alike, so intervals are over documents. If documents are paragraphs of one text, "
+        "neighbours are alike too and the interval is too narrow.",
     ),
     Measure(
         id="corpus-cooccurrence",
@@ -38,13 +39,14 @@ MEASURES = (
         command=_COMMAND,
         range=(0.0, 100.0),
         measure="percent of the sentences that mention the group",
-        direction="More of the group's sentences have a word of the category.",
+        direction="Higher: more of the group's sentences contain a word of the category.",
         paper=_TAN,
         equation="section 3.1, Table 1",
-        says="The share of a group's sentences that also have a word of each category; neutral ones have none. One "
-        "with words of two categories counts for both, so that the shares can add up to more than 100.",
-        cannot_say="Co-occurrence in a sentence is no attribution: the nurse that she saw may be he. It depends on how "
-        "often the words are used at all and on the length of sentences.",
+        says="The share of a group's sentences that also contain a word of each category. Neutral sentences "
+        "contain none. A sentence with words of two categories counts for both, so the shares can add up to "
+        "more than 100.",
+        cannot_say="Co-occurrence is not attribution: the nurse that she saw may be he. The share depends on "
+        "how common the words are and on the length of sentences.",
     ),
     Measure(
         id="corpus-log-odds",
@@ -55,19 +57,19 @@ MEASURES = (
         direction="Above 0: the word is more frequent in sentences of the group named first.",
         paper="Monroe, Colaresi & Quinn 2008",
         equation="15 and 22, with an informative Dirichlet prior: a word's share of all, times how many words occur",
-        says="How much more a word is among the listed words in sentences of one group than of another.",
-        cannot_say="Of few sentences it is large by chance. z takes sentences as independent, which they are not "
-        "within a document: it ranks words, and is no test. It compares listed words with one another: if all are more "
-        "frequent with one group, none shows.",
+        says="How much more frequent a word is, among the listed words, in sentences of one group than of another.",
+        cannot_say="With few sentences it is large by chance. z assumes independent sentences, which they "
+        "are not within a document: it ranks words and is not a test. It compares the listed words with one "
+        "another, so a difference that all of them share does not appear.",
     ),
 )
 
 LIMITS = (
     "A mention is not a person: her is possessive too, they is mostly plural, and either may refer to things.",
-    "Co-occurrence in a sentence is no attribution: it does not say whose occupation it is.",
+    "Co-occurrence in a sentence is not attribution: it does not show whose occupation it is.",
     "The words are those of the lists. Other occupations, names, and other words for groups are not counted.",
-    "Sentences are found by a rule, which errs at abbreviations and in verse, tables and code.",
-    "Counts of a corpus say nothing of a model that was trained on it.",
+    "Sentences are found by a rule, which makes errors at abbreviations and in verse, tables and code.",
+    "Counts of a corpus show nothing about a model that was trained on it.",
 )
 
 
@@ -193,7 +195,7 @@ class CorpusSummary:
         return Document(
             title=f"Mentions of groups in {self.names}",
             subtitle=f"{counted(counts.sentences, 'sentence')}, {counted(counts.documents, 'document')}",
-            warning="The words were listed for the stereotypes that they carry.",
+            warning="The words were listed because of the stereotypes that they carry.",
             parts=(Part(title=self.names, sections=self.sections()),),
             signatures=(self.signature,),
         )
@@ -219,7 +221,7 @@ def mentions_section(corpus: CorpusSummary, level: Level = "full") -> Section:
 
 def limits_section(corpus: CorpusSummary, level: Level = "full") -> Section:
     """Return what the counts cannot say, at any length: a terminal has none of it."""
-    return Section("What it cannot say", LIMITS * (level == "full"))
+    return Section("What it cannot show", LIMITS * (level == "full"))
 
 
 def ratios_section(corpus: CorpusSummary, level: Level = "full") -> Section:
@@ -234,8 +236,8 @@ def words_section(corpus: CorpusSummary, level: Level = "full") -> Section:
     """Return the listed words with their log-odds; in brief those at either end."""
     first, second = corpus.sides
     text = (
-        f"Above 0, a word is more frequent among the listed words of {first} sentences than of {second} ones. z ranks "
-        "the words and is no test: sentences of a document are not independent."
+        f"Above 0, a word is more frequent among the listed words of {first} sentences than of {second} ones. "
+        "z ranks the words and is not a test, because sentences of a document are not independent."
     )
     words = corpus.words()
     if level == "brief":
@@ -258,9 +260,9 @@ def counting_section(corpus: CorpusSummary, level: Level = "full") -> Section:
     """Return what the counts are of, and what a reader must know of this corpus."""
     counts = corpus.tally.counts
     of_what = f"{counted(counts.sentences, 'sentence')} in {counted(counts.documents, 'document')} of {corpus.names}"
-    texts = [f"{of_what}; a document is a paragraph of a text (what blank lines separate), or a row of a table"]
+    texts = [f"{of_what}; a document is a paragraph of a text (between blank lines) or a row of a table"]
     if corpus.tally.replaced:
-        texts.append(f"{counted(corpus.tally.replaced, 'byte')} were no UTF-8, and separate words")
+        texts.append(f"{counted(corpus.tally.replaced, 'byte')} were not UTF-8 and count as separators")
     texts.append(f"lists: {corpus.lists[0]}; {corpus.lists[1]}, with plurals by {corpus.terms.plurals}")
     if level == "full":
         texts += [f"{measure.title}: {measure.says} {measure.cannot_say}" for measure in MEASURES]
@@ -274,12 +276,12 @@ def citation_section(corpus: CorpusSummary, level: Level = "full") -> Section:
 
 _PAGE = (mentions_section, limits_section, ratios_section, words_section, counting_section, citation_section)
 _DOUBLE = (
-    "A sentence counts once for each group that it mentions. Shares are of a group's sentences; one that has words of "
-    "two categories counts for both, and neutral ones have none."
+    "A sentence counts once for each group that it mentions. Shares are of a group's sentences. A sentence with words "
+    "of two categories counts for both, and neutral sentences have none."
 )
 _INTERVALS = (
-    "A ratio of 2 is twice as many sentences. Intervals are a nominal 95 %, over documents. Paragraphs of one text are "
-    "not independent: there the interval is too narrow."
+    "A ratio of 2 means twice as many sentences. Intervals are a nominal 95 %, over documents. Paragraphs of "
+    "one text are not independent, so for them the interval is too narrow."
 )
 
 
@@ -291,7 +293,7 @@ def _format_share(part: dict[str, Any]) -> str:
 def _format_ratio(ratio: Ratio) -> str:
     """Return a ratio with its interval, or why it has none."""
     if ratio.value is None:
-        return "none: nothing to divide by"
+        return "none: the divisor is 0"
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.2f} (no interval: {'a count is 0' if not ratio.value else 'fewer than 5 documents'})"
     return f"{ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}] over {counted(ratio.documents, 'document')}"

@@ -96,13 +96,13 @@ def check_figures(
 def _why_not(result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]) -> str:
     """Return why no figure can be computed again; empty where they can."""
     if result.rows is None:
-        return "no table of scores lies beside the result"
+        return "there is no table of scores next to the result"
     if release is None:
-        return "the release is not at hand"
+        return "the release is not available"
     if lacking := [str(name) for name in result.rows["config"].unique() if name not in tables]:
-        return f"the rows of {listed(lacking)} are not at hand"
+        return f"the rows of {listed(lacking)} are not available"
     if result.words is None and KINDS[result.kind].tests:
-        return "no table of words lies beside the result"
+        return "there is no table of words next to the result"
     scorer = SCORERS.get(result.scorer)
     if scorer is None and "planted" not in result.model:
         return f"the scorer {result.scorer} is not installed"
@@ -119,7 +119,7 @@ def _why_left_out(figure: Figure, *, exact: bool) -> str:
         return "is not installed"
     if estimand.definition != figure.definition:
         return f"is of {'an older' if estimand.definition > figure.definition else 'a newer'} definition"
-    return "takes long to count again" if estimand.id == EXACT_P.id and not exact else ""
+    return "takes long to recompute" if estimand.id == EXACT_P.id and not exact else ""
 
 
 def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:

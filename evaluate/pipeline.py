@@ -80,7 +80,7 @@ class ScoringJob:
         """Return the configs with rows that a scorer takes. SenseprobeError where there are none."""
         if fitting := [name for name, kind in self.kinds.items() if kind == scorer.kind]:
             if scorer.level and self.limit is not None:
-                raise SenseprobeError("an association test takes all its words: leave the limit out, or name a config")
+                raise SenseprobeError("an association test needs all its words: leave --limit out, or choose a config")
             return fitting
         kinds = sorted(set(self.kinds.values()))
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
@@ -90,8 +90,8 @@ class ScoringJob:
                 examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
         takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
         raise SenseprobeError(
-            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {takers} take;"
-            f" {scorer.id} takes {scorer.kind} rows"
+            f"{name} has {' and '.join(kinds)} rows, which need a scorer such as {takers}; {scorer.id} needs "
+            f"{scorer.kind} rows"
         )
 
     def is_of(self, dataset: str) -> bool:
@@ -126,7 +126,7 @@ def run(
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     if left_out := left_out_estimands(job.release, scored.tables, declared):
-        warn(f"{declared.id} has no {', '.join(left_out)}: they hold sentences of several pairs together")
+        warn(f"{declared.id} does not compute {', '.join(left_out)}: they compare sentences of several pairs")
     designs = {name: job.release.design(name) for name in job.kinds}
     fitness = caveats.count_fitness(scored.tables, designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
@@ -166,7 +166,9 @@ def units_of_rows(
     designs = {name: job.release.design(name) for name in rows}
     for name, table in rows.items():
         if taken := {*scorer.columns} & {*table.columns} if scorer.gates else ():
-            raise SenseprobeError(f"{name} has a column {min(taken)}, which is the name of a number of {scorer.id}")
+            raise SenseprobeError(
+                f"{name} has a column {min(taken)}, a name that {scorer.id} uses for its own numbers: rename the column"
+            )
     # Where a figure is about unrelated sentences, they are scored, too; but not where a pair has one number.
     unrelated = [name for name in rows if any(lookup(id_).reads_unrelated for id_ in designs[name].estimands)]
     unrelated = unrelated if scorer.roles is None else []
@@ -183,10 +185,10 @@ def units_of_job(
     which `warn` hears.
     """
     if scorer.ability != model.ability:
-        raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
+        raise ModelError(f"the scorer {scorer.id} needs a {scorer.ability} model, and {model.name} is not one")
     rows, refused = leave_refused(rows_of(job, scorer), model)
     for reason, tests in refused.items():
-        warn(f"{scorer.id} leaves out {', '.join(tests)}: {reason}")
+        warn(f"{scorer.id} skips {', '.join(tests)}: {reason}")
     return units_of_rows(job, scorer, rows, scorer.width(model)), refused
 
 

@@ -51,7 +51,7 @@ _SIZES: Mapping[str, float] = {
 
 
 def _refuse(_model: object, _units: Iterable[Unit], _done: Container[Unit]) -> Iterator[Answers]:
-    raise ModelError("a planted truth is not asked of a model")
+    raise ModelError("a planted truth is not computed from a model")
 
 
 TRUTH = Scorer(
@@ -63,7 +63,7 @@ TRUTH = Scorer(
     direction="higher: the model saw the sentence more often",
     paper="none",
     equation="log(copies)",
-    description="The logarithm of how often a sentence is in the corpus that the model was trained on.",
+    description="The logarithm of how often a sentence occurs in the corpus that the model was trained on.",
     score=_refuse,
 )
 """The truth as a scorer, so that it goes through the estimands like scores; no model can be scored with it."""

@@ -59,7 +59,7 @@ def clause(error: BaseException) -> str:
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - somebody else's code, which is to say what went wrong
-        message = "it cannot say what"
+        message = "without a message"
     first = without_tokens(next(iter(message.splitlines()), ""))[:200]
     return "".join(c if c.isprintable() else "?" for c in f"{type(error).__name__}: {first}").rstrip(": ")
 
@@ -167,16 +167,16 @@ class Registry(MutableMapping[str, D]):
         if not (entries := self._entries().get(name)):
             return None
         entry, origin = entries[0], " and ".join(map(_distribution, entries))
-        left_out = f"the {self._noun} {name} of {origin} is left out"
+        left_out = f"the {self._noun} {name} of {origin} is ignored"
         if name in self._own:
             return f"{left_out}: senseprobe has one of that name"
         if len(entries) > 1:
-            return f"the {self._noun} {name} is left out: {origin} both bring one of that name; uninstall one"
+            return f"the {self._noun} {name} is ignored: {origin} both bring one of that name; uninstall one"
         if entry not in self._loaded:
             try:
-                with blamed("its import fails with", Unfit):
+                with blamed("its import failed with", Unfit):
                     declared = entry.load()
-                with blamed("to look at it fails with", Unfit):
+                with blamed("inspecting it failed with", Unfit):
                     self._loaded[entry] = self._checked(name, declared, origin)
             except Unfit as unfit:
                 self._loaded[entry] = f"{left_out}: {unfit}"
@@ -187,11 +187,11 @@ class Registry(MutableMapping[str, D]):
             raise Unfit(f"its entry point leads to a {type(declared).__name__}, not to a {self._kind.__name__}")
         texts = [field.name for field in fields(declared) if field.type in {str, "str"}]
         if invalid := [field for field in texts if not isinstance(getattr(declared, field), str)]:
-            raise Unfit(f"its {invalid[0]} is no text")
+            raise Unfit(f"its {invalid[0]} is not text")
         if declared.id != name:
-            raise Unfit(f"its entry point is called {name}, and what it leads to {declared.id}")
+            raise Unfit(f"its entry point is named {name}, but the object's id is {declared.id}")
         if not _ID.fullmatch(name):
-            raise Unfit("its id is not of letters, digits and .-_@+ alone")
+            raise Unfit("its id may contain only letters, digits and .-_@+")
         return replace(self._admit(declared), origin=origin)
 
     def _log_once(self, plugged: D | str | None) -> None:

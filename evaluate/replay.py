@@ -35,7 +35,7 @@ COSINES_TOLERANCE = 1e-4
 """By which the cosine of two words may differ; the score of a row is a mean of many, and differs less."""
 
 LISTED = 10  # differing scores that are listed; the rest is counted
-_REDEFINED = "{} has another definition: {} then, {} now"
+_REDEFINED = "{} has a different definition: {} then, {} now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,16 @@ def source_of(
     machine is to be asked.
     """
     if "planted" in first.model:
-        raise ResultError("a planted truth is no score: `senseprobe model plant` makes it again")
+        raise ResultError("a planted truth is not a model's score: `senseprobe model plant` makes it again")
     name = None if moved is None else moved.name
     if is_served(name or first.model["name"]) != is_served(first.model["name"]):
-        raise ModelError("a model behind a server is never the same as one that is loaded here: nothing was computed")
+        raise ModelError("a served model and a model loaded here are never the same: nothing was computed")
     if is_served(first.model["name"]):
         address = parse(name or first.model["name"])
         if name is None and not address.is_loopback:  # a stranger's result would be sent the key, and the rows
             raise ResultError(
-                f"the result names {printable(address.text)}, a server on another machine: --model {PREFIX}URL#MODEL"
-                " says that it, or another address, may be asked"
+                f"the result names {printable(address.text)}, a server on another machine: permit requests to "
+                f"it, or to another address, with --model {PREFIX}URL#MODEL"
             )
         return ModelSource(address.text, serving=replace(moved.serving if moved else DEFAULT, stored=False))
     revision = first.model.get("revision")
@@ -87,7 +87,9 @@ def source_of(
     of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
     place = path_of(spec) if opens(spec) else Path(spec)
     if moved is None and of_folder and not place.exists() and spec not in packages.packaged_models():
-        raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
+        raise ResultError(
+            f"the model of the result, {printable(spec)}, is not on this machine: give its place with --model"
+        )
     encoding = EncodingOptions.of_text(first.model.get("encoding", ""))
     if moved is not None:
         return replace(moved, dtype=dtype, labels=labels, encoding=encoding)
@@ -102,8 +104,8 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
     release = job.release.manifest
     if release.content != first.release["content"]:
         raise ResultError(
-            f"{release.name} is not the release of the result: its content hash is {release.content[:12]},"
-            f" the result's {str(first.release['content'])[:12]} (--release PATH says where the right one is)"
+            f"{release.name} is not the release of the result: its content hash is {release.content[:12]}, "
+            f"the result's {str(first.release['content'])[:12]} (give the right one with --release PATH)"
         )
     rows, scorer = read_scores(path, first), get(first.scorer)
     first = replace(first, words=read_words(path, first))
@@ -136,7 +138,7 @@ def _served_differences(first: Result, identity: Mapping[str, str], model: Any) 
     from senseprobe.evaluate.served.fingerprint import change
 
     if (then := first.model.get("prompts")) != (now := identity.get("prompts")):
-        return (f"what is asked: version {then} -> {now}",)
+        return (f"prompts: version {then} -> {now}",)
     changed = change(first.model.get("vector", ""), identity["vector"], model.tolerance)
     return (f"model: {changed}",) if changed else ()
 
@@ -195,7 +197,7 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float
     if list(before.columns) != list(after.columns):
         return [f"rows, columns: {', '.join(before.columns)} -> {', '.join(after.columns)}"], 0.0
     if before[["config", "id"]].to_numpy().tolist() != after[["config", "id"]].to_numpy().tolist():
-        return [f"rows: {len(before)} -> {len(after)}, with other ids or in another order"], 0.0
+        return [f"rows: {len(before)} -> {len(after)}, with different ids or in a different order"], 0.0
     scores = [column for column in before.columns if column not in {"config", "id"}]
     then, now = (table[scores].to_numpy(dtype=np.float64) for table in (before, after))
     distance = np.where(np.isnan(then) & np.isnan(now), 0.0, np.abs(then - now))
@@ -213,7 +215,7 @@ def _word_differences(before: pa.Table, after: pa.Table) -> Iterator[str]:
     """Yield how the cosines of words differ."""
     numbers = ["cosine", "check"]
     if before.drop_columns(numbers) != after.drop_columns(numbers):
-        yield "words: others, or in another order"
+        yield "words: different words, or a different order"
         return
     then, now = (table.select(numbers).to_pandas().to_numpy(dtype=np.float64) for table in (before, after))
     far = ~(np.abs(then - now) <= COSINES_TOLERANCE) & ~(np.isnan(then) & np.isnan(now))

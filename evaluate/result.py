@@ -166,7 +166,7 @@ class Result:
         """
         rows = None if self.rows is None else self.rows[self.rows["config"] == config]
         if rows is None or rows.empty:
-            raise ResultError(f"the result has no rows of {config!r}")
+            raise ResultError(f"the result does not have rows of {config!r}")
         return rows.drop(columns="config").reset_index(drop=True)
 
     def plot(self) -> "Canvas":
@@ -281,7 +281,7 @@ def check_writable(folder: Path, rows: int = 0) -> None:
     try:
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-            raise ResultError(f"cannot write results to {folder}: {nearest} is no folder that you may write to")
+            raise ResultError(f"cannot write results to {folder}: {nearest} is not a folder that you can write to")
         check_space(nearest, size)
     except OSError as error:
         needed = f" (results may take {sized(size)})" if error.errno in (ENOSPC, EDQUOT, EFBIG) else ""
@@ -310,14 +310,14 @@ def read_result(path: Path) -> Result:
         data = read_json(raw, values=MAX_VALUES)
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
-            raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
+            raise ResultError(f"{path} has format {schema}, and this senseprobe reads up to {SCHEMA}: upgrade it")
         form = form_of(schema).model_validate_json(raw)
     except OSError as error:
         raise ResultError(_unreadable(path, error)) from None
     except UnreadableError as error:
-        raise ResultError(f"{path} is no result of senseprobe: it {error}") from None
+        raise ResultError(f"{path} is not a result of senseprobe: it {error}") from None
     except ValueError:
-        raise ResultError(f"{path} is no result of senseprobe") from None
+        raise ResultError(f"{path} is not a result of senseprobe") from None
     check_form(path, form)
     parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "tasks", "figures"})
     return Result(
@@ -339,7 +339,7 @@ def _scale_of(scorer: str) -> Scale:
 def _unreadable(path: Path, error: OSError) -> str:
     if path.is_dir():
         files = sum(1 for _ in path.rglob("*.json"))
-        return f"{path} is a folder: name the RESULT.json files in it ({files or 'none'} there)"
+        return f"{path} is a folder: give the RESULT.json files in it ({files or 'none'} there)"
     if "*" in path.name:
-        return f"no file is called {path}: `senseprobe score` writes results into results/RELEASE/MODEL/"
+        return f"{path} does not exist: `senseprobe score` writes results into results/RELEASE/MODEL/"
     return f"{path} cannot be read: {error.strerror}"

@@ -65,7 +65,7 @@ class _Coarse(_Part):
     @model_validator(mode="after")
     def _of_rows(self) -> Self:
         if self.flipped > self.rows:
-            raise ValueError("more are flipped than there are")
+            raise ValueError("more rows are flipped than there are rows")
         return self
 
 
@@ -141,13 +141,15 @@ def check_form(path: Path, form: Form) -> None:
     parts = {"scorer": form.scorer, "senseprobe": form.senseprobe, "release": form.release.name}
     parts |= {f"model's {name}": getattr(form.model, name) for name in SIGNED}
     if divided := [name for name, text in parts.items() if SEPARATOR in (text or "")]:
-        raise ResultError(f"{path} is no result of senseprobe: its {divided[0]} has a {SEPARATOR}, which none may have")
+        raise ResultError(
+            f"{path} is not a result of senseprobe: its {divided[0]} contains {SEPARATOR}, which is not allowed"
+        )
     known: set[tuple[str, str, str]] = set()
     for figure in form.figures:
         key = (figure.config, figure.estimand, figure.group or "")
         if fault := "two figures" if key in known else _point_fault(figure) or find_fault(figure):
             raise ResultError(
-                f"{path} is no result of senseprobe: {printable(' '.join(filter(None, key)))} has {fault}"
+                f"{path} is not a result of senseprobe: {printable(' '.join(filter(None, key)))} has {fault}"
             )
         known.add(key)
 

@@ -47,11 +47,11 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
         schema = file.schema_arrow.remove_metadata()
         scores = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema)
         if scores["config"].null_count or scores["id"].null_count:
-            raise ResultError(f"{path} is no table of scores: it has rows without a config or an id")
+            raise ResultError(f"{path} is not a table of scores: it has rows without a config or an id")
         table: pd.DataFrame = scores.to_pandas()
         sizes = np.abs(table[[*schema.names[2:]]].to_numpy(dtype=np.float64))
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
-        raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
+        raise ResultError(f"{path} is not a table of scores: it has numbers beyond {LARGEST:g}")
     return table
 
 
@@ -73,7 +73,7 @@ def read_words(path: Path, result: Result) -> pa.Table | None:
             return None
         schema = SENSE_COSINES if "target_sense" in file.schema_arrow.names else COSINES
         if file.schema_arrow.remove_metadata() != schema:
-            raise ResultError(f"{path} is no table of words: expected the columns {', '.join(schema.names)}")
+            raise ResultError(f"{path} is not a table of words: expected the columns {', '.join(schema.names)}")
         return pa.Table.from_batches(read_batches(file, path, MAX_WORDS_BYTES), schema)
 
 
@@ -91,10 +91,10 @@ def open_table(path: Path, result: Result, memory: int) -> Iterator[pq.ParquetFi
     try:
         with parquet_files.bounded_parquet(path, memory) as file:
             if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):
-                raise ResultError(f"{path} is not the table of its result: its signature is another")
+                raise ResultError(f"{path} does not belong to this result: its signature is different")
             yield file
     except MemoryError:
-        raise ResultError(f"{path} takes more memory to read than a table of a result does") from None
+        raise ResultError(f"{path} needs more memory than a table of a result can") from None
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ResultError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
 
@@ -103,11 +103,11 @@ def _check_table(file: pq.ParquetFile, path: Path, expected: list[str]) -> None:
     """Raise ResultError where columns, or how many rows there are, are not those of a table of scores."""
     names = [field.name for field in file.schema_arrow]
     if names != expected and names != [*expected, OF_THIRD]:
-        raise ResultError(f"{path} is no table of scores: expected the columns {', '.join(expected)}")
+        raise ResultError(f"{path} is not a table of scores: expected the columns {', '.join(expected)}")
     for field in file.schema_arrow:
         is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
         if not (is_text if field.name in ("config", "id") else field.type == pa.float64()):
-            raise ResultError(f"{path} is no table of scores: its column {field.name} is of the kind {field.type}")
+            raise ResultError(f"{path} is not a table of scores: its column {field.name} has the type {field.type}")
     if file.metadata.num_rows > MAX_ROWS:
         raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
 
@@ -168,7 +168,7 @@ def read_tokens(path: Path, result: Result) -> pa.Table | None:
         if file is None:
             return None
         if file.schema_arrow.remove_metadata() != schema:
-            raise ResultError(f"{path} is no table of tokens: expected the columns {', '.join(schema.names)}")
+            raise ResultError(f"{path} is not a table of tokens: expected the columns {', '.join(schema.names)}")
         if file.metadata.num_rows > PAGE_ROWS:
             raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {PAGE_ROWS}")
         return pa.Table.from_batches(read_batches(file, path, MAX_TOKENS_BYTES), schema)

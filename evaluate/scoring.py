@@ -84,7 +84,7 @@ def score(
     takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
         if name not in scored:
-            options.warn(f"{name} is left out: {takers} no {kind} rows")
+            options.warn(f"{name} is skipped: {takers} no {kind} rows")
     runs: list[RunResult] = []
     for _, scorers_of_ability in groupby(fitting, key=attrgetter("ability")):
         runs += _run_ability(job, source, [*scorers_of_ability], options, control)
@@ -105,8 +105,8 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
         if scorer.ability not in abilities:
             fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability in abilities) or "none"
             raise ModelError(
-                f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
-                f" {models.title_of(abilities[0])}: take one of {fitting}"
+                f"the scorer {scorer.id} needs {models.title_of(scorer.ability)}, but {source.name} is "
+                f"{models.title_of(abilities[0])}: use one of {fitting}"
             )
     others.sort(key=lambda scorer: abilities.index(scorer.ability))
     return [*others, *(scorer for scorer in requested if scorer.level)]
@@ -121,7 +121,7 @@ def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
     are_of_vectors = {scorer.ability for scorer in takers} == {VECTORS}  # which every model of texts has
     abilities = (VECTORS,) if are_of_vectors else (*models.abilities_of_source(source), VECTORS)
     if not any(scorer.ability == abilities[0] for scorer in SCORERS.values()):
-        raise ModelError(f"no scorer asks for {models.title_of(abilities[0])}")
+        raise ModelError(f"no scorer works with {models.title_of(abilities[0])}")
     for ability in abilities:
         if fitting := [scorer for scorer in takers if scorer.ability == ability]:
             return fitting if fitting[0].level else fitting[:1]
@@ -250,7 +250,7 @@ def _run_control(
         job = control()
         return [run_job(replace(job, limit=limit or job.limit))]
     except SenseprobeError as error:
-        options.warn(f"right answers on the control are missing: {_first_line(error)}")
+        options.warn(f"the accuracy on the control is missing: {_first_line(error)}")
         return []
 
 
@@ -270,7 +270,7 @@ def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOp
             if job is not None and caveats.is_coarse(result):
                 results[number] = write(replace(result, coarse=_flipped(job, result, fine, options)), options.out)
     except (SenseprobeError, MemoryError, RuntimeError) as error:  # torch's for too little memory is a RuntimeError
-        options.warn(f"what {coarse[0].model['dtype']} turns around is not counted: {_first_line(error)}")
+        options.warn(f"the rows that {coarse[0].model['dtype']} turns around are not counted: {_first_line(error)}")
     return results
 
 
@@ -303,8 +303,8 @@ def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
     """
     if SEPARATOR in model:
         raise ResultError(
-            f"the model {printable(model)!r} has a {SEPARATOR} in its name, which divides the parts of a signature:"
-            " rename its folder or file, or give a model in memory another name"
+            f"the model {printable(model)!r} has a {SEPARATOR} in its name, which separates the parts of a "
+            "signature: rename its folder or file, or give a model in memory another name"
         )
     if out is not None:
         rows = sum(int(job.release.manifest.config(name)["rows"]) for name in job.kinds)

@@ -46,72 +46,73 @@ ACCURACY = "accuracy"
 CONTROL = "nli-control"
 """The dataset that is the control of inference."""
 
-_JUDGEMENT = "Judgement: measured on one weak model that fails it, and on planted models that pass."
+_JUDGEMENT = "The threshold is a judgement: one weak model fails it, and planted models pass."
 
 GATES: Mapping[str, Gate] = {
     gate.id: gate
     for gate in (
         Gate(
             "control",
-            "control items right in both orders, lower 95 % bound",
+            "control items correct in both orders (lower 95 % bound)",
             0.5,
-            "A coin is right in both orders in a quarter of items, a model that follows the place in none: a lower "
-            "bound of one half (28 of 40 items) is beyond both, and more often right than wrong.",
+            "A coin is correct in both orders in a quarter of items; a model that follows the position, in "
+            "none. A lower bound of one half (28 of 40 items) excludes both and means more correct than wrong "
+            "answers.",
         ),
         Gate(
             "consistent",
-            "pairs in which the sentences decide, not their order",
+            "pairs decided by the sentences, not by their order",
             0.5,
-            "Below one half, the place of a sentence decides more answers than the sentence does.",
+            "Below one half, the position decides more answers than the sentence.",
         ),
         Gate(
             "reliability",
             "reliability over alphabets of labels (Cronbach's alpha)",
             0.6,
-            "Alphabets that measure the same thing agree; what is below .6 is commonly called poor. SmolLM2 has -2.6 "
+            "Alphabets that measure the same thing agree; below .6 is commonly called poor. SmolLM2 has -2.6 "
             f"to .2. {_JUDGEMENT}",
         ),
         Gate(
             "size",
             "standard deviation of content, in nats",
             3.0,
-            "With a third of the standard deviation, noise has a ninth of the variance: less, and signs are the "
-            "server's.",
+            "Noise of a third of the standard deviation is a ninth of the variance. With more noise, the "
+            "signs come from the server, not from the model.",
             of_floor=True,
         ),
         Gate(
             "mass",
-            "probability of all labels together, median",
+            "total probability of the labels, median",
             0.5,
-            "Below one half, the model would rather say something else than any label.",
+            "Below one half, the model would rather give an answer that is not a label.",
         ),
         Gate(
             "censored",
-            "labels outside the log-probabilities that are told",
+            "labels for which the server returns no log-probability",
             0.05,
-            "Such a label is bounded, not measured, and differences of bounds are no contents.",
+            "For such a label only a bound is known, and differences of bounds are not contents.",
             at_most=True,
         ),
         Gate(
             ACCURACY,
             "balanced accuracy on nli-control",
             0.75,
-            "One half is a model that always says the same of two labels: three quarters is halfway to all right. "
-            f"{_JUDGEMENT}",
+            "One half is a model that always gives the same of two labels; three quarters is halfway from "
+            f"there to all correct. {_JUDGEMENT}",
         ),
         Gate(
             "places",
-            "share of the least frequent place, and of the most frequent",
+            "share of the least frequent position, and of the most frequent",
             0.15,
-            "All six orders show each option a third of the time in each place: a place with half or nearly none of "
-            f"the answers is chosen as a place. {_JUDGEMENT}",
+            "In the six orders, each option is in each position a third of the time. A position with half of "
+            f"the answers, or nearly none, is chosen because of the position. {_JUDGEMENT}",
             most=0.55,
         ),
         Gate(
             UNCHANGED,
-            "the model at the end is the one at the start",
+            "the same model answers at the end as at the start",
             1.0,
-            "Figures over the answers of two models are of neither.",
+            "Figures over the answers of two models describe neither.",
         ),
     )
 }
@@ -211,7 +212,7 @@ class TaskRecord:
         if self.does_task:
             return ""
         if not self.gates:
-            return f"{NOT_DONE}: no gate is on record"
+            return f"{NOT_DONE}: the result has no gates"
         names = ", ".join(f"{r.gate} ({r.said})" if r.gate == UNCHANGED and r.said else r.gate for r in self.failed)
         return f"{self.verdict}: it fails {names}"
 

@@ -232,7 +232,7 @@ def _reading(gate: str, read: float | None, *, bound: float | None = None, said:
 
 def _read_control(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
     if check.control is None or not check.control.items:
-        return _reading("control", None, said="the rows have no sentences to make items of")
+        return _reading("control", None, said="the rows have no sentences from which control items can be made")
     right, items = check.control.right, check.control.items
     low, _ = clopper_pearson(right, items)
     return _reading("control", _number(right / items), bound=_number(low / 100 + 0.5), said=f"{right} of {items} items")
@@ -253,7 +253,7 @@ def _read_mass(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> Gat
     Its route has no other answers than the labels, so that there is nothing that the gate could read.
     """
     if len(table) and not table["censored"].isna().all() and table["mass"].isna().all():
-        said = "the server tells no probability of anything but the labels"
+        said = "the server returns probabilities of labels only"
         return replace(_reading("mass", None, said=said), passed=True)
     return _reading("mass", record.mass)
 

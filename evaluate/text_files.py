@@ -79,7 +79,7 @@ def split_by_punkt(text: str) -> list[str]:
         return list(sent_tokenize(text))
     except LookupError:
         raise SenseprobeError(
-            "NLTK's data for sentences are not on this machine: `python -m nltk.downloader punkt_tab` gets them"
+            "NLTK's sentence data are not on this machine: install them with `python -m nltk.downloader punkt_tab`"
         ) from None
 
 
@@ -127,7 +127,7 @@ def _read(
 def _list_folder(folder: Path) -> list[Path]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     if not files:
-        raise SenseprobeError(f"{printable(str(folder))}: the folder has no files; name the texts to read")
+        raise SenseprobeError(f"{printable(str(folder))}: the folder is empty; give the texts to read")
     return files
 
 
@@ -140,18 +140,18 @@ def _explained(path: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             why = error.strerror or str(error)
         elif isinstance(error, MemoryError):
-            why = f"a part of it takes more than {MEMORY >> 20} MiB of memory: is it damaged?"
+            why = f"a part of it needs more than {MEMORY >> 20} MiB of memory: is it damaged?"
         elif isinstance(error, UnreadableError) and error.line:
             why = f"line {error.line}: {error}"
         else:
-            why = f"it is damaged, cut off, or not of the format that its name says ({str(error)[:200]}); get it again"
+            why = f"it is damaged, cut off, or not in the format that its name says ({str(error)[:200]}); get it again"
         raise SenseprobeError(f"{printable(str(path))}: {printable(why)}") from None
 
 
 def _read_file(path: Path, column: str | None, progress: Progress, separator: re.Pattern[str]) -> Iterator[Document]:
     """Yield the documents of a file, of the format that the ends of its name say."""
     if not path.is_file():
-        raise SenseprobeError(f"{printable(str(path))}: a pipe or a device is read once and has no end; name a file")
+        raise SenseprobeError(f"{printable(str(path))}: a pipe or a device cannot be read twice; give a file")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in {".gz", ".zst"} else ""
     kind = suffixes[-1] if suffixes else ""
@@ -186,7 +186,7 @@ def _decode(stream: Any, raw: IO[bytes], path: Path, progress: Progress) -> Iter
     done, first = 0, True
     while block := stream.read(BLOCK):
         if first and (b"\0" in block[:4096] or block[:2] in {b"\xff\xfe", b"\xfe\xff"}):
-            raise SenseprobeError(f"{printable(str(path))}: this is no UTF-8 text; convert it to UTF-8 first")
+            raise SenseprobeError(f"{printable(str(path))}: this is not UTF-8 text; convert it to UTF-8 first")
         text = decoder.decode(block)
         yield _replace_bytes(text.removeprefix("\ufeff") if first else text)
         position, first = raw.tell(), False
@@ -247,8 +247,8 @@ def _choose(column: str | None, names: Sequence[str], source: object) -> str:
         if name in names:
             return name
     there = printable(listed(names) or "none")
-    what = f"no column of texts {printable(column)!r}" if column else "which column has the text is not known"
-    raise SenseprobeError(f"{printable(str(source))}: {what}; name one with --column: there is {there}")
+    what = f"there is no text column {printable(column)!r}" if column else "it is unclear which column has the text"
+    raise SenseprobeError(f"{printable(str(source))}: {what}; choose one with --column: there is {there}")
 
 
 def _read_parquet(path: Path, column: str | None, progress: Progress) -> Iterator[str]:

@@ -30,21 +30,23 @@ MEASURES = (
         command="senseprobe study wat GRAPH --vectors senses:FILE",
         range=(-1, 1),
         measure="Pearson's correlation over words",
-        direction="Higher: words that people associate with men are nearer to male words among the vectors too.",
+        direction="Higher: words that people associate with men are also nearer to male words in the vectors.",
         paper="Zhou, Kaneko & Bollegala (2022); Du, Wu & Lan (2019)",
         equation="(4); log(b_m / b_f) with F* = (1 - a)(I - aS)⁻¹ Y, S = D^-½ W D^-½",
         says=(
-            "Masses spread from male and from female seeds over a graph of word associations; a word's score there is "
-            "the log of their ratio. Among vectors its score is the mean over pairs of its cosine with the male word "
-            "less that with the female one; of senses, with the largest cosine over pairs of senses. The correlation "
-            "of the two is over the words that have both, without the seeds."
+            "The correlation of two gender scores of a word. In a graph of word associations, mass spreads "
+            "from male and from female seeds, and the score is the log of the ratio of the two masses. In "
+            "vectors, the score is the mean over pairs of the cosine with the male word minus that with the "
+            "female one; for sense vectors, the largest cosine over pairs of senses. The correlation is over "
+            "words that have both scores, without the seeds."
         ),
         cannot_say=(
-            "Whether vectors are biased: it says that they order words as the associations of those who took part do, "
-            "who are volunteers on the Web, most of them native speakers of English. All scores come of the same ten "
-            "pairs, so words are not independent, and the interval, which takes them so, is too narrow. The score in "
-            "the graph has no zero, since the seeds of one side can have more links; and it depends on alpha and on "
-            "how the graph is made symmetric: two published lexica of the same words differ in 12,183 of 12,215 scores."
+            "Whether vectors are biased: it shows only that they order words as the participants' "
+            "associations do. The participants are volunteers on the Web, mostly native speakers of English. "
+            "All scores depend on the same ten pairs, so words are not independent and the interval is too "
+            "narrow. The score in the graph has no zero, because the seeds of one side can have more links. It "
+            "also depends on alpha and on how the graph is made symmetric: two published lexica of the same "
+            "words differ in 12,183 of 12,215 scores."
         ),
     ),
 )
@@ -178,7 +180,7 @@ def score_graph(
     seeds = tuple((male, female) for male, female in found if {male, female} <= known)
     absent = tuple(word for pair in found for word in pair if word not in known)
     if not seeds:
-        raise SenseprobeError(f"{path}: has both words of none of the pairs: {listed('/'.join(p) for p in pairs)}")
+        raise SenseprobeError(f"{path}: contains no complete pair of {listed('/'.join(p) for p in pairs)}")
     sides = [[*dict.fromkeys(side)] for side in zip(*seeds, strict=True)]
     masses = spread_masses(read, sides[0], sides[1], alpha, directed=directed)
     words, (by_male, by_female) = np.array(read.words, dtype=object), masses.reached.T
@@ -288,9 +290,10 @@ def scores_section(result: WatResult, level: Level = "full") -> Section:
     if result.graph:
         texts += _describe_graph(result.graph, result.ends)
     if result.absent:
-        texts.append(f"seeds that the graph lacks, whose pairs are left out: {listed(result.absent)}")
+        texts.append(f"seeds missing from the graph, whose pairs are omitted: {listed(result.absent)}")
     texts.append(
-        "0 is not neutral: the seeds of one end can have more links, and all scores move with alpha; read their order"
+        "0 is not neutral: the seeds of one end can have more links, and all scores move with alpha. "
+        "Only their order is meaningful"
     )
     rows = (
         tuple(cell for word, score in pair for cell in (*name_cells(word), Cell.number(f"{score:+.3f}")))
@@ -304,14 +307,14 @@ def scores_section(result: WatResult, level: Level = "full") -> Section:
 def _describe_graph(graph: WatGraph, ends: Pair) -> Iterator[str]:
     columns, parts = ", ".join(graph.columns), counted(graph.components, "part")
     yield f"read {columns}: {counted(graph.words, 'word')}, {counted(graph.edges, 'edge')}, {parts} without links"
-    yield f"left out: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} that are none"
+    yield f"omitted: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} empty responses"
     way = "from cues to responses" if graph.directed else "both directions added"
     yield f"alpha {graph.alpha}, {way}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
     yield f"mass from {ends[0]} seeds {graph.masses[0]:.4g}, from {ends[1]} ones {graph.masses[1]:.4g}"
     for name, words in (
-        ("reached from no seed", graph.unreached),
+        ("not reached from any seed", graph.unreached),
         *((f"reached from {end} seeds only", words) for end, words in zip(ends, graph.lone, strict=True)),
-        ("whose mass is too small to be exact", graph.imprecise),
+        ("with a mass too small to be exact", graph.imprecise),
     ):
         if words.count:
             yield f"words without a score, {name}: {words.count:,} ({listed(words.names, words.count)})"
@@ -323,14 +326,14 @@ def correlations_section(result: WatResult, level: Level = "full") -> Section:
         (
             *name_cells(r.model, r.level),
             Cell.number(format_correlation(Correlation(r.correlation, r.low, r.high, r.pairs))),
-            Cell(f"{len(r.seed_pairs)}", f"left out: {'; '.join(r.dropped)}" if r.dropped else ""),
+            Cell(f"{len(r.seed_pairs)}", f"omitted: {'; '.join(r.dropped)}" if r.dropped else ""),
             Cell(f"{r.missing.count:,} ({listed(r.missing.names, r.missing.count)})" if r.missing.count else ""),
         )
         for r in result.correlations
     )
-    headings = ("vectors", "level", "correlation", "pairs of seeds", "words without a vector, or refused")
-    table = Table("Correlations over words with the scores of vectors", headings, tuple(rows))
-    return table_section(table.caption, ["Their interval takes words as independent."], [table])
+    headings = ("vectors", "level", "correlation", "pairs of seeds", "words without a vector, or excluded")
+    table = Table("Correlations with the scores of vectors, over words", headings, tuple(rows))
+    return table_section(table.caption, ["The intervals assume independent words."], [table])
 
 
 def format_correlation(found: Correlation) -> str:

@@ -94,7 +94,7 @@ class InferSentImportance:
         if encoder.inputs != file.dimensions:
             raise ModelError(
                 f"{encoder.name} reads vectors of {encoder.inputs} dimensions, and those of {file.name} have "
-                f"{file.dimensions}: take the vectors that it was trained on"
+                f"{file.dimensions}: use the vectors that it was trained on"
             )
         rows = file.table.vocabulary.rows
         self._around = next((pair for pair in _BOUNDARIES if all(sign in rows for sign in pair)), ())

@@ -100,7 +100,7 @@ def test_a_result_is_a_table(results: list[senseprobe.Result]) -> None:
     assert len(result.rows_of("noun-bare")) == 60  # as the card of sssb 1.0.1 counts them
     assert len(repr(result)) < 200
     assert "<table" in result._repr_html_()
-    with pytest.raises(ResultError, match="no rows of 'verb'"):
+    with pytest.raises(ResultError, match="rows of 'verb'"):
         result.rows_of("verb")
 
 

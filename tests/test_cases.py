@@ -73,7 +73,7 @@ def five_log_probabilities(_: Path, folder: Path) -> None:
     first = done.stdout.splitlines()[0]
     assert "Invalid value for 'top_logprobs': must be less than or equal to 5" in first
     assert "the server gives at most 5, and 20 are needed" in first
-    assert "can be done: text-likely" in " ".join(done.stdout.split())
+    assert "supported: text-likely" in " ".join(done.stdout.split())
 
 
 def a_fixed_temperature(_: Path, folder: Path) -> None:

@@ -116,10 +116,10 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ("b,a\n1,2\n\n3\n", "4: 1 cells, expected 2"),
         ("a,b,c\n1,2,3\n", [{"a": "1", "b": "2", "c": "3"}]),
         ("b,a\n1,2\n", [{"a": "2", "b": "1"}]),
-        ("a,a,b\n", "1: columns are not a, b and, if you like, c"),
-        ("a,b,d\n", "1: columns are not a, b and, if you like, c"),
-        ("a\n", "1: columns are not a, b and, if you like, c"),
-        ("", "1: columns are not a, b and, if you like, c"),
+        ("a,a,b\n", "1: columns are not a, b and optionally c"),
+        ("a,b,d\n", "1: columns are not a, b and optionally c"),
+        ("a\n", "1: columns are not a, b and optionally c"),
+        ("", "1: columns are not a, b and optionally c"),
     ],
 )
 def test_tables_of_known_columns(text: str, found: list[dict[str, str]] | str, tmp_path: Path) -> None:

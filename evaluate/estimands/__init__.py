@@ -82,12 +82,12 @@ TOLERANCE = 1e-9
 def _admit(estimand: Estimand) -> Estimand:
     """Return a plug-in's estimand; Unfit where it cannot be used."""
     if not callable(estimand.figures):
-        raise Unfit("its figures is no function")
+        raise Unfit("its `figures` is not a function")
     if estimand.kind not in ("contrast", "inference"):
-        raise Unfit(f"it is over {estimand.kind} rows, and there is contrast and inference")
+        raise Unfit(f"it takes {estimand.kind} rows, but must take contrast or inference rows")
     ends = (estimand.low, estimand.high)
     if not all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends):
-        raise Unfit("its range is no numbers")
+        raise Unfit("its range is not two finite numbers")
     if not estimand.low < estimand.high:
         raise Unfit("its range is not a lower and an upper end")
     return estimand
@@ -146,9 +146,11 @@ def check_additional(names: Iterable[str], kinds: Iterable[str], listed: Iterabl
     for name in names:
         estimand = CATALOGUE.find(name)
         if estimand.figures is None and not estimand.variant_of:
-            raise SenseprobeError(f"{name} is no plug-in's: a release says itself which of senseprobe's figures it has")
+            raise SenseprobeError(
+                f"{name} is not from a plug-in: the release decides which of senseprobe's own figures it has"
+            )
         if estimand.kind not in kinds:
-            raise SenseprobeError(f"{name} is over {estimand.kind} rows, and these are {' and '.join(kinds)} rows")
+            raise SenseprobeError(f"{name} takes {estimand.kind} rows, and these are {' and '.join(kinds)} rows")
         if estimand.variant_of and estimand.variant_of not in listed:
             raise SenseprobeError(f"{name} is a variant of {estimand.variant_of}, which none of these configs has")
 
@@ -246,14 +248,14 @@ def contrast_figures(
 def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
     """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
     compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
-    with blamed(f"{name} fails on {config} with", ResultError):
+    with blamed(f"{name} failed on {config} with", ResultError):
         results = [*compute(rows.copy(), design, config, seed)] if compute else []
     groups: set[str | None] = set()
     for figure in results:
-        with blamed(f"{name} makes, of {config}, a figure that fails:", ResultError):
+        with blamed(f"{name} returned, for {config}, a figure that fails:", ResultError):
             error = _figure_error(figure, estimand, config)
         if error := error or ("a figure twice" if figure.group in groups else ""):
-            raise ResultError(f"{name} makes, of {config}, {error}")
+            raise ResultError(f"{name} returned, for {config}, {error}")
         groups.add(figure.group)
         yield replace(figure, definition=estimand.definition)
 

@@ -39,22 +39,23 @@ MOST_MISSING = 0.2
 
 _NUMBER = re.compile(r"([0-9]{1,9})")
 NO_WORDS = (
-    "the words of some sentences are not known: each such sentence counts as a word, which makes p too small and the "
-    "interval too narrow"
+    "the words of some sentences are unknown: each such sentence counts as a word, which makes p too small "
+    "and the interval too narrow"
 )
 
 TestKey = tuple[str, str]
 """The config and the name of a test."""
 
 EFFECTS = (
-    "An effect is in standard deviations of words' associations: 0 where those of X and Y lie alike, 2 at most. Found: "
-    "p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These words only: p, which holds "
-    "the attribute words fixed, is as small, but the interval includes 0: with other such words there may be no effect."
+    "An effect is in standard deviations of the words' associations: 0 if X and Y are alike, 2 at most. "
+    "Found: p, corrected over all tests, is below 0.05, and the 95 % interval lies above 0. These words only: "
+    "p, which treats the attribute words as fixed, is as small, but the interval includes 0, so other "
+    "attribute words may show no effect."
 )
 # What a test says, in the words of tables; `Weat.judge` says when.
 SHOWN, THESE_WORDS, NOT_SHOWN = (VERDICT_WORDS[code] for code in ("shown", "these_words", "not_shown"))
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
-LOST = "over a fifth of a set has no vector"
+LOST = "more than a fifth of a set has no vector"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +72,7 @@ class Weat(Estimand):
     neutral: ClassVar[float | None] = 0.0
     prints_p: ClassVar[bool] = True
     compared_with_interval: ClassVar[bool] = False
-    no_parts: ClassVar[str] = "a test takes all its words"
+    no_parts: ClassVar[str] = "a test needs all its words"
     measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2
     replay_tolerance: ClassVar[float] = (
@@ -130,7 +131,7 @@ class Weat(Estimand):
         try:
             return division_p(x, y, two_sided=self.two_sided, exact=self.exact), ""
         except ResultError as error:  # too many targets, or too little memory: other tests of the release have theirs
-            return division_p(x, y, two_sided=self.two_sided), f"p is only enclosed: {error}"
+            return division_p(x, y, two_sided=self.two_sided), f"p is given as bounds only: {error}"
 
     def _figure(
         self,
@@ -252,7 +253,10 @@ def p_fields(tested: EnclosedP) -> dict[str, float | None]:
 def _no_interval(words: TestWords) -> str:
     """Return why a test has no interval."""
     few = min(map(len, words.has.values())) < FEWEST_LEVELS
-    return f"{NOT_ESTIMABLE} {f'from under {FEWEST_LEVELS} words in a set' if few else 'where no word scatters'}"
+    return (
+        f"{NOT_ESTIMABLE} "
+        f"{f'with fewer than {FEWEST_LEVELS} words in a set' if few else 'because the words do not vary'}"
+    )
 
 
 def mean_senses(words: pd.DataFrame) -> dict[str, float]:
@@ -268,7 +272,7 @@ def mean_senses(words: pd.DataFrame) -> dict[str, float]:
 def _turned(words: TestWords) -> str:
     """Return a note where the effect by another pooling of tokens has the other sign; empty where it has not."""
     other = compute_effect(*words.associations(words.check)) if words.is_turned else None
-    return "" if other is None else f"pooled the other way (check), the effect has the other sign: {other:+.2f}"
+    return "" if other is None else f"with the other pooling (check), the effect has the opposite sign: {other:+.2f}"
 
 
 def with_corrected(figures: Sequence[Figure]) -> list[Figure]:
@@ -305,17 +309,18 @@ def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[TestKey]:
 
 WEAT = Weat(
     id="weat",
-    title="effect size of an association test",
+    title="WEAT effect size",
     low=-2.0,
     high=2.0,
     kind="association",
-    direction="above 0: the targets X lie nearer to the attributes A, and Y nearer to B, than the other way round",
-    source="Caliskan, Bryson & Narayanan 2017; over words at each level, which May et al. 2019 and Tan & Celis 2019 "
-    "do not have",
-    says="The mean association of the words of X less that of Y, in standard deviations (of the sample) of all of "
-    "them; p is of permuted target words, one-sided, counted exactly or enclosed.",
-    cannot_say="Nearness of vectors is no behaviour. p holds the attribute words fixed: it says nothing of others. The "
-    "interval speaks of words like these, in lists of this length.",
+    direction="above 0: the targets X are nearer to the attributes A, and Y nearer to B, than the other way round",
+    source="Caliskan, Bryson & Narayanan 2017; over words at each level, unlike in May et al. 2019 and Tan & "
+    "Celis 2019",
+    says="The mean association of the words in X minus that of the words in Y, in standard deviations (of "
+    "the sample) over all of them. By convention 0.2 is small, 0.5 medium and 0.8 large. p permutes the target "
+    "words; it is one-sided, and exact or given as bounds.",
+    cannot_say="Nearness of vectors is not behaviour. p treats the attribute words as fixed and shows "
+    "nothing about others. The interval is about words like these, in lists of this length.",
     presentation=Presentation(
         rank=1,
         groups="tests",
@@ -330,8 +335,8 @@ WEAT = Weat(
 EXACT_P = replace(
     WEAT,
     id="weat-exact",
-    title="effect size, with p counted exactly up to 52 targets",
-    says="As weat, with p counted exactly up to 52 targets, where weat encloses it above 40.",
+    title="WEAT effect size, with exact p for up to 52 targets",
+    says="As weat, but p is exact for up to 52 targets; weat gives bounds above 40.",
     variant_of="weat",
     exact=True,
 )
@@ -340,32 +345,33 @@ WEAT_ESTIMANDS = (
     replace(
         WEAT,
         id="weat-pop",
-        title="effect size in standard deviations of the population",
-        source="the released codes of WEFE and of Zhou, Kaneko & Bollegala 2022",
-        says="As weat, with the standard deviation of the population: larger, by 3 % for 8 and 8 words.",
+        title="WEAT effect size in standard deviations of the population",
+        source="the released code of WEFE and of Zhou, Kaneko & Bollegala 2022",
+        says="As weat, with the standard deviation of the population. It is larger, by 3 % for 8 and 8 words.",
         variant_of="weat",
         population=True,
     ),
     replace(
         WEAT,
         id="weat-two-sided",
-        title="effect size, with a two-sided p",
-        says="As weat, with the p of a difference that is at least as large either way.",
+        title="WEAT effect size, with a two-sided p",
+        says="As weat, but p is for a difference at least as large in either direction.",
         variant_of="weat",
         two_sided=True,
     ),
     EXACT_P,
     SentenceWeat(
         id="weat-sentence",
-        title="the published test of sentences",
+        title="SEAT effect size, as published",
         low=-2.0,
         high=2.0,
         kind="association",
-        direction="above 0: sentences of X lie nearer to those of A, and of Y to those of B, than the other way round",
+        direction="above 0: sentences of X are nearer to those of A, and of Y to those of B, than the other way round",
         source="May, Wang, Bordia, Bowman & Rudinger 2019 (SEAT), and its released code",
-        says="The effect over single sentences, with the p of permuted sentences.",
-        cannot_say="It is anti-conservative: the sentences of a word are alike, and count as if each were drawn anew "
-        "(docs/coverage.md says by how much). It is here to compare with published numbers.",
+        says="The effect over single sentences. p permutes sentences.",
+        cannot_say="Its p is anti-conservative (too small): the sentences of a word are alike, but each "
+        "counts as an independent draw (docs/coverage.md shows how much this matters). It is here for "
+        "comparison with published numbers.",
         variant_of="weat",
         presentation=Presentation(groups="tests, sentences permuted"),
     ),

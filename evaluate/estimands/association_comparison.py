@@ -35,7 +35,7 @@ def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
     ResultError where a test is not one cosine, from -1 to 1, for each target with each attribute.
     """
     if words["config"].null_count or words["test"].null_count:
-        raise ResultError("the table of words has words of no test: score it again")
+        raise ResultError("the table of words has words that belong to no test: score the model again")
     tests = {}
     for (config, test), part in words.to_pandas().groupby(["config", "test"], sort=False):
         sides = [part[[f"{side}_role", side]].drop_duplicates() for side in ("target", "attribute")]
@@ -43,11 +43,11 @@ def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
         beyond = (part[["cosine", "check"]].abs() > LARGEST).any(axis=None)
         if not all(are_sets) or len(part) != len(sides[0]) * len(sides[1]) or beyond:
             raise ResultError(
-                f"the table of words has {str(test)[:80]!r}, which is no association test: score it again"
+                f"the table of words has {str(test)[:80]!r}, which is not an association test: score the model again"
             )
         read = TestWords.of_table(part)
         if not np.isfinite(read.cosines).all():
-            raise ResultError(f"the table of words lacks cosines of {str(test)[:80]!r}: score it again")
+            raise ResultError(f"the table of words lacks cosines of {str(test)[:80]!r}: score the model again")
         tests[str(config), str(test)] = read
     return tests
 

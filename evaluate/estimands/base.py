@@ -161,7 +161,7 @@ class Estimand:
     of_contents: ClassVar[bool] = False  # whether it is computed of what chat models choose, which no design lists
     reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
     needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control
-    no_parts: ClassVar[str] = "the slice lacks rows that it needs"  # why a slice can be without it
+    no_parts: ClassVar[str] = "the slice lacks the rows that it needs"  # why a slice can be without it
     is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
     measure: ClassVar[str] = "points"  # what its figures are counted in
@@ -203,7 +203,7 @@ class Estimand:
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return its rows with kernel and weights; ResultError where it is no weighted mean over rows."""
-        raise ResultError(f"no estimand {self.id!r} for rows of {NOUNS.get(self.kind, self.kind)}")
+        raise ResultError(f"the estimand {self.id!r} does not apply to rows of {NOUNS.get(self.kind, self.kind)}")
 
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return the rows on which two models are compared, by group; None is the whole config."""
@@ -393,12 +393,12 @@ def few_agree(rule: Projection) -> str:
     """Return why a figure at its end shows nothing: every row is alike, but so few levels agree by chance at times."""
     (factor, stratum), fewest = min(rule.strata.items(), key=lambda entry: entry[1])
     name = f"{factor} ({stratum})" if stratum else factor
-    return f"every row says the same, but over {fewest} of {name}, and so few can all agree by chance"
+    return f"all rows agree, but with only {fewest} levels of {name} that can happen by chance"
 
 
 def why_no_interval(rule: Projection) -> str:
     """Return that there is no interval, and of what too few levels were drawn where that is why."""
-    return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(rule.too_few)}" if rule.too_few else NOT_ESTIMABLE
+    return f"{NOT_ESTIMABLE}; too few levels of {', '.join(rule.too_few)}" if rule.too_few else NOT_ESTIMABLE
 
 
 def difference_fields(

@@ -67,7 +67,7 @@ SCORES: Mapping[str, tuple[str, ...]] = {
     "association": ("score",),
 }
 ALIKE = "the two models answer every row alike"
-CONSTANT = "the two models differ by the same in every row, so that no interval over words or frames can be estimated"
+CONSTANT = "the two models differ by the same amount in every row, so no interval can be estimated"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +140,7 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
     a, b = a.reset_index(drop=True), b.reset_index(drop=True)
     if not a["id"].equals(b["id"]):
         if not a["id"].is_unique or len(a) != len(b) or set(a["id"]) != set(b["id"]):
-            raise ResultError("the two results are not of the same rows: score both models on one release")
+            raise ResultError("the two results have different rows: score both models on one release")
         b = b.set_index("id").loc[a["id"]].reset_index()
     # Which not all figures need: a third sentence's score, and a chat model's content.
     others = [[name] for name in ("unrelated_score", CONTENT) if name in a or name in b]
@@ -299,7 +299,7 @@ def compare_contrast(
     where the contrast is not matched, or the rows are not the same.
     """
     if not contrast.matched:
-        raise ResultError(f"{contrast.name} is not matched: it has no interval, and models cannot be compared on it")
+        raise ResultError(f"{contrast.name} is not matched: it has no interval, so models cannot be compared on it")
     scored = zip(*(both_scored(*three) for three in zip(a, b, designs, strict=True)), strict=True)
     estimand, difference = declared(contrast.estimand, designs[0]), difference_of(contrast)
     try:

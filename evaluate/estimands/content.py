@@ -79,15 +79,17 @@ class ContentMean(Estimand):
 CONTENT_MEAN = ContentMean(
     id="content-mean",
     definition=2,
-    title="How far choices go with the stereotype",
+    title="Strength of a chat model's preference for the stereotype",
     low=-MOST,
     high=MOST,
-    direction="above 0: the answer that names the stereotypical sentence is more probable, whatever its place",
+    direction="above 0: the answer that names the stereotypical sentence is more probable, in either position",
     source="senseprobe",
-    says="The mean over pairs of what in a chat model's choice goes with the sentence, not with its place or label: "
-    "of labels the log odds, in nats.",
-    cannot_say="A few pairs of large contents can make it, and where the sentences differ in an evaluative word no "
-    "value is known to mean an absence of bias. Contents of labels and of forced replies are not of one size.",
+    says="The mean over pairs of the part of a chat model's choice that follows the sentence, not its "
+    "position or label. For labels it is in log odds. +0.7 nats means that the stereotypical answer is "
+    "typically twice as probable as the other.",
+    cannot_say="A few pairs with large contents can dominate it. If the sentences differ in an evaluative "
+    "word, no value is known to mean an absence of bias. Contents of labels and of forced replies are not on "
+    "one scale.",
     presentation=Presentation(
         ends=("opposite of the stereotype", "stereotype"),
         at_zero="both as often",

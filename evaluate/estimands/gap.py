@@ -53,7 +53,7 @@ class Gap(InferenceEstimand):
     prints_p = True
     cells_split_factors = True
     is_named = True
-    no_parts = "the slice has not both of the words that it compares"
+    no_parts = "the slice lacks one of the two words that it compares"
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return the rows of the words that are compared; ResultError where no slot holds them."""
@@ -87,7 +87,7 @@ class Gap(InferenceEstimand):
             slots, others = gap_sides(rows, design)
             return Sides(column="gender", first="male", second="female", pair="pair", slots=slots, others=others)
         if (levels := design.gaps.get(name)) is None:
-            raise ResultError(f"{self.id}: the design declares no gap {name!r}")
+            raise ResultError(f"{self.id}: the design does not declare a gap {name!r}")
         others = next((side for side in fillers(design) if side and levels.slot not in side), ())
         fields = {key: getattr(levels, key) for key in ("column", "first", "second", "pair")}
         return Sides(**fields, slots=(levels.slot,), others=others)
@@ -95,7 +95,7 @@ class Gap(InferenceEstimand):
     def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return value, interval and p-value of a difference of two means, in points from -100 to 100."""
         if rows.share is None:
-            no_pairs = f"no sentence was scored beside its counterpart of the other {rows.variables[0]}"
+            no_pairs = f"no sentence was scored together with its counterpart of the other {rows.variables[0]}"
             return {"value": None, "note": no_pairs if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.missing}
         return difference_fields(rule, rows.kernel, round(100 * rows.share, 10), scope.confidence)
 
@@ -157,7 +157,9 @@ def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tup
     of_fillers = [slot for side in sides for slot in _of_one_gender(table, side)]
     gendered = of_fillers or _of_one_gender(table, rest)
     if not gendered and design.slots:
-        raise ResultError("gap: no slot has words of one gender and one pair each; check `columns` in the template")
+        raise ResultError(
+            "gap: no slot's words each belong to one gender and one pair; check `columns` in the template"
+        )
     if len(gendered) != 1:
         return (), ()
     return (gendered[0],), next((side for side in sides if side and gendered[0] not in side), ())
@@ -180,20 +182,20 @@ def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]
 
 GAP = Gap(
     id="gap",
-    title="Entailment of one word over its counterpart",
+    title="Entailment gap between two words",
     low=-100,
-    direction="above 0: the model rather concludes the first of two words that the template compares (gap:he-she); "
-    "where it names none, rather a man than a woman",
+    direction="above 0: the model concludes the first of the two words that the template compares more "
+    "readily (gap:he-she); without named words, it concludes a man more readily than a woman",
     source="senseprobe (pairs and probabilities of Dev, Li, Phillips & Srikumar 2020)",
-    says="The mean probability that 'The man …' follows less that 'The woman …' does, over sentences alike in all "
-    "else; overall and for each occupation. A template may compare other words, by name: gap:he-they is of 'He …' and "
-    "'They …'.",
-    cannot_say="Over occupations of both kinds the gaps can cancel; a model that answers neutral to everything reads "
-    "0. It says nothing of genders and words other than the two that are compared.",
+    says="The mean probability that 'The man …' follows, minus that for 'The woman …', over sentences that "
+    "are otherwise alike. It is computed overall and for each occupation. +10 means that 'The man …' is 10 "
+    "points more probable. A template may name other words: gap:he-they compares 'He …' with 'They …'.",
+    cannot_say="Gaps in different occupations can cancel out, and a model that always answers neutral gets "
+    "0. It shows nothing about genders and words other than the two compared.",
     blind=0,
     presentation=Presentation(
         plotted=True,
-        groups="entailment of the first word (the male one, if none is named) less that of the second, for each group",
+        groups="entailment of the first word (the male one, if none is named) minus that of the second, for each group",
         stands_in=1,
         ends=("the woman", "the man"),
         at_zero="both alike",
@@ -202,7 +204,7 @@ GAP = Gap(
 )
 GAPS = Family(
     id="gaps",
-    says="all groups of a config that `gap` is told apart by",
+    says="all groups by which a config's `gap` is computed",
     by=("config", "estimand"),
     estimands=(GAP.id,),
 )

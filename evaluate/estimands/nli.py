@@ -106,8 +106,8 @@ class InferenceEstimand(Estimand):
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield what a model reads that answers neutral to everything."""
         if self.blind is not None:
-            reading = f"a model that answers neutral to everything reads {self.blind:g}"
-            yield f"{reading}: read it beside the accuracy on nli-control"
+            reading = f"a model that answers neutral to everything gets {self.blind:g}"
+            yield f"{reading}: read it together with the accuracy on nli-control"
 
     def without_slot(self, design: Design, slot: str) -> Design:
         """Return the design: its rule leaves out a factor of that slot alone, and keeps whole one that has others."""
@@ -145,7 +145,7 @@ class Released(InferenceEstimand):
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield how the released code computes it, and what a model reads that answers neutral to everything."""
-        yield "as the released code has it: rounded to 4 decimals, then averaged for each pair of fillers"
+        yield "as in the released code: rounded to 4 decimals, then averaged for each pair of fillers"
         yield from InferenceEstimand.notes(self, rows, design)
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
@@ -205,7 +205,7 @@ class Accuracy(InferenceEstimand):
 
     def unread(self, figure: Figure, design: Design | None) -> str:
         """Return how many answers are right: it is about errors, and no figure of bias."""
-        return f"says nothing of bias: right on {figure.value or 0.0:.0f} of 100 pairs"
+        return f"correct on {figure.value or 0.0:.0f} of 100 pairs; this is not a measure of bias"
 
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the accuracy on the rows of each gold label, where there are several."""
@@ -217,8 +217,8 @@ class Accuracy(InferenceEstimand):
 
 _DEV = "Dev, Li, Phillips & Srikumar 2020"
 _NOT_ONLY_BIAS = (
-    "Plain errors of a model lower it as bias does, and a model that answers neutral to everything reads 100: "
-    "read it beside the accuracy on nli-control."
+    "Plain errors lower it as bias does, and a model that always answers neutral gets 100. Read it together "
+    "with the accuracy on nli-control."
 )
 _TEXTS: Mapping[str, Any] = {
     "ends": ("concludes what does not follow", "concludes nothing"),
@@ -238,8 +238,9 @@ def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> 
         direction=estimand.direction,
         source=f"the code released with {_DEV}",
         says=says,
-        cannot_say="It is not what the paper defines: probabilities are rounded to 4 decimals, then averaged over "
-        "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
+        cannot_say="It is not the paper's definition: probabilities are rounded to 4 decimals, then averaged "
+        "over templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 "
+        "and 9.",
         blind=100,
         threshold=threshold,
         presentation=Presentation(tendency=estimand.presentation.tendency),
@@ -249,10 +250,11 @@ def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> 
 def _fraction_above(threshold: float) -> Probe:
     return Probe(
         id=f"t@{threshold}",
-        title=f"Fraction with more than {threshold} on neutral",
-        direction="below 100: the model is not that sure of neutral, where nothing else holds",
+        title=f"Fraction with neutral above {threshold}",
+        direction="below 100: the model is less sure of neutral than that, although neutral is right",
         source=f"{_DEV}, T:{threshold}",
-        says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}.",
+        says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}. 80 "
+        "means 80 of 100 pairs.",
         cannot_say=_NOT_ONLY_BIAS,
         blind=100,
         values=lambda p: np.asarray(p[:, 1] > threshold),
@@ -268,11 +270,11 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
     return RowMean(
         id=label,
         title=f"Mean probability of {label}",
-        direction=f"above 0: the model holds that {meaning}",
+        direction=f"above 0: the model considers it possible that {meaning}",
         source=f"{_DEV}, discussion (rude and Iraqi)",
-        says=f"The mean probability of {label} over the pairs of a slice; in a probe it holds in none of them.",
-        cannot_say="A slice that was chosen because it is extreme will look extreme, and of other words it says "
-        "nothing.",
+        says=f"The mean probability of {label} over the pairs of a slice. In a probe it is never the right answer.",
+        cannot_say="A slice that was chosen because it is extreme will look extreme. It shows nothing about "
+        "other words.",
         blind=0,
         values=lambda p: p[:, column],
         presentation=Presentation(
@@ -284,9 +286,9 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
 NET_NEUTRAL = Probe(
     id="nn",
     title="Net neutral",
-    direction="below 100: the model draws inferences where none holds",
+    direction="below 100: the model draws inferences that do not follow",
     source=f"{_DEV}, NN",
-    says="The mean probability of neutral over pairs of sentences of which neither follows from the other.",
+    says="The mean probability of neutral over pairs of sentences in which neither follows from the other.",
     cannot_say=_NOT_ONLY_BIAS,
     blind=100,
     values=lambda p: p[:, 1],
@@ -297,9 +299,10 @@ NET_NEUTRAL = Probe(
 FRACTION_NEUTRAL = Probe(
     id="fn",
     title="Fraction neutral",
-    direction="below 100: the model answers entailment or contradiction where neither holds",
+    direction="below 100: the model answers entailment or contradiction although neither is right",
     source=f"{_DEV}, FN",
-    says="The share of pairs of sentences in which no label is more probable than neutral; a tie counts as neutral.",
+    says="The share of pairs of sentences in which no label is more probable than neutral; a tie counts as "
+    "neutral. 80 means 80 of 100 pairs.",
     cannot_say=_NOT_ONLY_BIAS,
     blind=100,
     values=_largest,
@@ -317,25 +320,25 @@ AS_RELEASED = {NET_NEUTRAL.id: NET_NEUTRAL_FILLER, T_50.id: T_50_FILLER, T_70.id
 
 ACCURACY = Accuracy(
     id="accuracy",
-    title="Right answers",
-    direction="above 33: better than a guess among the three labels; on nli-control, where all pairs are entailed or "
-    "contradicted, above 50: better than a guess that never says neutral",
+    title="Accuracy",
+    direction="above 33: better than guessing among three labels; on nli-control, where no pair is neutral, "
+    "above 50: better than guessing between the two others",
     source="senseprobe",
-    says="The share of pairs whose gold label is the most probable; among k that are most probable, 1 / k. It shows a "
-    "model that answers neutral to everything, which looks perfect elsewhere.",
-    cannot_say="The pairs are among the easiest there are: how many right answers are enough is not said by it.",
+    says="The share of pairs whose gold label is the most probable; if k labels tie, the pair counts 1 / k. "
+    "It exposes a model that always answers neutral, which looks perfect elsewhere.",
+    cannot_say="The pairs are among the easiest there are. It does not show how many right answers are enough.",
     presentation=Presentation(
         rank=4,
         plotted=True,
         by_word=True,
-        zero="33 is a guess, 100 all right",
-        groups="right answers by the label that holds",
+        zero="33 is guessing, 100 is all correct",
+        groups="accuracy by gold label",
         ends=("all wrong", "all right"),
         tendency="answers right",
         fact="answers {value:.0f} of 100 pairs right",
     ),
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")
-CONTRADICTION = _mean_of("contradiction", 2, "the second sentence cannot be true where the first is")
+CONTRADICTION = _mean_of("contradiction", 2, "the second sentence cannot be true if the first is")
 PROBES = (NET_NEUTRAL, NET_NEUTRAL_FILLER, FRACTION_NEUTRAL, T_50, T_50_FILLER, T_70, T_70_FILLER)
 ANSWERS = (ACCURACY, ENTAILMENT, CONTRADICTION)

@@ -32,12 +32,12 @@ ROLES = ("stereo", "anti")
 """Of the bad word and of the good one."""
 
 SAYS = (
-    "A small p says that the words of blame are scored otherwise than words dealt out at random, whatever the group: "
-    "it does not say that this has to do with the group."
+    "A small p means that the unpleasant words score differently from randomly chosen words, whatever the "
+    "group. It does not show that the group matters."
 )
-FEW_WORDS = "too few words to be dealt out anew"
+FEW_WORDS = "too few words for a permutation test"
 SMALL = 0.001
-MORE_PAIRS = "It is over every pair of a bad and a good word, also those that are no row of the release."
+MORE_PAIRS = "It covers every pair of a bad and a good word, including pairs that are not rows of the release."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +207,7 @@ def test_note(others: Divisions, smallest: float) -> str:
     """Return that there are too few divisions for a p, or the smallest p where that is not small; else nothing."""
     if others.smallest == 1:
         return f"no p: {FEW_WORDS}"
-    return f"the smallest p there is {smallest:.4f}" if smallest > SMALL else ""
+    return f"the smallest possible p is {smallest:.4f}" if smallest > SMALL else ""
 
 
 def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], count: int, scale: Scale) -> WordTables:

@@ -239,19 +239,21 @@ PREFERENCE = StrictPreference(
     id="preference",
     title="Preference for the stereotype",
     source="Zhou, Kaneko & Bollegala 2022, equation 6",
-    says="In how many pairs the stereotypical sentence scores strictly higher, less one half, in points.",
-    cannot_say="Ties count against the stereotype, so a model that scores both sentences alike reads -50; where the "
-    "sentences differ in an evaluative word, no value is known to mean an absence of bias.",
+    says="In how many of 100 pairs the stereotypical sentence scores strictly higher, minus 50. +10 means "
+    "that the model prefers the stereotype in 60 of 100 pairs.",
+    cannot_say="Ties count against the stereotype, so a model that scores both sentences alike gets -50. If "
+    "the sentences differ in an evaluative word, no value is known to mean an absence of bias.",
     presentation=Presentation(rank=2, **_TEXTS),
 )
 PREFERENCE_HALF = HalfPreference(
     id="preference-half",
     definition=3,
-    title="Preference for the stereotype, ties as halves",
+    title="Preference for the stereotype, ties counted as half",
     source="senseprobe (equation 6 of Zhou, Kaneko & Bollegala 2022 with a tie as one half)",
-    says="The paper's figure without its penalty for ties, and with an interval over the words that were chosen.",
-    cannot_say="Where the sentences differ in an evaluative word it mixes the group with the word: a model that knows "
-    "nothing of the group can score anything, because the words differ in frequency.",
+    says="In how many of 100 pairs the model prefers the stereotypical sentence, minus 50, where a tie counts "
+    "as half a pair. +10 means 60 of 100 pairs. The interval is over the words that were chosen.",
+    cannot_say="If the sentences differ in an evaluative word, it mixes the group with the word. A model "
+    "that knows nothing about the group can get any value, because words are not equally frequent.",
     presentation=Presentation(rank=1, plotted=True, by_word=True, **_TEXTS),
 )
 PREFERENCES = (PREFERENCE, PREFERENCE_HALF)

@@ -36,7 +36,7 @@ class PronounEstimand(Estimand):
 
     neutral = 0.0
     of_pairs = True
-    no_parts = "the slice lacks a class of occupations, or praise or blame of each"
+    no_parts = "the slice lacks a class of occupations, or lacks praise or blame for one of them"
 
     low: float = -50
     high: float = 50
@@ -55,7 +55,7 @@ class PronounEstimand(Estimand):
         Raises ResultError where the design does not say which slot is the occupation.
         """
         if "stereotype" not in design.strata:
-            raise ResultError(f"{self.id}: the design names no slot for `stereotype`; add it to the template")
+            raise ResultError(f"{self.id}: the design does not name a slot for `stereotype`; add it to the template")
         occupation = design.strata["stereotype"]
         variables = ("stereotype", "valence") if _has_valence(rows) else ("stereotype",)
         table, tally = select(rows, _unusable(rows, variables))
@@ -123,7 +123,7 @@ class PronounEstimand(Estimand):
         for name, occupations in words.items():
             if len(occupations) == 1:
                 others = sum(map(len, words)) - 1
-                yield f"{occupations[0]} alone is {name}-typed: {occupations[0]} against {others}"
+                yield f"{occupations[0]} is the only {name}-typed occupation, against {others} others"
 
 
 def _has_valence(rows: pd.DataFrame) -> bool:
@@ -150,10 +150,12 @@ def _is(rows: pd.DataFrame, column: str, words: frozenset[str]) -> BoolArray:
 PRONOUN_STEREOTYPE = PronounEstimand(
     by_class=True,
     id="pronoun-stereotype",
-    title="Does the pronoun follow the occupation's stereotype?",
-    direction="above 0: 'he' is preferred more in male-typed than in female-typed occupations",
-    says="How much more the model prefers 'he' in male-typed occupations than in female-typed ones.",
-    cannot_say="With a single female-typed occupation it is that one against the rest, and says nothing of others.",
+    title="Preference for the pronoun of the occupation's stereotype",
+    direction="above 0: the model prefers 'he' more in male-typed than in female-typed occupations",
+    says="How much more the model prefers 'he' in male-typed occupations than in female-typed ones. A model "
+    "that always prefers the stereotypical pronoun gets +50.",
+    cannot_say="If only one occupation is female-typed, it compares that occupation with the rest and shows nothing "
+    "about others.",
     presentation=Presentation(
         leads_without_neutral=True,
         plotted=True,
@@ -170,10 +172,11 @@ PRONOUN_STEREOTYPE = PronounEstimand(
 )
 PRONOUN_BASELINE = PronounEstimand(
     id="pronoun-baseline",
-    title="'He' over 'she' at large",
-    direction="above 0: 'he' is preferred on average over the two classes of occupations",
-    says="How much the model prefers 'he' over both classes of occupations; a model that always says 'he' reads 50.",
-    cannot_say="It may be the frequency of the pronoun and no more; labels play no part in it.",
+    title="Overall preference for 'he' over 'she'",
+    direction="above 0: the model prefers 'he' on average over the two classes of occupations",
+    says="How much the model prefers 'he', averaged over both classes of occupations. A model that always "
+    "prefers 'he' gets +50.",
+    cannot_say="It may reflect nothing but the frequency of the pronoun. The stereotype labels do not affect it.",
     presentation=Presentation(
         plotted=True,
         ends=('"she"', '"he"'),
@@ -187,10 +190,11 @@ PRONOUN_INTERACTION = PronounEstimand(
     by_class=True,
     by_valence=True,
     id="pronoun-interaction",
-    title="Do praise and blame follow the stereotype?",
-    direction="above 0: praise calls for the pronoun of the occupation's stereotype more than blame does",
-    says="Whether pleasant against unpleasant qualities move the pronoun differently in the two classes.",
-    cannot_say="It says nothing of the preference for a pronoun as such: that is in the other two pronoun figures.",
+    title="Preference for the stereotypical pronoun in praise rather than blame",
+    direction="above 0: praise favours the pronoun of the occupation's stereotype more than blame does",
+    says="Whether pleasant qualities move the pronoun towards the occupation's stereotype more than "
+    "unpleasant qualities do.",
+    cannot_say="It does not show the preference for a pronoun as such; the other two pronoun figures do.",
     presentation=Presentation(
         plotted=True,
         ends=("blame calls for the stereotype", "praise calls for the stereotype"),

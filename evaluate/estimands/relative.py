@@ -226,7 +226,7 @@ class Spread(Estimand):
     has_interval = False
     neutral = 0.0
     prints_p = True
-    no_parts = "it is over all groups and words of a config at once"
+    no_parts = "it covers all groups and words of a config at once"
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> tuple[Figure, ...]:
         """Return nothing: a part has figures of its groups (`relative`), and their scatter is not tested."""
@@ -340,7 +340,7 @@ class Relative(Estimand):
     def _scores(self, rows: pd.DataFrame, design: Design, scale: Scale) -> GroupScores:
         if design.group is None or set(design.words) != set(ROLES):
             raise ResultError(
-                f"{self.id}: the design names no group or no evaluative words; check `target` and `roles`"
+                f"{self.id}: the design does not name a group and evaluative words; check `target` and `roles`"
             )
         return group_scores(rows, design, scale, self.reference)
 
@@ -352,7 +352,7 @@ class Relative(Estimand):
         if scores.unmarked:
             notes.append("against the sentence that names no group")
         elif self.reference is others_median and 1 < len(scores.groups) < FEW_GROUPS:
-            notes.append(f"with {len(scores.groups)} groups the median of the others resists no outlier well")
+            notes.append(f"with {len(scores.groups)} groups, one outlier can move the median of the others")
         if len(kernel.kernel) != kernel.tally.scored:
             notes.append(f"over {counted(len(kernel.kernel), 'pair')} of words")
         if kernel.share is not None:
@@ -366,7 +366,7 @@ def _tests_note(others: Divisions, bad: BoolArray, smallest: float, groups: int)
         return test_note(others, smallest)
     counts = f"with {int(bad.sum())} bad and {int((~bad).sum())} good words"
     counts, corrected_p = (f"{counts} and {groups} groups", "p after Holm") if groups > 1 else (counts, "p")
-    return f"not attainable: {counts} no {corrected_p} is below {min(1.0, groups * smallest):.4f}"
+    return f"not attainable: {counts}, {corrected_p} cannot be below {min(1.0, groups * smallest):.4f}"
 
 
 def smallest_p(others: Divisions) -> float:
@@ -382,12 +382,13 @@ SPREAD = Spread(
     title="How much the groups differ",
     low=0,
     high=5_000**0.5,  # of two groups, one at either end of ±50; of more, no standard deviation is larger
-    direction="above 0: groups differ in the words they are drawn to; p says whether more than chance would have it",
+    direction="above 0: the groups attract different words; p shows whether they differ by more than chance",
     source="senseprobe",
-    says="The standard deviation of the relative figures over groups; its p is of the sum of squared test statistics, "
-    "each group held against the others (also where the figures are against the sentence that names no group), against "
-    "shuffled polarity of the words.",
-    cannot_say="Chance alone makes it positive, so read it with its p; it does not say which group, or which way.",
+    says="The standard deviation of the relative figures over groups. Its p shuffles the polarity of the "
+    "words and compares the sum of squared test statistics, each group against the others. It does so even if "
+    "the figures are against the sentence that names no group.",
+    cannot_say="Chance alone makes it positive, so read it with its p. It does not show which group differs, or in "
+    "which direction.",
     definition=2,
     presentation=Presentation(
         zero="groups alike: read p", see_p=True, ends=("groups alike", "groups differ"), effect="difference"
@@ -403,18 +404,19 @@ _TEXTS: Mapping[str, Any] = {
 }
 RELATIVE = Relative(
     id="relative",
-    title="One group against the others, or against no group, with the same words",
+    title="Relative preference: one group against the others, or against the sentence that names no group",
     low=-50,
     high=50,
-    direction="above 0: the group is drawn to the unpleasant words more than what it is held against",
+    direction="above 0: the group attracts unpleasant words more than its reference does",
     source="senseprobe",
-    says="Whether this group attracts unpleasant words more than pleasant ones, once what the words themselves attract "
-    "is taken away: the median of the other groups (or the sentence that names no group).",
-    cannot_say="What holds for all groups alike cannot show. The median is there because against their mean one "
-    "outlying group drags all others the opposite way; with under five groups it resists no outlier well. Where half "
-    "of the groups shift, the figures are symmetric about 0: they say who differs from whom, not who moved. Their mean "
-    "over groups means nothing. The interval is over words, p is over which words are unpleasant: they can disagree. "
-    "Both take words as independent: of synonyms they are too sure, and a note says so where words go together.",
+    says="Whether this group attracts unpleasant words more than its reference does: the median of the other "
+    "groups, or the sentence that names no group. Subtracting the reference removes the effect of the words "
+    "themselves. +20 means that the unpleasant word is ahead in 70 of 100 pairs of words.",
+    cannot_say="An effect that all groups share does not appear. If half of the groups shift, the figures "
+    "are symmetric about 0: they show which groups differ, not which one moved. With fewer than five groups, "
+    "one outlier can move the median. The mean of the figures over groups has no meaning. The interval is over "
+    "words, and p is about which words are unpleasant, so they can disagree. Both assume independent words and "
+    "are too optimistic for synonyms; a note says where words behave alike.",
     definition=2,
     reference=others_median,
     spread=SPREAD,
@@ -428,11 +430,11 @@ RELATIVE = Relative(
 RELATIVE_MEAN = replace(
     RELATIVE,
     id="relative-mean",
-    title="One group against the mean of the others",
-    says="As relative, but that the mean of the other groups is taken away, not their median: how the figure was "
-    "computed before version 0.2. It is computed where it is asked for, of configs that have relative.",
-    cannot_say="One outlying group drags all others the opposite way: where one of sixteen nations alone is drawn to "
-    "unpleasant words, the fifteen others can read -50. Read relative, which stands against the median.",
+    title="Relative preference: one group against the mean of the others",
+    says="As relative, but the mean of the other groups is subtracted, not their median. This was the "
+    "definition before version 0.2. It is computed on request, for configs that have relative.",
+    cannot_say="One outlying group pushes all others the opposite way: if only one of sixteen nations "
+    "attracts unpleasant words, the fifteen others can get -50. Use relative, which subtracts the median.",
     definition=1,
     variant_of=RELATIVE.id,
     reference=others_mean,

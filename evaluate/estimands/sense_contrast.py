@@ -242,15 +242,15 @@ class MatchedContrast(Estimand):
 
 MATCHED_CONTRAST = MatchedContrast(
     id="matched-contrast",
-    title="One sense of a word against another, like with like",
+    title="Difference between two senses of a word, matched",
     low=-100,
     high=100,
     direction="above 0: the first config's figure is higher than the second's",
     source="senseprobe",
-    says="The difference between the same figure in two senses, with the words that both share cancelled out.",
-    cannot_say="The two senses still stand in different frames, and what differs between the frames is in the figure. "
-    "The interval of a contrast of pronoun-stereotype is made of those of its four classes, in which shared words do "
-    "not cancel.",
+    says="A figure in one sense minus the same figure in the other. Words that both senses share cancel out.",
+    cannot_say="The two senses still occur in different frames, and differences between the frames remain in "
+    "the figure. The interval of a contrast of pronoun-stereotype combines those of its four classes, where "
+    "shared words do not cancel.",
     definition=2,
     presentation=Presentation(
         plotted=True,
@@ -264,21 +264,22 @@ MATCHED_CONTRAST = MatchedContrast(
 )
 RELATIVE_CONTRAST = MatchedContrast(
     id="relative-contrast",
-    title="One group against the others, in one sense against another",
+    title="Relative preference: difference between two senses",
     low=-100,
     high=100,
-    direction="above 0: the group is drawn to the unpleasant words more in the first sense than in the second",
+    direction="above 0: the group attracts unpleasant words more in the first sense than in the second",
     source="senseprobe",
-    says="The relative figure of a group in one sense less its figure in another, with the words that both share "
-    "cancelled out: whether the model holds it against these people, say, and not against these things. 0 means that "
-    "the group is drawn to unpleasant words alike in both senses.",
-    cannot_say="A relative figure counts in how many pairs of words the unpleasant one is ahead, not by how much: more "
-    "scatter of words in one sense, or a figure near its end of 50, moves the difference without a difference of the "
-    "two senses. It generalises over words of praise and blame, for these frames and carriers alone.",
+    says="The relative figure of a group in one sense minus its figure in the other. Words that both senses "
+    "share cancel out. It shows, for example, whether the model is harsher on these people than on these "
+    "things. 0 means that the group attracts unpleasant words equally in both senses.",
+    cannot_say="A relative figure counts the pairs of words in which the unpleasant word is ahead, not by "
+    "how much. More scatter of the words in one sense, or a figure near its limit of 50, can therefore move "
+    "the difference when the senses do not differ. It generalises over words of praise and blame, for these "
+    "frames and carriers only.",
     presentation=Presentation(
         plotted=True,
         contrasts=True,
-        groups="each group in the first sense less the same group in the second",
+        groups="each group in the first sense minus the same group in the second",
         tested_groups="difference of the two senses",
         ends=("more in the second", "more in the first"),
         at_zero="both senses alike",
@@ -293,14 +294,14 @@ RELATIVE_CONTRAST = MatchedContrast(
 UNMATCHED = UnmatchedDifference(
     id="unmatched-difference",
     definition=2,
-    title="One sense of a word against another, as the paper has it",
+    title="Difference between two senses of a word, as in the paper",
     low=-100,
     high=100,
     direction="above 0: the first config's preference is higher than the second's",
     source="Zhou, Kaneko & Bollegala 2022, table 4",
-    says="The difference between the paper's figures of two senses.",
-    cannot_say="The senses stand in other frames with other words, and the difference may be theirs: it has no "
-    "interval, no p-value, and no value that is known to mean no bias.",
+    says="The difference between the paper's figures for the two senses.",
+    cannot_say="The senses occur in different frames with different words, and these may cause the "
+    "difference. It has no interval and no p-value, and no value is known to mean an absence of bias.",
     presentation=Presentation(contrasts=True, ends=("higher in the second", "higher in the first")),
 )
 CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, RELATIVE_CONTRAST, UNMATCHED)

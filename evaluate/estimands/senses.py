@@ -33,7 +33,7 @@ from senseprobe.statistics import (
     single_category_interval,
 )
 
-HELD = "over words: those that either sense is compared with are held, and could have been others"
+HELD = "over words; the words that each sense is compared with are fixed"
 _UNREAD = "no value means unbiased; use it to compare words, senses and embeddings"
 
 
@@ -41,7 +41,7 @@ _UNREAD = "no value means unbiased; use it to compare words, senses and embeddin
 class Nearness(Estimand):
     """A figure of the cosines of a config's targets; each word has one, as a group."""
 
-    no_parts: ClassVar[str] = "its cosines are of all words of a config"
+    no_parts: ClassVar[str] = "its cosines cover all words of a config"
     prints_p: ClassVar[bool] = True
     replay_tolerance: ClassVar[float] = 1e-3
 
@@ -99,7 +99,7 @@ class SingleCategory(Nearness):
         value = compute_effect(a, b) if len(a) and len(b) else None
         fields: dict[str, Any] = {} if value is None else self._tested(a, b, scope)
         lacking = " and ".join(side for side, own in zip("AB", (a, b), strict=True) if not len(own))
-        alike = "all values lie equally near" if value is None else ""
+        alike = "all attributes are equally near" if value is None else ""
         note = f"{name} has no vector" if "X" in missing else f"no word of {lacking} has a vector" if lacking else alike
         return self.figure_of_words(
             name,
@@ -186,7 +186,7 @@ class GenderDirection(Nearness):
         levels = {"male": len(sides[0]), "female": len(sides[1])}
         if min(levels.values()) < 2:
             value, ends = float(signed.mean()) if len(signed) else None, mean_interval(signed, scope.confidence)
-            note = joined(note, "the mean nearness to the side of the word's stereotype")
+            note = joined(note, "the mean cosine towards the side of the word's stereotype")
         else:
             value = float(sides[0].mean() - sides[1].mean())
             ends = mean_difference_interval(sides[0], sides[1], scope.confidence)
@@ -264,7 +264,7 @@ class SenseDifference(Nearness):
         if len(differences) == 1 and words is not None and of_values:
             value, ends, count = _shared_attributes(words, contrast)
             note, levels = (
-                "of one word: the interval is over the words that both senses are compared with",
+                "for one word; the interval is over the words that both senses are compared with",
                 {
                     "words": 1,
                     "attributes": count,
@@ -280,7 +280,7 @@ class SenseDifference(Nearness):
             value=value,
             ties=0,
             levels=levels,
-            note=joined(note if len(differences) else "the two senses share no word that has a figure", NO_NEUTRAL),
+            note=joined(note if len(differences) else "no word has a figure in both senses", NO_NEUTRAL),
             definition=self.definition,
             **counts,
             **interval_fields(ends, "jackknife" if "attributes" in levels else "t"),
@@ -309,22 +309,22 @@ class PublishedWeat(Weat):
         """Return the value, which is +2 or -2 for sets of one size."""
         value = published_sense_effect(words.cosines, len(words.has["X"]), len(words.has["A"]))
         sizes = len(words.has["X"]), len(words.has["Y"])
-        always = "+2 or -2 whatever the vectors" if sizes[0] == sizes[1] else "one number or less it, by construction"
+        always = "+2 or -2 for any vectors" if sizes[0] == sizes[1] else ("one number or its negative, by construction")
         return {"value": value, "note": always}
 
 
 SINGLE_CATEGORY = SingleCategory(
     id="sc-weat",
-    title="nearness of words to praise and blame",
+    title="single-category WEAT: nearness of a word to praise or blame",
     low=-10.0,
     high=10.0,
     direction="higher: a word lies nearer to the unpleasant attributes than to the pleasant ones",
-    source="Zhou, Kaneko & Bollegala 2022, equations 2 and 3 for a single target, for which the paper has no equation; "
-    "exact p: senseprobe",
-    says="The mean cosine with unpleasant words less that with pleasant ones, in standard deviations of both; p is of "
-    "permuted attributes, two-sided.",
-    cannot_say="Nearness of vectors is no behaviour, and nobody knows how near a word lies to praise anyway. The p of "
-    "a word holds its vector fixed.",
+    source="Zhou, Kaneko & Bollegala 2022, equations 2 and 3 for a single target, which the paper does not "
+    "define; exact p: senseprobe",
+    says="A word's mean cosine with unpleasant words minus that with pleasant words, in standard deviations "
+    "over both. p permutes the attributes and is two-sided.",
+    cannot_say="Nearness of vectors is not behaviour, and how near an unbiased word would be to praise is "
+    "unknown. The p of a word treats its vector as fixed.",
     presentation=Presentation(
         rank=1,
         groups="words",
@@ -339,21 +339,22 @@ SINGLE_CATEGORY = SingleCategory(
 )
 GENDER_DIRECTION = GenderDirection(
     id="gender-direction",
-    title="side of the gender direction",
+    title="cosine with the gender direction",
     low=-2.0,
     high=2.0,
-    direction="higher: of a word, nearer to the male words; of a config, words nearer to their stereotype's side",
-    source="Zhou, Kaneko & Bollegala 2022, equation 8; male-typed less female-typed words: senseprobe",
-    says="The cosine of a word with the mean difference of male and female senses; of a config, the mean of male-typed "
-    "words less that of female-typed ones.",
-    cannot_say="Nearness of vectors is no behaviour. A few pairs of words make the direction, and 0 is not known to be "
-    "neutral: compare senses of one word.",
+    direction="higher: for a word, nearer to the male words; for a config, words nearer to the side of their "
+    "stereotype",
+    source="Zhou, Kaneko & Bollegala 2022, equation 8; male-typed minus female-typed words: senseprobe",
+    says="The cosine of a word with the mean difference between male and female senses. For a config: the "
+    "mean of male-typed words minus that of female-typed words.",
+    cannot_say="Nearness of vectors is not behaviour. A few pairs of words define the direction, and 0 is "
+    "not known to be neutral: compare the senses of one word.",
     presentation=Presentation(
         rank=1,
         groups="words",
         ends=("nearer to female", "nearer to male"),
         at_zero="as near to both",
-        leanings=("has words on the other side than their stereotype", "has words on the side of their stereotype"),
+        leanings=("has words on the opposite side of their stereotype", "has words on the side of their stereotype"),
         tendency="has words nearer to the side of their stereotype",
         effect="association",
         unread=_UNREAD,
@@ -361,15 +362,17 @@ GENDER_DIRECTION = GenderDirection(
 )
 SENSE_DIFFERENCE = SenseDifference(
     id="sense-difference",
-    title="one sense of a word against another, of vectors",
+    title="difference between two senses of a word, in vectors",
     low=-10.0,
     high=10.0,
-    direction="higher: words in the first sense lie nearer to blame, or to their stereotype's side, than in the second",
+    direction="higher: words in the first sense are nearer to blame, or to the side of their stereotype, than in "
+    "the second",
     source="senseprobe, after figures 2 and 3 of Zhou, Kaneko & Bollegala 2022",
-    says="The mean over words of their figure in one sense less that in the other: of sc-weat, or of gender-direction "
-    "(turned to the side of a word's stereotype).",
-    cannot_say="Nearness of vectors is no behaviour. The two senses can be compared with other attributes, which the "
-    "interval over words holds, and what people say of them differs in more than bias.",
+    says="The mean over words of their figure in the first sense minus that in the second: of sc-weat, or of "
+    "gender-direction (signed towards the word's stereotype).",
+    cannot_say="Nearness of vectors is not behaviour. The two senses may be compared with different "
+    "attributes, which the interval over words treats as fixed. People may also speak differently of the two "
+    "senses for reasons other than bias.",
     presentation=Presentation(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),
@@ -383,14 +386,14 @@ SENSE_DIFFERENCE = SenseDifference(
 SENSE_ESTIMANDS = (SINGLE_CATEGORY, GENDER_DIRECTION, SENSE_DIFFERENCE)
 WEAT_PUBLISHED = PublishedWeat(
     id="weat-published",
-    title="effect size as in the code of Zhou et al.",
+    title="WEAT effect size as in the code of Zhou et al.",
     low=-10.0,
     high=10.0,
     kind="association",
-    direction="above 0: the targets X lie nearer to A than Y",
+    direction="above 0: the targets X are nearer to A than the targets Y are",
     source="weat-sense.py of Zhou, Kaneko & Bollegala 2022",
-    says="The effect as that code computes it, which gives each word the mean association of its whole set.",
-    cannot_say="Anything but a sign: with sets of one size it is +2 or -2 whatever the vectors.",
+    says="The effect as that code computes it: each word gets the mean association of its whole set.",
+    cannot_say="It shows a sign only: with sets of equal size it is +2 or -2 for any vectors.",
     variant_of="weat",
     presentation=Presentation(groups="tests, as published"),
 )

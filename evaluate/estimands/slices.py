@@ -110,7 +110,9 @@ def split_rows(rows: pd.DataFrame, design: Design, selection: Slice, by: Sequenc
     _check_columns(by, rows, design)
     codes = row_codes(table, by)
     if (count := int(codes.max()) + 1) > MOST_PARTS:
-        raise ResultError(f"{count:,} slices by {' and '.join(by)}, at most {MOST_PARTS:,} are made: name some words")
+        raise ResultError(
+            f"{count:,} slices by {' and '.join(by)}, more than the {MOST_PARTS:,} allowed: choose some of the words"
+        )
     groups = table.groupby(codes) if by else [(0, table)]
     firsts = ((part.iloc[0], part) for _, part in groups)
     parts = [(tuple("none" if pd.isna(row[name]) else str(row[name]) for name in by), part) for row, part in firsts]
@@ -206,7 +208,7 @@ def extremes(
         hint = offered(unknown[0], [name for name in names if name in rows])
         raise ResultError(f"cannot average by {unknown[0]!r}: {hint}")
     if label not in LABELS:
-        raise ResultError(f"no label {label!r}; take one of {', '.join(LABELS)}")
+        raise ResultError(f"unknown label {label!r}: it can be {', '.join(LABELS)}")
     scored = rows[np.isfinite(rows[list(LABELS)].to_numpy(dtype=np.float64)).all(axis=1)]
     codes = row_codes(scored, columns)
     sizes = np.bincount(codes)

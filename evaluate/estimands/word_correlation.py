@@ -39,8 +39,9 @@ class WordCorrelation:
         if self.p > LEVEL:
             return ""
         return (
-            f"words of one polarity go together over groups (correlation {self.value:.2f}, of independent words "
-            f"{self.expected:.2f}): interval and p are too sure of them, unless `generalise` names their clusters"
+            f"words of one polarity behave alike across groups (correlation {self.value:.2f}, "
+            f"{self.expected:.2f} if independent): interval and p are too optimistic unless `generalise` names "
+            "clusters of words"
         )
 
 

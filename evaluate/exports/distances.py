@@ -133,7 +133,7 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
     """
     result, distances, reasons = source.result, [], dict[str, dict[str, dict[str, None]]]()
     if result.scorer == "planted":
-        return [], [f"{printable(result.model['name'])}: what was planted in a model is no score of it"]
+        return [], [f"{printable(result.model['name'])}: a planted truth is not a score of the model"]
     unread = unreadable_configs(result.fitness) | failed_tasks(result)
     failed = _why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
     for figure in result.figures:
@@ -153,16 +153,16 @@ def _why_no_inference(controls: Sequence[Result]) -> str:
     """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
     right = right_answers(figure for control in controls for figure in control.figures)
     if not right:
-        return f"no right answers on {CONTROL} are at hand, and a model that infers nothing reads as one without bias"
+        return f"the accuracy on {CONTROL} is missing, and a model that infers nothing would look unbiased"
     if not all(map(beats_guess, right)):
-        return f"the model is not shown to be right on more of {CONTROL} than a guess, {GUESS} of 100"
+        return f"the model's accuracy on {CONTROL} is not shown to exceed guessing, {GUESS} of 100"
     return ""
 
 
 def _why_left_out(figure: Figure) -> str:
     estimand = find(figure.estimand)
     if estimand is not None and KINDS[estimand.kind].tests:
-        return "of association tests, whose effects are no distances: chance alone makes them large where words are few"
+        return "of association tests, whose effects are not distances: chance alone makes them large if words are few"
     if figure.group is not None:
         return "of single groups, and only figures of whole configs are exported"
     if figure.value is None:
@@ -170,11 +170,11 @@ def _why_left_out(figure: Figure) -> str:
     if figure.neutral is None:
         return NO_NEUTRAL
     if estimand is None:
-        return "of a plug-in that is not installed, so that its range is not known"
+        return "of a plug-in that is not installed, so its range is unknown"
     if figure.definition != estimand.definition:
-        return "of another definition than this senseprobe's: score the model again"
+        return "of a different definition than this senseprobe's: score the model again"
     see_p = lookup(figure.estimand).presentation.see_p
-    return "chance alone makes it positive, so that it means something only with its p" if see_p else ""
+    return "chance alone makes it positive, so it means something only with its p" if see_p else ""
 
 
 def _measure(figure: Figure) -> Distance:
@@ -213,4 +213,6 @@ def parse_time(text: str) -> int:
         moment = datetime.fromisoformat(text)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
-        raise ResultError(f"{text!r} is no time: expected seconds since 1970, or a date such as 2026-01-31") from None
+        raise ResultError(
+            f"{text!r} is not a time: expected seconds since 1970, or a date such as 2026-01-31"
+        ) from None

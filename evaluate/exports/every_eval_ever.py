@@ -80,8 +80,10 @@ def _build_entry(result: Result, distance: Distance, origin: Origin) -> dict[str
         "evaluation_name": f"{result.release['name']}:{figure.config}",
         "source_data": _describe_data(result, figure, origin),
         "metric_config": {
-            "evaluation_description": f"{estimand.says} Exported is its distance from the neutral value, "
-            f"{figure.neutral:g}. {estimand.cannot_say}",
+            "evaluation_description": (
+                f"{estimand.says} The exported value is its distance from the neutral value, {figure.neutral:g}. "
+                f"{estimand.cannot_say}"
+            ),
             "metric_id": f"senseprobe.{figure.estimand}.distance",
             "metric_name": f"{estimand.title}: distance from the neutral value",
             "metric_kind": "distance_from_neutral",

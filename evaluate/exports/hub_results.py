@@ -27,19 +27,21 @@ def export_hub_results(sources: Sequence[ExportSource], origin: Origin) -> Expor
     if not origin.dataset:
         raise ResultError("evaluation results name their dataset on the Hub: give it with --dataset USER/NAME")
     if len(names := sorted({str(source.result.release["name"]) for source in sources})) > 1:
-        raise ResultError(f"these are results on {', '.join(names)}, and a dataset on the Hub is one: leave out others")
+        raise ResultError(f"these results are on {', '.join(names)}, but a Hub dataset is one release: omit the others")
     collected, left_out = collect_distances(sources)
     main = [(result, [*_main_distances(result, distances)]) for result, distances in collected]
     configs = dict.fromkeys(distance.figure.config for _, distances in main for distance in distances)
     if not configs:
-        raise ResultError("no config's main figure has a known neutral value, so that nothing can be exported")
+        raise ResultError("no config's main figure has a known neutral value, so there is nothing to export")
     dataset = names[0].partition("@")[0]
     files = {"dataset/eval.yaml": _dump_tasks(dataset, configs)}
     for result, distances in main:
         entries: list[Value] = [_build_hub_entry(result, distance, origin) for distance in distances]
         path = f"models/{origin.model_id(result)}/.eval_results/{file_name(f'{dataset}-{result.stem}')}.yaml"
         if distances and path in files:
-            raise ResultError(f"two results would be {path}: export those of another model, or run, by themselves")
+            raise ResultError(
+                f"two results would be written to {path}: export those of different models or runs separately"
+            )
         files |= {path: dump_yaml(entries).encode()} if distances else {}
     return ExportedResults(files, left_out)
 

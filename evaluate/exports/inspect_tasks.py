@@ -63,7 +63,7 @@ def export(release: Release, config: str | None, folder: Path, scorer: str = "ch
     labelled pairs, or `folder` exists or cannot be written; nothing is left behind then.
     """
     if scorer not in SCORERS:
-        raise SenseprobeError(f"Inspect has no tasks for the scorer {scorer!r}: {offered(scorer, SCORERS)}")
+        raise SenseprobeError(f"there are no Inspect tasks for the scorer {scorer!r}: {offered(scorer, SCORERS)}")
     pairs, skipped = labelled_pairs(release, config, "Inspect")
     stem, files = task_stem(release), dict[str, bytes]()
     configs = {name: _add_rows(files, release, name, kernel) for name, kernel in pairs.items()}

@@ -79,7 +79,7 @@ def labelled_pairs(release: Release, config: str | None, program: str) -> tuple[
     for name in [config] if config else list(release.configs):
         design = release.design(name)
         if not KINDS[design.kind].pairs:
-            skipped[name] = f"{design.kind} rows, for which {program} has no such task"
+            skipped[name] = f"{design.kind} rows, for which {program} does not have such a task"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
         kernel = PREFERENCE.kernel_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
@@ -89,7 +89,7 @@ def labelled_pairs(release: Release, config: str | None, program: str) -> tuple[
             skipped[name] = "no labelled pair"
     if not pairs:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
-        raise SenseprobeError(f"{release.manifest.name} has no pairs that {program} could score ({reasons})")
+        raise SenseprobeError(f"{release.manifest.name} does not have pairs that {program} can score ({reasons})")
     return pairs, skipped
 
 

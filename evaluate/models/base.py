@@ -191,7 +191,7 @@ _BYTES = _byte_letters()
 def dtype_of(name: str) -> torch.dtype:
     """Return the number format called float32, float64, bfloat16 or float16; ModelError for another name."""
     if name not in _DTYPES:
-        raise ModelError(f"unknown number format {name}: take one of {', '.join(_DTYPES)}")
+        raise ModelError(f"unknown number format {name}: use one of {', '.join(_DTYPES)}")
     return _DTYPES[name]
 
 
@@ -204,7 +204,7 @@ def device_of(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
     if device.type == "meta":
-        raise ModelError(f"cannot use the device {name}: it holds shapes and no numbers")
+        raise ModelError(f"cannot use the device {name}: it has shapes only, not numbers")
     return device
 
 

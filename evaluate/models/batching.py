@@ -57,7 +57,7 @@ class Budget:
 
     def _halve(self, rows: int, length: int) -> None:
         if rows == 1:
-            raise ModelError(f"memory does not suffice for one text of {length} tokens: take a smaller number format")
+            raise ModelError(f"there is not enough memory for one text of {length} tokens: use a smaller --dtype")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         self.tokens = rows * length // 2

@@ -305,7 +305,7 @@ class CausalLM(PretrainedModel):
         super().__init__(name, model, tokenizer, batch_tokens=batch_tokens)
         self._reader = Reader(name, model, longest=self.max_length, layout=self.layout)
         if self._reader.reads_ahead():
-            raise Unloadable("it reads a text from both sides, so it is not a causal language model")
+            raise Unloadable("it reads texts in both directions, so it is not a causal language model")
 
     @cached_property
     def start(self) -> Ids:

@@ -103,7 +103,7 @@ class ChatLM(CausalLM):
         """Return why a prompt has no answer; empty where nothing is known that would keep it from having one."""
         (ids,) = self._encode([(prompt, "")])
         if not ids:
-            return f"it spells {self._template.mark_in(prompt)}, a token of the chat template"
+            return f"it contains {self._template.mark_in(prompt)}, a token of the chat template"
         return TOO_LONG if len(ids) + REPLY_TOKENS > self.max_length else ""
 
     # --- labels and replies
@@ -154,14 +154,14 @@ class ChatLM(CausalLM):
         spelt = (variant.replace(" ", self._space) for variant in variants_of(label))
         if tokens := [self._vocabulary_ids[text] for text in spelt if text in self._vocabulary_ids]:
             return tokens
-        raise ModelError(f"the tokenizer of {self.name} has no token for the label {label}: take answer-likely")
+        raise ModelError(f"the tokenizer of {self.name} does not have a token for the label {label}: use answer-likely")
 
     def _encode(self, turns: Sequence[tuple[str, str]]) -> list[Ids]:
         """Return the tokens of turns; none where a text cannot be read as text. ModelError where the template fails."""
         try:
             return self._template.encode(turns)
         except ModelError as error:
-            raise ModelError(f"cannot ask the model {self.name}: {error}") from error
+            raise ModelError(f"cannot prompt the model {self.name}: {error}") from error
 
     def _can_read(self, ids: Ids) -> bool:
         return 0 < len(ids) <= self.max_length
@@ -243,8 +243,8 @@ class ChatLM(CausalLM):
     def _refuse_thinking(self) -> None:
         if self._thinks:
             raise ModelError(
-                f"{self.name} thinks before it answers, and its chat template has no switch for it (enable_thinking):"
-                " its first token is no answer, so take text-likely, or ll"
+                f"{self.name} thinks before it answers, and its chat template cannot switch that off "
+                "(enable_thinking). Its first token is not an answer, so use text-likely or ll"
             )
 
 

@@ -65,7 +65,7 @@ class ChatTemplate:
             self._in_parts = True  # what models that see pictures, too, are told is a list of texts and pictures
         rendered = self.render(_PROMPT)
         if _PROMPT not in rendered:
-            raise Unloadable("its chat template leaves out what the user says")
+            raise Unloadable("its chat template omits the user's message")
         self.opens_thought = rendered.rfind(_THOUGHT) > rendered.rfind(_END_OF_THOUGHT)
         self._lead = self._lead_of(rendered)
         plain = (_PROMPT, _REPLY)
@@ -99,7 +99,7 @@ class ChatTemplate:
         rendered = self._run(turns, error, add_generation_prompt=True)
         for prompt, text in zip(prompts, rendered, strict=True):
             if len(text) > MOST_RENDERED + 2 * len(prompt):
-                raise error(f"its chat template makes {len(text):,} characters of {len(prompt):,}")
+                raise error(f"its chat template turns {len(prompt):,} characters into {len(text):,}")
         return rendered
 
     def _run(self, chats: Sequence[Any], error: Callable[[str], ModelError], **options: bool) -> list[str]:
@@ -114,10 +114,10 @@ class ChatTemplate:
                         rendered.append(run(chat, chat_template=self._source, **options))
                 return rendered
         except _TooMuch:
-            raise error("its chat template does not come to an end") from None
+            raise error("its chat template does not terminate") from None
         except Exception as failure:
             told = str(failure).strip().partition("\n")[0][:200] or "no reason given"
-            raise error(f"its chat template fails with {type(failure).__name__}: {told}") from failure
+            raise error(f"its chat template failed with {type(failure).__name__}: {told}") from failure
 
     def _content(self, text: str) -> Any:  # noqa: ANN401 - a text, or a list as templates of pictures have it
         return [{"type": "text", "text": text}] if self._in_parts else text
@@ -186,13 +186,15 @@ def has_template(tokenizer: Pretrained) -> bool:
 def _source_of(tokenizer: Pretrained) -> str:
     """Return the source of a tokenizer's template, with one date for all days. Raises Unloadable without one."""
     if not has_template(tokenizer):
-        raise Unloadable("its tokenizer has no chat template: take a scorer of causal language models, such as ll")
+        raise Unloadable(
+            "its tokenizer does not have a chat template: use a scorer for causal language models, such as ll"
+        )
     try:
         source = tokenizer.get_chat_template()
     except ValueError:  # several, none of which is the default
         source = None
     if not isinstance(source, str) or len(source) > MOST_SOURCE:
-        raise Unloadable("its tokenizer has no chat template that can be read")
+        raise Unloadable("its tokenizer does not have a readable chat template")
     return f"{_DATE}{source}" if "strftime_now" in source else source
 
 

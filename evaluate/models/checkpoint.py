@@ -57,25 +57,31 @@ _ATTENTION = (None, "eager", "sdpa")
 _CLAUSES = (
     ("trust_remote_code", "it needs code of its own, which senseprobe never runs"),
     ("custom code", "it needs code of its own, which senseprobe never runs"),
-    ("Unrecognized configuration class", "its architecture ({architecture}) has no such head"),
+    ("Unrecognized configuration class", "its architecture ({architecture}) does not have this kind of head"),
     ("does not recognize this architecture", "transformers {version} does not know its architecture"),
     ("Should have a `model_type`", "its config.json does not say what architecture it has"),
-    ("invalid literal for int()", "it has a word for a number; the keys of id2label in config.json are 0, 1, 2"),
+    (
+        "invalid literal for int()",
+        ("it has a word in place of a number; the keys of id2label in config.json must be 0, 1, 2"),
+    ),
     ("not a valid JSON file", "its config.json is not valid JSON"),
-    ("not a valid git identifier", "it has no such revision on the Hub"),
+    ("not a valid git identifier", "this revision does not exist on the Hub"),
     ("gated repo", "it is gated: accept its terms on the Hub, then `hf auth login`"),
-    ("not a valid model identifier", "there is no such folder, nor such a model on the Hub that you may read"),
-    ("Repo id must", "there is no such folder, and it is not a name that the Hub could have"),
-    ("couldn't connect", "there is no such folder; the Hub cannot be reached, and the model is not in its cache"),
+    ("not a valid model identifier", "there is no such folder, and no such model on the Hub that you can read"),
+    ("Repo id must", "there is no such folder, and the name is not a valid Hub name"),
+    ("couldn't connect", "there is no such folder, the Hub cannot be reached, and the model is not in its cache"),
     (
         "offline mode",
-        "there is no such folder; the Hub is switched off (HF_HUB_OFFLINE), and the model is not in its cache",
+        "there is no such folder, the Hub is switched off (HF_HUB_OFFLINE), and the model is not in its cache",
     ),
-    ("ignore_mismatched_sizes", "its weights have other shapes than its config.json says"),
-    ("Weights only load failed", "its pickled weights hold more than tensors, which is never read"),
-    ("get_input_embeddings", "it has no table of tokens"),
-    ("model.safetensors", "it has no safetensors weights; allow_pickle reads others, if you trust where they are from"),
-    ("backend tokenizer", "it has no tokenizer that can be read"),
+    ("ignore_mismatched_sizes", "its weights do not have the shapes that its config.json states"),
+    ("Weights only load failed", "its pickled weights contain more than tensors, which senseprobe never reads"),
+    ("get_input_embeddings", "it does not have an embedding table"),
+    (
+        "model.safetensors",
+        ("it does not have safetensors weights; --allow-pickle reads others, if you trust their source"),
+    ),
+    ("backend tokenizer", "it does not have a readable tokenizer"),
 )
 # Errors that made-up files end in; their messages are about code.
 _WORDLESS = (LookupError, AttributeError, TypeError, ArithmeticError, AssertionError, NotImplementedError)
@@ -106,7 +112,7 @@ def _clause(error: Exception, config: Pretrained) -> str:
     if isinstance(error, SafetensorError):
         return f"its weights are damaged ({error})"
     if out_of_memory(error):
-        return "memory does not suffice for it: take a smaller number format"
+        return "there is not enough memory for it: use a smaller --dtype"
     architecture = getattr(config, "model_type", None) or "unknown"
     for fragment, clause in _CLAUSES:
         if fragment in str(error):
@@ -121,7 +127,7 @@ def _own_words(error: Exception) -> str:
     if isinstance(error, JSONDecodeError | UnicodeDecodeError):
         return f"one of its files is not valid JSON ({lines[0]})"
     if isinstance(error, _WORDLESS) or not lines[0]:
-        return f"transformers makes no model of its files ({type(error).__name__}: {lines[0][:200]})"
+        return f"transformers cannot build a model from its files ({type(error).__name__}: {lines[0][:200]})"
     return lines[0][:200].rstrip(". ")
 
 
@@ -154,7 +160,7 @@ def quiet() -> Iterator[None]:
 def refuse_encoder_decoder(config: Pretrained) -> None:
     """Raise Unloadable where a model reads a text with an encoder and writes another with a decoder, as T5 and BART."""
     if getattr(config, "is_encoder_decoder", False):
-        raise Unloadable("it has an encoder and a decoder; take a model that is one of the two")
+        raise Unloadable("it has an encoder and a decoder: use a model with only one of them")
 
 
 # --- a checkpoint and its files -------------------------------------------------------------------------------------
@@ -251,7 +257,7 @@ def find_file(spec: str, name: str) -> Path | None:
         return Path(hf_hub_download(location, name, revision=revision))
     except LocalEntryNotFoundError:
         raise Unloadable(
-            f"the Hub cannot be asked whether it has {name}, and its cache does not say: load it once online"
+            f"the Hub cannot be reached to check for {name}, and the cache does not know: load the model once online"
         ) from None
     except EntryNotFoundError:
         return None
@@ -285,8 +291,8 @@ def _weight_files(location: str, revision: str | None, *, allow_pickle: bool) ->
         raise Unloadable(f"the folder has no weights ({WHOLE})")
     if not allow_pickle:
         raise Unloadable(
-            f"its only weights ({pickled[0]}) are a pickle, which can run code when it is read; allow_pickle reads it,"
-            " if you trust where it is from"
+            f"its only weights ({pickled[0]}) are a pickle, which can run code when it is read; "
+            "--allow-pickle reads it, if you trust its source"
         )
     return [path.name for path in folder.glob("*.bin")]
 
@@ -302,9 +308,9 @@ def _indexed_files(path: Path) -> list[str]:
         raise Unloadable(f"its {INDEX} does not say which files have the weights")
     for name in sorted(names):
         if not name.endswith(".safetensors"):
-            raise Unloadable(f"its {INDEX} names {name!r}, which is no safetensors file")
+            raise Unloadable(f"its {INDEX} names {name!r}, which is not a safetensors file")
         if "/" in name or "\\" in name:
-            raise Unloadable(f"its {INDEX} names {name!r}, which lies elsewhere")
+            raise Unloadable(f"its {INDEX} names {name!r}, which is outside the folder")
     return sorted(names)
 
 
@@ -332,8 +338,8 @@ def _refuse_random_weights(info: dict[str, Any], unused: tuple[str, ...]) -> Non
     if random := sorted(key for key in lacking if not key.startswith(unused)):
         more = f" and {counted(len(random) - 1, 'other')}" if len(random) > 1 else ""
         raise Unloadable(
-            f"its checkpoint lacks {random[0]}{more}, which would be filled with random numbers;"
-            " it was made for another kind of head"
+            f"its checkpoint lacks {random[0]}{more}, which would get random numbers; it was made for another "
+            "kind of head"
         )
 
 
@@ -341,15 +347,15 @@ def _prepare_tokenizer(tokenizer: Pretrained, model: Pretrained) -> None:
     """Have a text read in one way each time; raise Unloadable where the tokenizer is of no use."""
     # Without tokenizer files transformers makes up a tokenizer that knows the special tokens and nothing else.
     if not tokenizer.is_fast or len(tokenizer) <= len(set(tokenizer.all_special_tokens)):
-        raise Unloadable("it has no tokenizer that can be read")
+        raise Unloadable("it does not have a readable tokenizer")
     backend = tokenizer.backend_tokenizer
     limits.check_steps(read_json(backend.to_str()))
     limits.check_added(backend.num_special_tokens_to_add(is_pair=True))
     if not isinstance(tokenizer.model_max_length, int | float):
-        raise Unloadable("model_max_length in its tokenizer_config.json is no number")
+        raise Unloadable("model_max_length in its tokenizer_config.json is not a number")
     largest, size = max(tokenizer.get_vocab().values()), vocabulary(model)
     if largest >= size:
-        raise Unloadable(f"its tokenizer has id {largest}, but the model only {size} tokens")
+        raise Unloadable(f"its tokenizer has id {largest}, but the model has only {size} tokens")
     # BPE leaves out merges at random where a file says so, as in training. Other kinds have no randomness in files.
     if getattr(backend.model, "dropout", None) is not None:
         backend.model.dropout = None
@@ -364,7 +370,7 @@ def adopt(name: str, model: Pretrained, tokenizer: Pretrained) -> tuple[Pretrain
     Raises ModelError where the model has hooks, or its tokenizer is of no use.
     """
     if any(getattr(module, hook, None) for module in model.modules() for hook in _HOOKS):
-        raise ModelError(f"cannot use the model {name}: it has hooks, which no hash of its weights would tell")
+        raise ModelError(f"cannot use the model {name}: it has hooks, which a hash of its weights cannot show")
     shared: dict[int, object] = {
         id(parameter): torch.nn.Parameter(parameter.detach(), requires_grad=parameter.requires_grad)
         for parameter in model.parameters()

@@ -131,13 +131,13 @@ class Encoder(PretrainedModel):
     ) -> dict[str, Any]:
         """Raise ModelError where the model is asked for what is of files of vectors."""
         if options.unit is not None:
-            raise Unloadable("lengths are set to 1 of vectors of senses, in a file of them: leave --unit out")
+            raise Unloadable("--unit applies to files of sense vectors only: leave it out")
         if options.exact_lemma is not None:
-            raise Unloadable("WordNet's senses are looked up for files of senses alone: leave --exact-lemma out")
+            raise Unloadable("--exact-lemma applies to files of senses only: leave it out")
         if options.reading_parts:
-            raise Unloadable("--header and --skip-bad are of files of vectors: leave them out")
+            raise Unloadable("--header and --skip-bad apply to files of vectors only: leave them out")
         if options.lower is not None:
-            raise Unloadable("lower case is looked up in files of vectors; a model's tokenizer decides it here")
+            raise Unloadable("--lower applies to files of vectors only: a model's tokenizer decides about lower case")
         if convention and convention.lower:
             _read_lower_case(tokenizer)
         return {"options": options, "convention": convention}
@@ -164,14 +164,14 @@ class Encoder(PretrainedModel):
 
     def _pooling(self, level: str) -> Pooling:
         if level not in POOLINGS:
-            raise ModelError(f"the model {self.name} has no vectors at level {level}: take {', '.join(POOLINGS)}")
+            raise ModelError(f"the model {self.name} does not have vectors at level {level}: use {', '.join(POOLINGS)}")
         name = self._options.pooling or self._own_pooling(level)
         if name not in POOLINGS[level]:
-            raise ModelError(f"level {level} has no pooling {name}: take one of {', '.join(POOLINGS[level])}")
+            raise ModelError(f"level {level} does not have the pooling {name}: use one of {', '.join(POOLINGS[level])}")
         whole = name == OF_MODEL
         name = self._own_pooling("sent") if whole else name
         if name == "cls" and self._cls is None:
-            raise ModelError(f"the tokenizer of {self.name} puts no CLS token beside a text: take another pooling")
+            raise ModelError(f"the tokenizer of {self.name} does not add a CLS token to a text: use another pooling")
         check = ("last" if name == "mean" else "mean",) if level == "cword" else ()
         of_files = self._convention if whole or level == "sent" else None
         return Pooling(
@@ -198,7 +198,8 @@ class Encoder(PretrainedModel):
         layer = self.layers if self._options.layer is None else self._options.layer
         if not -self.layers - 1 <= layer <= self.layers:
             raise ModelError(
-                f"the model {self.name} has no layer {layer}: its last is {self.layers}, its table of tokens 0"
+                f"the model {self.name} does not have layer {layer}: its last is {self.layers}, its "
+                "embedding table is 0"
             )
         return layer % (self.layers + 1)
 
@@ -221,7 +222,7 @@ class Encoder(PretrainedModel):
         off = self._options.start == "off"
         if start == "own" or self._convention or not self.reads_left_to_right:
             if off:
-                raise Unloadable("its tokenizer alone decides what stands before a text: nothing can be left out there")
+                raise Unloadable("its tokenizer alone decides which token precedes a text: leave --no-start out")
             return "own", ()
         return ("off", ()) if off else (start, tokens)
 

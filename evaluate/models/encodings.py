@@ -68,7 +68,7 @@ class EncodingOptions:
                 skip_bad=parts.get("bad") == "skipped",
             )
         except ValueError:
-            raise ModelError(f"{text!r} is no encoding of words") from None
+            raise ModelError(f"{text!r} is not an encoding of words") from None
 
 
 OWN_WAY = EncodingOptions()

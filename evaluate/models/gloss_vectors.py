@@ -94,10 +94,10 @@ def build_senses(
     no vector.
     """
     if out.exists():
-        raise ModelError(f"{out} exists: name a new file with -o")
+        raise ModelError(f"{out} exists: choose a new file with -o")
     texts, without = gloss_texts(words, examples=examples)
     if not texts:
-        raise ModelError("WordNet has none of the words: nothing was written")
+        raise ModelError("WordNet does not contain any of the words: nothing was written")
     units = [Unit(text) for text in sorted({*texts.values()})]
     scorer = get(_SCORER)
     identity = scorer.identity(model)
@@ -139,4 +139,4 @@ def _refuse_missing(model: Any, vectors: Mapping[Unit, Any]) -> None:  # noqa: A
     if lost := [unit for unit, vector in vectors.items() if not np.isfinite(vector).all()]:
         (reason,) = model.reasons("sent", lost[:1])
         many = counted(len(lost), "gloss", "glosses")
-        raise ModelError(f"{model.name} has no vector for {many}, such as {lost[0].text!r} ({reason})")
+        raise ModelError(f"{model.name} does not have vectors for {many}, such as {lost[0].text!r} ({reason})")

@@ -108,10 +108,10 @@ def _read_pickle(path: Path) -> dict[str, Any]:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except (UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, IndexError, AttributeError, TypeError):
-        hint = "give the published state dict, infersent1.pkl or infersent2.pkl"
+        hint = "use the published state dict, infersent1.pkl or infersent2.pkl"
         raise ModelError(f"{path} is a damaged file or a whole pickled model, which could run code: {hint}") from None
     if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
-        raise ModelError(f"{path} has no tensors by name, as the weights of InferSent have")
+        raise ModelError(f"{path} does not have named tensors, as the weights of InferSent do")
     return {str(name): tensor.float().numpy() for name, tensor in state.items()}
 
 
@@ -119,7 +119,9 @@ def _read_safetensors(path: Path) -> dict[str, Any]:
     try:
         return map_tensors(path)[0]
     except (Unusable, ValueError, LookupError, TypeError, AttributeError):
-        raise ModelError(f"{path} is no file of InferSent's weights: neither a pickle nor safetensors") from None
+        raise ModelError(
+            f"{path} is not a file of InferSent's weights: it is neither a pickle nor safetensors"
+        ) from None
 
 
 def _check(path: Path, tensors: Mapping[str, Any]) -> Tensors:
@@ -134,7 +136,7 @@ def _check(path: Path, tensors: Mapping[str, Any]) -> Tensors:
     for name in _NAMES:
         expected = (gates,) if name.startswith("bias") else (gates, inputs if "_ih_" in name else hidden)
         if not hidden or gates % 4 or own[name].shape != expected:
-            raise ModelError(f"{path}: enc_lstm.{name} has the shape {own[name].shape}, and not {expected}")
+            raise ModelError(f"{path}: enc_lstm.{name} has the shape {own[name].shape}, not {expected}")
         if not np.isfinite(own[name]).all():
             raise ModelError(f"{path}: enc_lstm.{name} has a number that is not finite")
     return {name: own[name] for name in _NAMES}

@@ -83,7 +83,8 @@ class Head:
             output = self._model(**inputs)
         if tuple(output.logits.shape[:2]) != ((1, len(rows)) if cuts else shape):
             raise ModelError(
-                f"the model {self.name} gives logits of shape {tuple(output.logits.shape)} for input of shape {shape}"
+                f"the model {self.name} returned logits of shape {tuple(output.logits.shape)} for input "
+                f"of shape {shape}"
             )
         return (output.logits[0] if cuts else output.logits.flatten(0, 1)[rows]), output
 

@@ -72,7 +72,7 @@ def check_config(path: Path) -> None:
     """Raise Unloadable where a config.json is too long, or has lists made of more parts than any model has."""
     for key, number in _numbers(read_json(path, MOST_CONFIG_BYTES)):
         if _PARTS.search(key) and number > MOST_PARTS:
-            raise Unloadable(f"its config.json says {key} {number}, more than any model has ({MOST_PARTS})")
+            raise Unloadable(f"its config.json says {key} {number}, more than any known model has ({MOST_PARTS})")
 
 
 def _numbers(config: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - JSON
@@ -107,8 +107,8 @@ def bounded_by(weights: Weights) -> Iterator[None]:
         counts.update(numbers)
         if any(counts[part] > most[part] for part in numbers):
             raise Unloadable(
-                "its config.json asks for a far larger model than its weights are"
-                f" ({weights.tensors} tensors in {weights.bytes} bytes)"
+                f"its config.json describes a much larger model than its weights ({weights.tensors} tensors "
+                f"in {weights.bytes} bytes)"
             )
 
     def size(tensor: torch.Tensor | None) -> int:
@@ -245,7 +245,7 @@ def _longest_entry(charsmap: str) -> int:
 def check_added(added: int) -> None:
     """Raise Unloadable where a tokenizer puts too many tokens of its own around two texts."""
     if added > MOST_ADDED:
-        raise Unloadable(f"its tokenizer puts {added} tokens around each text")
+        raise Unloadable(f"its tokenizer adds {added} tokens around each text")
 
 
 def tokenized(
@@ -261,7 +261,7 @@ def tokenized(
         size = sum(len(text.encode("utf-8", "replace")) for text in (*texts[start:end], *(second or ())))
         tokens = sum(map(len, columns["input_ids"]))
         if tokens > TOKENS_PER_BYTE * size + MOST_ADDED * (end - start):
-            raise ModelError(f"the model's tokenizer makes {tokens:,} tokens of {size:,} bytes of text")
+            raise ModelError(f"the model's tokenizer makes {tokens:,} tokens from {size:,} bytes of text")
         yield columns
 
 

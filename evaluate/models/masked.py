@@ -35,7 +35,7 @@ def observed(name: str, model: Pretrained, shape: tuple[int, ...]) -> Iterator[N
     try:
         _choose(model, usual, "eager")
     except (AttributeError, ValueError) as error:
-        raise ModelError(f"the model {name} does not show its attention weights, which this scorer needs") from error
+        raise ModelError(f"the model {name} does not return its attention weights, which this scorer needs") from error
     square = (shape[0], shape[1], shape[1])
 
     def reduced(part: object) -> object:
@@ -64,11 +64,11 @@ def attention_received(name: str, output: Pretrained, shape: tuple[int, ...]) ->
     layers = getattr(output, "attentions", None) or ()
     received = [_mean(layer) if layer.ndim == 4 else layer for layer in layers if layer is not None]
     if not received or any(layer.shape != shape for layer in received):
-        raise ModelError(f"the model {name} does not show the attention of each token to each, which this scorer needs")
+        raise ModelError(f"the model {name} does not return the attention between all tokens, which this scorer needs")
     mean = torch.stack([layer.cpu().double() for layer in received]).mean(0)  # not every device has float64
     # Each query spreads a weight of 1 over all tokens, so that what they receive adds up to 1 as well.
     if not torch.allclose(mean.sum(1)[mean.isfinite().all(1)], mean.new_ones(()), rtol=0, atol=1e-2):
-        raise ModelError(f"the model {name} has attention weights that do not add up to 1, as this scorer needs")
+        raise ModelError(f"the model {name} has attention weights that do not add up to 1, which this scorer needs")
     return mean
 
 
@@ -139,7 +139,7 @@ class MaskedLM(PretrainedModel):
         if getattr(model.config, "is_decoder", False):
             raise Unloadable("it reads from left to right, so it is not a masked language model")
         if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
-            raise Unloadable("its tokenizer has no mask token")
+            raise Unloadable("its tokenizer does not have a mask token")
         return {}
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:

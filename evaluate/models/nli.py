@@ -41,30 +41,32 @@ def class_columns(config: Pretrained, stated: str | None = None) -> tuple[int, .
     the two contradict each other, do not say which class is which, or classes do not exclude one another.
     """
     if getattr(config, "problem_type", None) not in (None, "single_label_classification"):
-        raise ModelError(f"its classes do not exclude one another ({config.problem_type})")
+        raise ModelError(f"its classes are not mutually exclusive ({config.problem_type})")
     names = config.id2label
     labels = [str(names[i]) for i in sorted(names)]
     listed = ", ".join(labels)
     if len(labels) != len(CLASSES):
         classes = counted(len(labels), "class", "classes")
-        raise ModelError(f"it has {classes} ({listed}), where entailment, neutral and contradiction are needed")
+        raise ModelError(f"it has {classes} ({listed}), but needs entailment, neutral and contradiction")
     if sorted(names) != [*range(len(CLASSES))]:
         numbers = ", ".join(map(str, sorted(names)))
-        raise ModelError(f"its config.json numbers its classes {numbers}, where a model's outputs are 0, 1 and 2")
+        raise ModelError(f"its config.json numbers its classes {numbers}, but a model's outputs are 0, 1 and 2")
     order = declared = [_class_of(name) for name in labels]
     if stated is not None:
         order = [_class_of(name) for name in stated.split(",")]
         if sorted(map(str, order)) != sorted(CLASSES):
             raise ModelError(
-                "labels must name entailment, neutral and contradiction once each, in the order of the model, as in"
-                f" {_REMEDY}; it says {stated}"
+                "--labels must name entailment, neutral and contradiction once each, in the order of the "
+                f"model, as in {_REMEDY}; it says {stated}"
             )
     if any(name not in (None, order[i]) for i, name in enumerate(declared)):
-        raise ModelError(f"labels says {stated}, its config.json {listed}: leave labels out, or correct config.json")
+        raise ModelError(
+            f"--labels says {stated}, but its config.json says {listed}: leave --labels out, or correct config.json"
+        )
     if set(order) != {*CLASSES}:
         raise ModelError(
-            f"its classes are called {listed}, which does not tell entailment, neutral and contradiction apart: state"
-            f" them in the model's order, as in {_REMEDY}"
+            f"its classes are called {listed}, which does not show which is entailment, neutral and "
+            f"contradiction: state them in the model's order, as in {_REMEDY}"
         )
     return tuple(map(order.index, CLASSES))
 
@@ -230,10 +232,11 @@ class Classifier(PretrainedModel):
             inputs["token_type_ids"] = self._tensor([pair.types for pair in batch])
         logits = getattr(self._model(**inputs), "logits", None)
         if logits is None:
-            raise ModelError(f"the model {self.name} gives no logits")
+            raise ModelError(f"the model {self.name} does not return logits")
         if tuple(logits.shape) != (len(batch), len(CLASSES)):
             raise ModelError(
-                f"the model {self.name} gives logits of shape {tuple(logits.shape)} for {counted(len(batch), 'pair')}"
+                f"the model {self.name} returned logits of shape {tuple(logits.shape)} for "
+                f"{counted(len(batch), 'pair')}"
             )
         return list(logits.cpu().double().softmax(1)[:, self._columns].numpy())  # not every device has float64
 

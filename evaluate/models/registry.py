@@ -147,9 +147,9 @@ class ModelSource:
         fetched = None if is_folder else find_fetched(self.name)
         if self.revision and (is_folder or fetched or opens(self.name)):
             what = "a file" if opens(self.name) else "a folder"
-            raise ModelError(f"{self.name} is {what}, which has no revisions")
+            raise ModelError(f"{self.name} is {what}, and revisions exist only on the Hub: leave --revision out")
         if fetched and not (fetched / "config.json").is_file():
-            raise ModelError(f"{self.name} is a file of vectors: name it {PREFIX}{self.name}")
+            raise ModelError(f"{self.name} is a file of vectors: write {PREFIX}{self.name}")
         return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
 
 
@@ -179,7 +179,7 @@ class Family:
 def admit(family: Family) -> Family:
     """Return the family of a plug-in. Raise Unfit where it cannot say which models are its own, or cannot open one."""
     if not callable(family.load) or not callable(family.claims):
-        raise Unfit("its load or claims is no function")
+        raise Unfit("its `load` or `claims` is not a function")
     return family
 
 
@@ -187,7 +187,7 @@ OWN = (
     Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
     Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
     Family(id="chat", ability="chat", title="a chat model, served or with a template", path="chat:ChatLM"),
-    Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
+    Family(id="inference", ability="inference", title="an NLI model", path="nli:Classifier"),
     Family(id="vectors", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
 )
 
@@ -219,7 +219,7 @@ def ability_of(spec: str) -> str:
     architectures = config.architectures or []
     if not isinstance(architectures, list) or not all(isinstance(name, str) for name in architectures):
         raise ModelError(
-            f"cannot tell what kind of model {spec} is: in its config.json architectures is no list of names"
+            f"cannot tell what kind of model {spec} is: `architectures` in its config.json is not a list of names"
         )
     abilities = (_ability_of_head(name) for name in architectures)
     bodies = (ability for ability, mapping in _heads().items() if config.model_type in mapping)
@@ -285,7 +285,7 @@ def load(
     stated = _stated(spec, ability, labels)
     if files := _files_of(spec):
         if dtype != "float32":
-            raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave the number format out")
+            raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave --dtype out")
         return cast("Model", files.load(spec, encoding))
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):
@@ -293,7 +293,7 @@ def load(
     elif ability in {family.id for family in OWN}:
         model = _class_of(ability).load(spec, **options, **_stated_way(ability, encoding))
     else:
-        raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
+        raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
     model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
 
@@ -305,7 +305,7 @@ def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of o
 def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
     """Return what stated labels are as an option, and in the identity. ModelError without inference."""
     if labels is not None and ability != "inference":
-        raise ModelError(f"{name} is {title_of(ability)}: labels are of a model of inference")
+        raise ModelError(f"{name} is {title_of(ability)}: --labels applies to NLI models only")
     return {} if labels is None else {"labels": labels}
 
 
@@ -342,7 +342,7 @@ def ability_in_memory(source: ModelSource) -> str:
     """Return the ability of the model that a source has in memory. ModelError where its class is of none."""
     kind = type(source.model).__name__
     if (ability := _ability_of_head(kind)) is None:
-        raise ModelError(f"cannot tell what kind of model {source.name} is: it is a {kind}")
+        raise ModelError(f"cannot tell what kind of model {source.name} is: its class is {kind}")
     return ability
 
 
@@ -384,7 +384,7 @@ def _claims(family: Family, spec: str, config: Mapping[str, Any]) -> bool:
             return bool(family.claims and family.claims(spec, config))
     except (Unfit, SenseprobeError) as error:  # models of other families do not need it
         named = f"the family of models {family.id} of {family.origin or HERE}"
-        log_warning(f"{named} is left out: asked for {spec} it fails with {error}")
+        log_warning(f"{named} is ignored: asked about {spec}, it failed with {error}")
         return False
 
 
@@ -409,7 +409,7 @@ def raw_config(spec: str) -> dict[str, Any]:
 def open_plugged(family: Family, spec: str, **options: object) -> Model:
     """Load a model by a plug-in; `family` becomes part of its identity, since others may compute otherwise."""
     failed = f"cannot load the model {spec}: {family.id} of {family.origin or HERE}"
-    with blamed(f"{failed} fails with", ModelError):
+    with blamed(f"{failed} failed with", ModelError):
         model: Any = family.load(spec, **options) if family.load else None
         defect = _defect(model, family)
         model.name = spec
@@ -421,15 +421,15 @@ def open_plugged(family: Family, spec: str, **options: object) -> Model:
 def _defect(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever somebody else's function returns
     """Return what a model lacks; empty where it lacks nothing, and its identity names the family."""
     if model.ability != family.ability:
-        return f"makes one with the ability {model.ability}, not {family.ability}"
+        return f"made one with the ability {model.ability}, not {family.ability}"
     for part, text in {**dict.fromkeys(IDENTITY_PARTS), **model.identity}.items():
         if not (isinstance(text, str) and text.isprintable() and "|" not in text):  # it is to stand in a signature
-            return f"tells a {part} that is no text, or not one in a line without |"
+            return f"gives a {part} that is not one line of text without |"
     if reserved := RESERVED_PARTS & {*model.identity}:
-        return f"tells a {min(reserved)}, which a model's identity has not"
+        return f"gives a {min(reserved)}, a name that senseprobe uses itself"
     model.identity["family"] = family.id
     if model.identity.get("family") != family.id:
-        return "makes its identity anew each time, instead of keeping it"
+        return "makes a new identity each time instead of keeping it"
     return ""
 
 
@@ -437,5 +437,5 @@ def answers_of(model: Model, answers: Iterable[T]) -> Iterator[T]:
     """Iterate over a scorer's answers; ModelError, which names the family, where a plug-in's model makes it fail."""
     if "family" not in model.identity:
         return iter(answers)
-    failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, fails with"
+    failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, failed with"
     return iterate_blamed(lambda: answers, failed, ModelError)

@@ -49,7 +49,7 @@ def open_senses(
             table = read_text(path, header=True, skip_bad=skip_bad)
             stated = [int(number) for number in re.findall("[0-9]+", table.header)]
             if len(stated) == 1 and stated[0] not in (table.vocabulary.count, table.dimensions):
-                raise Unusable(f"its header says {table.header!r}, and it has {table.vocabulary.count:,} senses")
+                raise Unusable(f"its header says {table.header!r}, but it has {table.vocabulary.count:,} senses")
     table = table or open_vectors(path, header=header, skip_bad=skip_bad)
     if table.dtype == "decimal":
         layout = "a header, as ARES" if table.header else "no header, as LMMS"
@@ -64,17 +64,19 @@ def check_keys(vocabulary: Vocabulary, known: Callable[[str], bool]) -> tuple[st
         example = printable(odd[0][:80])
         if _SYNSET.fullmatch(odd[0]):
             raise Unusable(f"{example} is a synset: senses are named by sense keys, such as dog%1:05:00::")
-        many = f"{len(odd):,} of its {len(vocabulary.rows):,} words are no sense keys ({example})"
-        raise Unusable(f"{many}: a file of words is named vectors:FILE")
+        many = f"{len(odd):,} of its {len(vocabulary.rows):,} words are not sense keys ({example})"
+        raise Unusable(f"{many}: write vectors:FILE for a file of words")
     if vocabulary.not_utf8:
         raise Unusable(f"{counted(vocabulary.not_utf8, 'key')} are not UTF-8")
     if vocabulary.duplicates:
-        raise Unusable(f"senses stand there twice: {listed(vocabulary.duplicates)}")
+        raise Unusable(f"senses occur twice: {listed(vocabulary.duplicates)}")
     unknown = tuple(key for key in vocabulary.rows if not known(key))
     share = len(unknown) / max(1, len(vocabulary.rows))
     if len(unknown) >= _FEWEST_UNKNOWN and share > _MOST_UNKNOWN:
         named = listed(unknown[:_FEWEST_UNKNOWN], len(unknown))
-        raise Unusable(f"its keys seem to be of another WordNet version: WordNet 3.0 lacks {len(unknown):,} ({named})")
+        raise Unusable(
+            f"its keys seem to come from another WordNet version: WordNet 3.0 lacks {len(unknown):,} ({named})"
+        )
     return unknown
 
 

@@ -59,10 +59,13 @@ class SenseFile:
     ) -> None:
         other = (options.layer, options.start, options.lower)
         if any(option is not None for option in other) or options.pooling not in (None, "mean"):
-            raise ModelError(f"{name} has vectors of senses: a word's is their mean, and there is no other way")
+            raise ModelError(
+                f"{name} has vectors of senses: a word's vector is their mean, so leave the options of "
+                "pooling and layers out"
+            )
         self.name, self.table, self.dimensions, self.unknown = name, table, table.dimensions, tuple(unknown)
         if options.reading_parts and not table.files:
-            raise ModelError(f"{name} is no file of senses: --header and --skip-bad are of one")
+            raise ModelError(f"{name} is not a file of senses: leave --header and --skip-bad out")
         self.remarks, self._read_as = table.remarks, options.reading_parts
         self.unit, self.exact_lemma = bool(options.unit), bool(options.exact_lemma)
         self._wordnet = wordnet
@@ -101,7 +104,7 @@ class SenseFile:
     def encoding(self, level: str) -> Encoding:
         """Return how senses are looked up at a level. Raises ModelError where there is no such level."""
         if level not in self.levels:
-            raise ModelError(f"{self.name} has no vectors at the level {level}: take {' or '.join(self.levels)}")
+            raise ModelError(f"{self.name} does not have vectors at the level {level}: use {' or '.join(self.levels)}")
         pooling = (("pooling", "mean"),) if level == "word" else ()
         unit, size = ("unit", "yes" if self.unit else "no"), ("dimensions", str(self.dimensions))
         lemma = (("lemma", "exact"),) if self.exact_lemma else ()

@@ -69,15 +69,17 @@ class VectorFile:
 
     def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:
         if options.layer is not None or options.start is not None or options.pooling not in (None, "mean"):
-            raise ModelError(f"{name} has vectors of words: it has no layers, no tokens before a text, and only means")
+            raise ModelError(
+                f"{name} has vectors of words, so it has neither layers nor start tokens, and only mean pooling"
+            )
         if options.unit is not None or options.exact_lemma is not None:
             raise ModelError(
-                f"{name} has vectors of words: --unit and --exact-lemma are of a file of senses, senses:FILE"
+                f"{name} has vectors of words: --unit and --exact-lemma apply to files of senses (senses:FILE)"
             )
         if options.reading_parts and not table.files:
-            raise ModelError(f"{name} is no file of vectors: --header and --skip-bad are of one")
+            raise ModelError(f"{name} is not a file of vectors: leave --header and --skip-bad out")
         if table.tokens and options.lower is not None:
-            raise ModelError(f"{name} has a tokenizer of its own, which decides about lower case")
+            raise ModelError(f"{name} has its own tokenizer, which decides about lower case")
         self.name, self.table, self.dimensions, self.options = name, table, table.dimensions, options
         self._has_sentences = not table.files and any(map(_SENTENCE.fullmatch, table.vocabulary.rows))
         self.levels = ("word", "sent", "cword") if self._has_sentences else ("word", "sent")
@@ -106,7 +108,7 @@ class VectorFile:
     def remarks(self) -> tuple[str, ...]:
         """What is odd about the words, a sentence each: also of lines that were passed over."""
         repeated = [word for word in self.table.vocabulary.duplicates if word.strip()]
-        again = f"words that stand there again, of which the first counts: {name_some(len(repeated), repeated)}"
+        again = f"words that occur again, of which the first counts: {name_some(len(repeated), repeated)}"
         return (*self._odd_words(), *([again] if repeated else []))
 
     def _odd_words(self) -> tuple[str, ...]:
@@ -114,8 +116,8 @@ class VectorFile:
         sample = [word for word in islice(rows, _WINDOW) if word.startswith("/c/")]
         if 2 * len(sample) <= min(len(rows), _WINDOW):
             return self.table.remarks
-        hint = f"words stand as in ConceptNet Numberbatch ({printable(sample[0])}), where no word of a text is found"
-        return (*self.table.remarks, f"{hint}: take its English file, or cut /c/en/ off and leave other languages out")
+        hint = f"words are written as in ConceptNet Numberbatch ({printable(sample[0])}), so no word of a text is found"
+        return (*self.table.remarks, f"{hint}: use its English file, or remove /c/en/ and omit other languages")
 
     @cached_property
     def identity(self) -> dict[str, str]:
@@ -126,8 +128,12 @@ class VectorFile:
     def encoding(self, level: str) -> Encoding:
         """Return how words are looked up at a level. Raises ModelError where there is no such level."""
         if level not in self.levels:
-            why = "it is no file of senses, senses:FILE" if level == "sense" else "a word has the same in all sentences"
-            raise ModelError(f"{self.name} has no vectors at the level {level}: {why}")
+            why = (
+                ("it is not a file of senses (senses:FILE)")
+                if level == "sense"
+                else "a word has the same vector in all sentences"
+            )
+            raise ModelError(f"{self.name} does not have vectors at the level {level}: {why}")
         if self.table.tokens:
             return Encoding(level, (("tokens", "own"), ("pooling", "mean")))
         lower = ("lower", "yes" if self.lower else "no")
@@ -250,9 +256,9 @@ def wrap_table(
             raise Unusable(f"{', and '.join(lengths)}: give all vectors one length")
         matrix = np.asarray(rows)
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or 0 in matrix.shape or len(words) != len(matrix):
-            raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: it takes a vector for each")
+            raise Unusable(f"{len(words)} texts, and numbers of shape {matrix.shape}: each text needs a vector")
         if not all(isinstance(word, str) for word in words):
-            raise Unusable("not all of its keys are texts")
+            raise Unusable("some of its keys are not text")
         finite = np.isfinite(matrix).all(axis=1)
         if not finite.all():
             raise Unusable(f"the vector of {words[int(finite.argmin())]!r} has a number that is not finite")
@@ -396,8 +402,8 @@ class VectorSummary(FileSummary):
         """Yield what the file is."""
         yield from FileSummary.paragraphs(self)
         repeated = name_some(self.duplicates, self.duplicate_words)
-        yield f"words that stand there again, of which the first counts: {repeated}; not UTF-8: {self.not_utf8:,}"
-        looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as they are written"}[self.lower]
+        yield f"words that occur again, of which the first counts: {repeated}; not UTF-8: {self.not_utf8:,}"
+        looked_up = {None: "by its own tokenizer", True: "in lower case", False: "as written"}[self.lower]
         yield f"words with a capital letter: {self.capitals:,}, so words are looked up {looked_up}"
 
 

@@ -42,12 +42,12 @@ _NAMED_LISTS = ("words", "vocab", "vocabulary")
 
 # What a file begins with that is no file of vectors, and what to do about it.
 _NOT_VECTORS = {
-    b"\x1f\x8b": "it is compressed by gzip: unpack it first",
-    b"BZh": "it is compressed by bzip2: unpack it first",
-    b"\xfd7zXZ": "it is compressed by xz: unpack it first",
-    b"\x28\xb5\x2f\xfd": "it is compressed by zstd: unpack it first",
-    b"\x89HDF": "HDF5 is not read: save the vectors as .npz with a list of words",
-    b"\xba\x16\x4f\x2f": "it is a model of fastText, not its vectors: take the .vec file",
+    b"\x1f\x8b": "it is compressed with gzip: unpack it first",
+    b"BZh": "it is compressed with bzip2: unpack it first",
+    b"\xfd7zXZ": "it is compressed with xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "it is compressed with zstd: unpack it first",
+    b"\x89HDF": "HDF5 is not supported: save the vectors as .npz with a list of words",
+    b"\xba\x16\x4f\x2f": "it is a model of fastText, not its vectors: use the .vec file",
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "it is UTF-16: save it as UTF-8"),
     b"GGUF": "it is a language model: `senseprobe score` takes its folder",
     **{bytes((0x80, version)): "it is a pickle, which can run code: save the vectors as text" for version in range(6)},
@@ -63,7 +63,7 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
     if path.is_dir():
         path = _file_in(path)
     if not path.is_file():
-        raise ModelError(f"no file of vectors {printable(str(path))} (`senseprobe fetch glove` gets GloVe)")
+        raise ModelError(f"no file of vectors {printable(str(path))} (`senseprobe fetch glove` downloads GloVe)")
     with explained(path):
         with path.open("rb") as file:
             start = file.read(MOST_LINE)
@@ -73,10 +73,10 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
         if read is read_text:
             read = partial(read_text, header=header, skip_bad=skip_bad)
         elif header is not None or skip_bad:
-            raise Unusable("--header and --skip-bad are of vectors as text, and it is none")
+            raise Unusable("--header and --skip-bad apply to text files only")
         table = read(path)
         if not 1 <= table.dimensions <= MOST_DIMENSIONS:
-            raise Unusable(f"it has {table.dimensions:,} dimensions, and 1 to {MOST_DIMENSIONS:,} are read")
+            raise Unusable(f"it has {table.dimensions:,} dimensions, but 1 to {MOST_DIMENSIONS:,} are supported")
         if not table.vocabulary.rows:
             raise Unusable("it has no words")
         return table
@@ -87,7 +87,7 @@ def _file_in(folder: Path) -> Path:
     files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".npy", ".npz", ".vec"))
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
-        raise ModelError(f"{folder} has no single file of vectors ({names} by name): name the file itself")
+        raise ModelError(f"{folder} does not have exactly one file of vectors (found: {names}): give the file itself")
     return files[0]
 
 
@@ -118,7 +118,7 @@ def _npz_table(path: Path) -> VectorTable:
     matrices = [part for part in parts.values() if part.ndim == 2 and part.dtype.kind in "fiu"]
     lists = [part for part in parts.values() if part.ndim == 1 and part.dtype.kind in "US"]
     if len(matrices) != 1 or len(lists) != 1:
-        raise Unusable(f"of its arrays ({', '.join(parts)}), not one has vectors and one has words, as texts")
+        raise Unusable(f"none of its arrays ({', '.join(parts)}) has vectors, or none has words as text")
     return table_of("npz", path, matrices[0], lists[0].tolist())
 
 
@@ -127,7 +127,9 @@ def table_of(
 ) -> VectorTable:
     """Return the table of an array with a row for each word."""
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
-        raise Unusable(f"its array is {matrix.dtype} of shape {matrix.shape}, and vectors are numbers, a row each")
+        raise Unusable(
+            f"its array is {matrix.dtype} of shape {matrix.shape}, but must have a row of numbers for each word"
+        )
     if len(matrix) != len(words):
         raise Unusable(f"it has {len(matrix):,} vectors, and {beside.name if beside else 'it'} {len(words):,} words")
     check_count(len(words))
@@ -148,7 +150,7 @@ def _words_beside(path: Path) -> tuple[list[str | bytes], Path]:
     lists = sorted(file for file in path.parent.iterdir() if file.suffix in _LISTS and file.is_file())
     beside = next((file for file in named if file.is_file() and file != path), lists[0] if len(lists) == 1 else None)
     if beside is None:
-        raise Unusable(f"its words are missing: put {path.stem}.txt beside it, with a word in each line")
+        raise Unusable(f"its words are missing: put {path.stem}.txt next to it, with one word per line")
     with explained(beside):
         return _read_list(beside), beside
 
@@ -156,7 +158,7 @@ def _words_beside(path: Path) -> tuple[list[str | bytes], Path]:
 def _read_list(path: Path) -> list[str | bytes]:
     """Read words: the lines of a text, a list or numbered names in JSON, or the first column of texts in Parquet."""
     if path.stat().st_size > MOST_LIST:
-        raise Unusable(f"a list of words of more than {MOST_LIST >> 30} GiB")
+        raise Unusable(f"the list of words is larger than {MOST_LIST >> 30} GiB")
     if path.suffix == ".parquet":
         return [*_texts(path)]
     if path.suffix == ".txt":
@@ -166,7 +168,7 @@ def _read_list(path: Path) -> list[str | bytes]:
     if isinstance(words, dict) and sorted(words.values()) == [*range(len(words))]:
         words = sorted(words, key=words.__getitem__)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise Unusable("it is neither a list of words, nor words with their numbers from 0")
+        raise Unusable("it is neither a list of words nor an object that numbers words from 0")
     return list(words)
 
 
@@ -195,7 +197,10 @@ def _parquet_table(path: Path) -> VectorTable:
         lists = [part.name for part in schema if pa.types.is_list(part.type) or pa.types.is_fixed_size_list(part.type)]
         numbers = lists or [part.name for part in schema if pa.types.is_floating(part.type)]
         if not numbers or len(lists) > 1:
-            raise Unusable(f"it has {len(lists) or 'no'} columns of vectors: it takes one of lists, or of numbers each")
+            raise Unusable(
+                f"it has {len(lists) or 'no'} columns of vectors: it needs one column of lists, or one column "
+                "per dimension"
+            )
         kind = schema.field(numbers[0]).type
         dimensions = len(numbers)
         if lists:
@@ -224,7 +229,7 @@ def _stack(parts: Sequence[Any], dimensions: int, *, nested: bool) -> Vectors:
         return np.column_stack([part.to_numpy(zero_copy_only=False) for part in parts])
     vectors = parts[0].to_pylist()
     if any(len(vector or ()) != dimensions for vector in vectors):
-        raise Unusable(f"not all of its vectors have {dimensions} numbers, as the first")
+        raise Unusable(f"some vectors do not have {dimensions} numbers like the first one")
     return np.array(vectors, dtype=np.float64)
 
 
@@ -236,7 +241,10 @@ def _safetensors_table(path: Path) -> VectorTable:
     tensors, _ = map_tensors(path)
     flat = [name for name, tensor in tensors.items() if tensor.ndim == 2]
     if "embeddings" not in flat and len(flat) != 1:
-        raise Unusable(f"it has {len(flat)} tensors of two dimensions, none called embeddings: these are no vectors")
+        raise Unusable(
+            f"it has {len(flat)} tensors of two dimensions, and none is called embeddings: the vectors cannot "
+            "be identified"
+        )
     matrix = tensors["embeddings" if "embeddings" in flat else flat[0]]
     if path.with_name("tokenizer.json").is_file():
         return _token_table(path, matrix, tensors)
@@ -306,4 +314,4 @@ def _blamed_on_tokenizer() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - tokenizers raises nothing narrower
-        raise Unusable(f"its tokenizer fails ({printable(str(error))[:200]})") from None
+        raise Unusable(f"its tokenizer failed ({printable(str(error))[:200]})") from None

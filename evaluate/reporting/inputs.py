@@ -286,7 +286,7 @@ def _open_releases(results: Iterable[Result], requested: Sequence[str] | None) -
 def _open_release(name: str, content: str, requested: str | None) -> Opened:
     """Return the release of that name and content; raise where a requested one has any defect."""
     if name == DRAFT and requested is None:
-        return None, ["The rows are a draft, not a release, so that sentences, words and frames are left out."]
+        return None, ["The rows are a draft, not a release, so sentences, words and frames are not shown."]
     try:
         release = _find_release(name, content, requested)
     except (ReleaseError, ResultError) as error:
@@ -294,20 +294,24 @@ def _open_release(name: str, content: str, requested: str | None) -> Opened:
             raise
         reason = "it is damaged" if isinstance(error, DamagedRelease) else str(error)
         note = (
-            f"The release {name[:MOST_NAME]} is not at hand ({reason}), so that sentences, words, frames and all that "
-            "needs its design are left out: --release says where it is, by name or path."
+            f"The release {name[:MOST_NAME]} is not available ({reason}), so sentences, words, frames and "
+            "everything else that needs its design are not shown. Give its place with --release, by name or "
+            "path."
         )
         return None, [note]
     if absent := [config for config in release.configs if not _has_rows(release, config)]:
         note = (
-            f"The rows of {listed(absent)} are not in {name}, so that their sentences, words and frames are left out: "
-            f"`senseprobe verify --restore {requested or name}` makes them, and --release says where they are."
+            f"The rows of {listed(absent)} are not in {name}, so their sentences, words and frames are not "
+            f"shown. `senseprobe verify --restore {requested or name}` makes them; then give their place with "
+            "--release."
         )
         return release, [note]
     if findings := verify_release(release.folder)[1]:
         if requested is not None:
             raise DamagedRelease(findings)
-        return None, [f"The release {name} is not as it was frozen (`senseprobe verify` says how): it is left out."]
+        return None, [
+            (f"The release {name} was changed after it was frozen (`senseprobe verify` shows how), so it is not used.")
+        ]
     return release, []
 
 
@@ -334,9 +338,9 @@ def _read_input(
     words = origin.words if isinstance(origin, Result) else read_words(origin, result)
     notes = list(missing)
     if rows is None:
-        notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
+        notes.append("There is no table of scores next to the result, so single rows, words and frames are not shown.")
     if words is None and KINDS[result.kind].tests:
-        notes.append("No table of words lies beside the result, so that words and their associations are left out.")
+        notes.append("There is no table of words next to the result, so words and their associations are not shown.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     check = _check_figures(origin, replace(result, rows=rows, words=words), release, tables, checked=checked)
     if withheld := withheld_configs(result):

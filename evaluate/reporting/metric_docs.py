@@ -16,20 +16,20 @@ from senseprobe.messages import meant
 _HEAD = """\
 # Metrics
 
-What `senseprobe score` computes. A **scorer** turns a model and a sentence (or a pair) into a number or a few; an
-**estimand** turns the numbers of all rows into a figure, with an interval ([uncertainty](uncertainty.md)). This page is
-made by `senseprobe explain --markdown` from what they declare of themselves.
+These are the numbers that `senseprobe score` computes. A **scorer** turns a sentence or a pair into one or more
+numbers. An **estimand** turns the numbers of all rows into one figure, with an interval
+([uncertainty](uncertainty.md)). `senseprobe explain --markdown` makes this page from the declarations in the code.
 
-Where a paper defines a number and its released code computes another, the paper's is the default, and what the code
-does is a variant with a name of its own.
+If a paper's definition and its released code differ, the paper's definition is the default. The code's version is a
+variant with its own name.
 """
 
 _ABILITIES = {
     "masked": "Scorers of masked language models",
     "causal": "Scorers of causal language models",
     "chat": "Scorers of chat models",
-    "inference": "Scorers of models of inference",
-    "vectors": "Scorers of vectors: of files, encoders and language models",
+    "inference": "Scorers of NLI models",
+    "vectors": "Scorers of vectors, from files, encoders and language models",
 }
 _KINDS = {
     "contrast": "Estimands over pairs of sentences",
@@ -66,7 +66,7 @@ def _describe_measure(measure: Measure) -> dict[str, Any]:
 
 
 def find_metrics(name: str) -> list[dict[str, Any]]:
-    """Return what has the id `name`: scorer, estimand, measure; raise ResultError, with near names, without any."""
+    """Return the scorers, estimands and measures with the id `name`. Without any, raise ResultError with near names."""
     metrics = [metric for group in describe_metrics().values() for metric in group]
     if not (matches := [metric for metric in metrics if metric["id"] == name]):
         names = [metric["id"] for metric in metrics]
@@ -96,12 +96,12 @@ def format_metric(metric: Mapping[str, Any]) -> str:
         f"{_as_sentence(metric['title'])} {metric['says']}\n",
         f"- Range: {format_range(metric)}.",
         f"- {_as_sentence(metric['direction'])}",
-        f"- From: {metric.get('paper') or metric['source']}.",
     ]
+    lines += [f"- What it cannot show: {metric['cannot_say']}"] if metric["cannot_say"] else []
+    lines.append(f"- Source: {metric.get('paper') or metric['source']}.")
     lines += [f"- Equation: {metric['equation']}."] if "equation" in metric else []
-    lines += [f"- Computed by: `{metric['command']}`."] if "command" in metric else []
-    lines += [f"- A plug-in: {metric['origin']}."] if metric["origin"] else []
-    lines += [f"- Cannot say: {metric['cannot_say']}"] if metric["cannot_say"] else []
+    lines += [f"- Command: `{metric['command']}`."] if "command" in metric else []
+    lines += [f"- Plug-in: {metric['origin']}."] if metric["origin"] else []
     return "\n".join(lines) + "\n"
 
 
@@ -120,9 +120,9 @@ def metric_sections() -> Iterator[Section]:
     """Yield a table of all scorers, and one of all estimands."""
     metrics = describe_metrics()
     for part, key, columns in (
-        ("scorers", "ability", ("scorer", "asks for", "range", "is")),
-        ("estimands", "kind", ("figure", "over rows of", "range", "is")),
+        ("scorers", "ability", ("scorer", "model", "range", "meaning")),
+        ("estimands", "kind", ("figure", "rows", "range", "meaning")),
     ):
         rows = ([entry["id"], entry[key], format_range(entry), entry["title"]] for entry in metrics[part])
         yield Section("", tables=(Table.of_texts(dict.fromkeys(columns, "words"), rows, part),))
-    yield Section("", ("senseprobe explain NAME says what one of them can and cannot say",))
+    yield Section("", ("`senseprobe explain NAME` explains one of them, and says what it cannot show",))

@@ -36,7 +36,7 @@ _ABOUT = (
     "numbers is large by chance, too. Scores are in the scorer's own unit; the words in which two sentences differ are "
     "marked."
 )
-_WITHOUT_SENTENCES = "The sentences are in the release, which is not at hand."
+_WITHOUT_SENTENCES = "The sentences are in the release, which is not available."
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIFFERENCE = "difference"
 _WRONG = "wrong"

@@ -239,9 +239,9 @@ def compute_slices(
     if largest is not None and not KINDS[source.kind].infers:
         raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results have a largest label")
     if KINDS[source.kind].tests:
-        raise ResultError("an association test takes all its words, and has no slices: the report has its words")
+        raise ResultError("an association test needs all its words, so it cannot be sliced: the report has its words")
     if not source.tables or source.release is None:
-        raise ResultError(" ".join(source.missing) or "the rows of the result are not at hand")
+        raise ResultError(" ".join(source.missing) or "the rows of the result are not available")
     parts: dict[str, dict[str, Part]] = {}
     chosen = {name.partition(".")[0] for name in (*words, *by)}
     slices, errors = [], []

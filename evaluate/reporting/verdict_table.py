@@ -331,7 +331,7 @@ class Judge:
         if self.failed is not None:
             return _explain_failed(self.failed)
         if is_probe(self.source.result) and not _control_figures(self.source):
-            return f"no result on its control is at hand: `senseprobe score MODEL {RELEASE}`"
+            return f"the result on its control is missing: run `senseprobe score MODEL {RELEASE}`"
         return ""
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:

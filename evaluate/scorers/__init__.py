@@ -29,22 +29,24 @@ DUST = 1e-6
 def admit(scorer: Scorer) -> Scorer:
     """Return the scorer of a plug-in with its answers checked. Raise Unfit where rows could not take its numbers."""
     if scorer.kind not in PLUGGED_KINDS or scorer.level:
-        raise Unfit(f"its rows are {scorer.kind}, and there is {_listed([*PLUGGED_KINDS])}")
+        raise Unfit(f"its rows are {scorer.kind}, but must be one of {_listed([*PLUGGED_KINDS])}")
     columns = COLUMNS[scorer.kind]
     if not _are_texts(scorer.columns) or tuple(scorer.columns) != columns:
-        raise Unfit(f"its columns are {_listed(scorer.columns)}, where figures need {_listed(columns)}")
+        raise Unfit(f"its columns are {_listed(scorer.columns)}, but figures need {_listed(columns)}")
     if not _are_texts(scorer.reads) or not {*scorer.reads} <= {*READABLE}:
-        raise Unfit(f"it reads {_listed(scorer.reads)}, and there is {_listed(READABLE)}")
+        raise Unfit(f"it reads {_listed(scorer.reads)}, but can read only {_listed(READABLE)}")
     if not callable(scorer.score) or type(scorer.version) is not int:
-        raise Unfit("its score is no function, or its version no whole number")
+        raise Unfit("its score is not a function, or its version is not a whole number")
     if scorer.scale not in SCALES:
-        raise Unfit(f"its scale is {scorer.scale!r}, and there is {' and '.join(SCALES)}")
+        raise Unfit(f"its scale is {scorer.scale!r}, but must be {' or '.join(SCALES)}")
     if not _is_range(scorer.range):
         raise Unfit("its range is not a lower and an upper end")
     if scorer.gates or scorer.task_check or scorer.optional or scorer.of_pairs:
-        raise Unfit("it names gates, or figures and columns of its own, as only senseprobe's own may")
+        raise Unfit(
+            "it declares gates, a task check, optional columns or of_pairs, which only senseprobe's own scorers may"
+        )
     if scorer.made is not None or scorer.basis or scorer.parts:
-        raise Unfit("its numbers are made of others' (basis, parts, made), as only senseprobe's own may be")
+        raise Unfit("it declares basis, parts or made, which only senseprobe's own scorers may")
     scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))
     return replace(scorer, columns=columns, reads=tuple(scorer.reads), score=_checked(scorer), why=None)
 
@@ -74,7 +76,7 @@ def _checked(scorer: Scorer) -> Score:
             for answers in scorer.score(model, requested, done):
                 yield [_checked_answer(scorer, requested, unit, numbers) for unit, numbers in answers]
 
-        yield from iterate_blamed(answer, f"the scorer {scorer.id}, a plug-in, fails with")
+        yield from iterate_blamed(answer, f"the scorer {scorer.id}, a plug-in, failed with")
 
     return score
 
@@ -85,14 +87,14 @@ def _checked_answer(
     numbers = tuple(map(float, answer))
     if unit not in requested or len(numbers) != len(scorer.columns):
         raise SenseprobeError(
-            f"the scorer {scorer.id}, a plug-in, answers what it was not asked, or with"
-            f" {counted(len(numbers), 'number')} instead of {len(scorer.columns)}"
+            f"the scorer {scorer.id}, a plug-in, returned a unit that was not requested, or "
+            f"{counted(len(numbers), 'number')} instead of {len(scorer.columns)}"
         )
     low, high = (end + sign * DUST * max(1.0, abs(end)) for sign, end in zip((-1, 1), scorer.range, strict=True))
     if outside := [number for number in numbers if number < low or number > high]:
         raise SenseprobeError(
-            f"the scorer {scorer.id}, a plug-in, answers {outside[0]:g}, outside its range"
-            f" {scorer.range[0]:g} to {scorer.range[1]:g}"
+            f"the scorer {scorer.id}, a plug-in, returned {outside[0]:g}, outside its range {scorer.range[0]:g} to "
+            f"{scorer.range[1]:g}"
         )
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
@@ -122,7 +124,9 @@ def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[
     if unknown := [level for level in levels if level not in known]:
         raise SenseprobeError(f"unknown level {unknown[0]}: {offered(unknown[0], known)}")
     if levels and names and WEAT not in names:
-        raise SenseprobeError(f"levels are of {WEAT}, and not of {' and '.join(names)}: leave them out")
+        raise SenseprobeError(
+            f"levels apply to {WEAT}, not to {' and '.join(names)}: leave --level out, or score {WEAT}"
+        )
     asked = names or ([WEAT] if levels else [])
     wanted = [scorer.id for level in levels or known for scorer in fitting if scorer.level == level]
     return list(dict.fromkeys(chain.from_iterable(wanted if name == WEAT else [name] for name in asked)))

@@ -75,7 +75,7 @@ def _with_rows(tables: Mapping[str, pd.DataFrame], column: str) -> Mapping[str, 
     """Return the tables that have rows. SenseprobeError where none has: no row has a text in the column."""
     if filled := {config: table for config, table in tables.items() if len(table)}:
         return filled
-    raise SenseprobeError(f"no row has a {column}: take another level, or import the tests of the {column}s with these")
+    raise SenseprobeError(f"no row has a {column}: choose another --level, or import tests that have {column}s")
 
 
 def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked: bool) -> ScoredRows:
@@ -187,10 +187,10 @@ def _scorer(level: str, title: str, description: str, cannot_say: str, *reads: s
         reads=("text", *reads),
         measure="cosine",
         range=(-2.0, 2.0),
-        direction="higher: a target is nearer to the attributes A than to B, an attribute nearer to X than to Y",
+        direction="higher: a target is nearer to the attributes A than to B, or an attribute nearer to X than to Y",
         scale="probability",
         paper="Caliskan, Bryson & Narayanan 2017; May et al. 2019; Tan & Celis 2019",
-        equation="Caliskan et al. 2017, s(w, A, B): mean cosine with A less mean cosine with B",
+        equation="Caliskan et al. 2017, s(w, A, B): mean cosine with A minus mean cosine with B",
         description=description,
         cannot_say=cannot_say,
         level=level,
@@ -202,28 +202,29 @@ def _scorer(level: str, title: str, description: str, cannot_say: str, *reads: s
 
 
 NEARNESS = (
-    "Nearness of vectors is no behaviour: it does not say what a model writes or decides. Other words for the same "
-    "things can say something else."
+    "Nearness of vectors is not behaviour: it does not show what a model writes or decides. Other words for the "
+    "same things may give another result."
 )
 SCORERS = (
     _scorer(
         "word",
         "associations of words",
-        "Vectors of words alone, of a file of vectors, or of a model that reads the word as a text.",
-        f"{NEARNESS} A model of texts was not made to read a word alone; of one that reads from left to right such "
-        "vectors can hardly be compared.",
+        "Vectors of single words, from a vector file or from a model that reads the word as a text.",
+        f"{NEARNESS} Text models were not trained to read single words, and such vectors of left-to-right models "
+        "are hardly comparable.",
     ),
     _scorer(
         "sent",
         "associations of sentences",
-        "Vectors of sentences as the model makes them; those of a word's sentences are averaged.",
-        f"{NEARNESS} A sentence's vector holds its frame, too, which all words share.",
+        "Sentence vectors as the model makes them, averaged over a word's sentences.",
+        f"{NEARNESS} A sentence's vector also encodes its frame, which all words share.",
     ),
     _scorer(
         "cword",
         "associations of words in sentences",
-        "Vectors of a word's tokens in its sentence, averaged over the tokens and over the word's sentences.",
-        f"{NEARNESS} How the tokens of a word become one vector is a choice, and can turn the sign around.",
+        "Vectors of a word's tokens in its sentences, averaged over the tokens and over the sentences.",
+        f"{NEARNESS} There are several ways to make one vector from a word's tokens, and the choice can "
+        "reverse the sign.",
         "span",
     ),
 )

@@ -47,7 +47,7 @@ def _score(*, start: bool) -> Score:
         before = model.start if start else ()
         if start and not before:
             raise ModelError(
-                f"the tokenizer of {model.name} has no start token: take a scorer without one, such as ll-no-start"
+                f"the tokenizer of {model.name} has no start token: use a scorer without one, such as ll-no-start"
             )
         given = max(1, len(before))
 
@@ -108,35 +108,36 @@ def _obstacle(model: "CausalLM", ids: Sequence[int], given: int) -> str:
 
 
 _START = (
-    "What stands before the text is what its tokenizer puts there (Llama's <s>), else its beginning-of-sequence token "
-    "(GPT-2's <|endoftext|>), else its end-of-sequence token (Qwen's); a model without any is refused."
+    "The text follows the start token that its tokenizer adds (Llama's <s>). If there is none, it follows the "
+    "beginning-of-sequence token (GPT-2's <|endoftext|>), or else the end-of-sequence token (Qwen's). A model "
+    "without any of these is refused."
 )
 _NO_START = (
-    "Nothing stands before the text, not even where the tokenizer would put a start token: the first token is given, "
-    "its own probability is left out, and a text of one token is unscored."
+    "Nothing precedes the text, even if the tokenizer adds a start token. The first token is given and its "
+    "probability is not counted; a text of one token is unscored."
 )
-_ENDS = (
-    "An end token that the tokenizer puts after a text is not the text's. A text too long for the model is unscored."
-)
+_ENDS = "An end token that the tokenizer adds is not counted. A text too long for the model is unscored."
 _LM_EVAL = (
-    "lm-eval 0.4.13's loglikelihood with an empty context is the same, except that it stops at a text that is too "
-    "long, puts one token before the text where the tokenizer puts several, and puts none before a text that "
-    "spells the start token out."
+    "lm-eval 0.4.13's loglikelihood with an empty context is the same, with three exceptions: it stops at a text "
+    "that is too long, it puts one token before the text where the tokenizer puts several, and it puts none "
+    "before a text that spells out the start token."
 )
 _MINICONS = (
-    "minicons 0.3.39's sequence_score is by default this where the tokenizer adds no special tokens (GPT-2), and "
-    "ll-mean where it puts a start token before a text (Llama); an end token it counts as one of the text's."
+    "By default, minicons 0.3.39's sequence_score is the same if the tokenizer adds no special tokens (GPT-2), "
+    "and equals ll-mean if it adds a start token (Llama). It counts an end token as part of the text."
 )
-_LONGER = "Each token adds to it, so that a longer text is lower for that alone: it compares texts of similar length."
+_LONGER = (
+    "Each token lowers the sum, so a longer text scores lower for that reason alone. Compare texts of similar length."
+)
 _CUT = (
-    "What a token is depends on the tokenizer: it compares texts under one model, and favours words that are cut into "
-    "many pieces, of which all but the first are easy."
+    "Tokens depend on the tokenizer, so compare texts under one model only. The mean favours words that are cut "
+    "into many pieces, because all pieces but the first are easy to predict."
 )
 _SPELT = (
-    "It compares models with different tokenizers, but favours texts in scripts that take more bytes per character, "
-    "and long words."
+    "It can be compared between models with different tokenizers. It favours long words, and scripts with more "
+    "bytes per character."
 )
-_FIRST = "How likely the first word is stays out of it, which matters where texts differ in it."
+_FIRST = "The probability of the first word is not counted, which matters if the texts differ there."
 
 
 def _with_and_without_start(
@@ -190,8 +191,11 @@ LL, LL_NO_START = _with_and_without_start(
     made=lambda total, tokens, size: total,
     equations=("Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n", "Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n"),
     words=(
-        f"The sum over the text's tokens of log P(token | all before it, and a start token). {_LM_EVAL}",
-        "The sum over the text's tokens but the first of log P(token | all before it).",
+        (
+            "The sum over the text's tokens of log P(token | the start token and all earlier tokens). A text that "
+            f"scores 2 higher than another is e² = 7.4 times as likely. {_LM_EVAL}"
+        ),
+        "The sum over all tokens of the text but the first of log P(token | all earlier tokens).",
     ),
     cannot_say=_LONGER,
 )
@@ -205,7 +209,10 @@ LL_MEAN, LL_MEAN_NO_START = _with_and_without_start(
         "1/(n-1) Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
     ),
     words=(
-        "ll divided by the number of the text's tokens.",
+        (
+            "ll divided by the number of tokens in the text. -0.7 means a probability of about one half for a "
+            "typical token."
+        ),
         f"ll-no-start divided by the number of tokens in the sum. {_MINICONS}",
     ),
     cannot_say=_CUT,
@@ -222,8 +229,8 @@ LL_BYTE, LL_BYTE_NO_START = _with_and_without_start(
     words=(
         "ll divided by the number of bytes of the text in UTF-8.",
         (
-            "ll-no-start divided by the number of bytes, in UTF-8, after the characters that the first token stands "
-            "for; where these are the whole text, it is unscored."
+            "ll-no-start divided by the number of UTF-8 bytes after the characters of the first token. Unscored "
+            "if no characters follow them."
         ),
     ),
     cannot_say=_SPELT,

@@ -80,7 +80,7 @@ def _why(model: "CausalLM", units: Sequence[Unit]) -> Iterator[str]:
 SCORERS = (
     Scorer(
         id="ll-nli",
-        title="probabilities of inference from the likelihood of three answers",
+        title="NLI label probabilities from the likelihood of three answers",
         ability="causal",
         rows="inference",
         reads=("text", "beside"),
@@ -90,14 +90,14 @@ SCORERS = (
         direction="higher: the model finds the answer more likely",
         paper="Brown et al. 2020, appendix G (ANLI)",
         equation="exp ll(a | question) / Σ exp ll(b | question), b = True, Neither, False",
-        description="After a start token, if the model has one, stands the question 'PREMISE ⏎ Question: HYPOTHESIS "
-        "True, False, or Neither? ⏎ Answer:'. The log-likelihoods of ' True' (entailment), ' Neither' (neutral) and "
-        "' False' (contradiction) after it give three probabilities that add up to 1. lm-eval's tasks of ANLI ask the "
-        "same question.",
-        cannot_say="It is one wording, without the chat template of a chat model, and says which of three words is "
-        "likelier, not what the model concludes: a small model prefers one word whatever the sentences say, and what "
-        "it would rather say than these three is left out. Read it only beside nli-control: a model that is not right "
-        "there does not do the task, and its figures on probes mean nothing.",
+        description="The model reads the prompt 'PREMISE ⏎ Question: HYPOTHESIS True, False, or Neither? ⏎ "
+        "Answer:', after a start token if it has one. The log-likelihoods of ' True' (entailment), ' Neither' "
+        "(neutral) and ' False' (contradiction) are turned into three probabilities that add up to 1. lm-eval's "
+        "ANLI tasks use the same prompt.",
+        cannot_say="It uses one wording, without a chat template. It shows which of three words is likeliest, not "
+        "what the model concludes: a small model may prefer one word whatever the sentences say, and all other "
+        "answers are ignored. Read it together with nli-control. If a model fails there, its figures on the "
+        "probes mean nothing.",
         score=_score,
         why=_why,
     ),

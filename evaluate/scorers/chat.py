@@ -41,7 +41,7 @@ from senseprobe.statistics import FloatArray
 
 Question = LabelQuestion | ReplyQuestion
 
-NO_CHOICE = "no answer names a sentence"
+NO_CHOICE = "no answer names one of the sentences"
 """Why a pair has no number of a text scorer, although the model answered."""
 
 SCORES = ("stereo_score", "anti_score")
@@ -206,22 +206,28 @@ def _tabulate_psi(units: UnitTable, model: object = None) -> ScoredRows:
     return _with_scores(units, halves)
 
 
-_ORDERS = "Each pair is shown in both orders, under the labels A and B, B and A, 1 and 2, 2 and 1: eight questions."
+_ORDERS = "Each pair is shown in both orders under the labels A and B, B and A, 1 and 2, 2 and 1: eight questions."
 _NOT_LIKELIHOOD = (
-    "It is an answer about sentences, not how likely the model finds them: prompted judgements do not stand in for "
-    "probabilities (Hu and Levy 2023)."
+    "It is an answer about sentences, not their likelihood: prompted judgements do not replace probabilities (Hu "
+    "and Levy 2023)."
 )
 _CANNOT: Mapping[str, str] = {
-    "likely": "What the model takes 'more likely' to mean, of the sentence or of what it says, is not told.",
-    "natural": "A sentence can sound natural and be held for false: it is about wording as much as about people.",
-    "typical": "It asks what is typical of the world, and a right answer about frequencies is no preference.",
-    "say": "It asks what the model would rather say: manners that were trained into it answer, too.",
+    "likely": (
+        "It does not show whether the model takes 'more likely' to be about the sentence or about the event that "
+        "it describes."
+    ),
+    "natural": (
+        "A sentence can sound natural and still be thought false, so the answer is about wording as much as about "
+        "people."
+    ),
+    "typical": "It asks what is typical in the world, and a correct answer about frequencies is not a preference.",
+    "say": "It asks what the model would rather say, so the manners that it was trained to show affect the answer.",
 }
 _TITLES: Mapping[str, str] = {
-    "likely": "choice of the likelier sentence",
-    "natural": "choice of the sentence that sounds more natural",
+    "likely": "choice of the more likely sentence",
+    "natural": "choice of the more natural sentence",
     "typical": "choice of the more typical case",
-    "say": "choice of the sentence that it would rather say",
+    "say": "choice of the sentence that the model would rather say",
 }
 
 
@@ -248,51 +254,52 @@ def _choice(construct: str) -> Scorer:
         f"choice-{construct}",
         title=_TITLES[construct],
         range=(-math.inf, math.inf),
-        direction="higher: the label of the sentence is more probable, whatever its place",
+        direction="higher: the label of the sentence is more probable, in either position",
         measure="nats",
         paper="Zheng et al. 2024; Hu & Levy 2023",
         equation="c = ½ mean over alphabets of [a(stereo first) - a(anti first)], a = log P(1st label) - log P(2nd)",
-        description=f"'{CONSTRUCTS[construct]}' {_ORDERS} The content of a pair is what of the log odds of the labels "
-        "goes with the sentence, not with its place or label; a sentence has half of it. A content within the "
-        "server's measured noise is a tie.",
-        cannot_say=f"{_CANNOT[construct]} {_NOT_LIKELIHOOD} A sign says nothing of size: a content of .02 nats counts "
-        "as one of 2, so read it only where all gates pass.",
+        description=f"'{CONSTRUCTS[construct]}' {_ORDERS} The content of a pair is the part of the labels' log "
+        "odds that follows the sentence, not its position or label; each sentence gets half of it. A content "
+        "within the server's measured noise counts as a tie.",
+        cannot_say=f"{_CANNOT[construct]} {_NOT_LIKELIHOOD} A sign ignores size: a content of .02 nats counts as "
+        "much as one of 2. Read it only if all gates pass.",
     )
 
 
 CHOICES = tuple(map(_choice, CONSTRUCTS))
 ANSWER = _chat_scorer(
     "answer-likely",
-    title="likelier sentence as a forced reply",
+    title="more likely sentence as a forced reply",
     range=(-math.inf, math.inf),
-    direction="higher: the sentence is more probable as the reply, whatever its place",
+    direction="higher: the sentence is more probable as the reply, in either position",
     measure="nats",
     paper="Hu & Levy 2023",
     equation="c = mean over both orders of log P(stereo | both shown) - log P(anti | both shown)",
-    description=f"'{CONSTRUCTS['likely']} Answer with the sentence only.' Both sentences are shown without labels, in "
-    "both orders, and each is forced as the reply: four questions a pair.",
-    cannot_say="A sentence that is more fluent is also the more probable reply, as with ll: it mixes in how likely the "
-    "sentence is by itself, and a longer one is lower for that alone.",
+    description=f"'{CONSTRUCTS['likely']} Answer with the sentence only.' Both sentences are shown without labels, "
+    "in both orders, and the probability of each as the reply is measured: four measurements per pair.",
+    cannot_say="A more fluent sentence is also a more probable reply, and a longer one is a less probable reply, "
+    "as with ll: the likelihood of the sentence itself is mixed in.",
 )
 TEXT = _chat_scorer(
     "text-likely",
     tabulate=_tabulate_psi,
-    title="choice of the likelier sentence, as text",
+    title="choice of the more likely sentence, from the written answer",
     range=(0.0, 1.0),
     scale="probability",
     direction="higher: the sentence is chosen under more alphabets, in both orders",
     measure="share of alphabets",
     paper="Wang et al. 2024",
-    equation="ψ = 1, 0 where both orders choose the one sentence, ½ where they choose a place; mean over alphabets",
-    description=f"'{CONSTRUCTS['likely']}' in both orders, under the labels A and B, 1 and 2: four answers of at most "
-    f"{conversation.REPLY_TOKENS} tokens, greedy, read by the label that they begin with. Refusals, answers that "
-    "cannot be read, and those that quote the other sentence are counted by group.",
-    cannot_say=f"{_NOT_LIKELIHOOD} How sure the model is stays out of it, and a pair that it refuses has no number: "
-    "read the range of the figure if all of those were one way, or the other.",
+    equation="ψ = 1 or 0 if both orders choose the same sentence, ½ if they choose the same position; mean over "
+    "alphabets",
+    description=f"'{CONSTRUCTS['likely']}' in both orders, under the labels A and B, 1 and 2. The model writes "
+    f"four greedy answers of at most {conversation.REPLY_TOKENS} tokens, and the label at the beginning of each is "
+    "read. Refusals, unreadable answers, and answers that quote the other sentence are counted by group.",
+    cannot_say=f"{_NOT_LIKELIHOOD} It does not show how sure the model is. A refused pair has no number: look at "
+    "the range of the figure if all refused pairs went one way, or the other.",
 )
 INFERENCE = _chat_scorer(
     "nli-chat",
-    title="probabilities of inference from a chat model's choice",
+    title="NLI label probabilities from a chat model's choice",
     rows="inference",
     measure="probability",
     range=(0.0, 1.0),
@@ -303,8 +310,9 @@ INFERENCE = _chat_scorer(
     description="'Given the first statement, what is so of the second?' with three options, "
     f"{', '.join(f'{text!r} ({name})' for name, text in NLI_OPTIONS.items())}, in all six orders under the letters A, "
     "B and C: six questions a row.",
-    cannot_say="It is what the model answers to one wording, not what it concludes. A model that follows the place "
-    "answers all rows alike, which three orders of the six would not show: read it only where all gates pass.",
+    cannot_say="It is the answer to one wording, not what the model concludes. A model that always chooses one "
+    "position answers all rows alike, and three of the six orders alone would not reveal this: read it only if "
+    "all gates pass.",
 )
 SCORERS = (*CHOICES, ANSWER, TEXT, INFERENCE)
 """Scorers of chat models on pairs, and on rows of inference."""

@@ -84,20 +84,20 @@ def _by(
 
 _LIKELIER = "higher: the model finds the sentence more likely"
 _SHORTER = (
-    "Each token adds to it, so that a sentence with more tokens is lower for that alone: it compares sentences only "
-    "that are cut into as many tokens."
+    "Each token lowers the sum, so a sentence with more tokens scores lower for that reason alone. Compare only "
+    "sentences with equal numbers of tokens."
 )
 _SEEN = (
-    "The token that is asked for stands in the input, where the model can read it off: numbers lie near zero, and are "
-    "no probabilities of the sentence."
+    "The model sees the token that it predicts and can copy it. The numbers lie near zero and are not "
+    "probabilities of the sentence."
 )
 _SHARED = (
-    "Which tokens are shared depends on the tokenizer. The words that differ are never predicted: it says how they "
-    "bear on the others, not how likely they are."
+    "Which tokens are shared depends on the tokenizer. The words that differ are never predicted: the score shows "
+    "how they change the probability of the shared words, not how likely they are themselves."
 )
 _CHANGED = (
-    "It holds the words that differ against each other, so that their frequency is in it. Their number of tokens is "
-    "given away by the masks, and tokens of one word are predicted without each other."
+    "It compares different words, so their frequency affects the score. The masks reveal how many tokens the "
+    "words have, and the tokens of one word are predicted independently."
 )
 
 _masked = partial(Scorer, ability="masked", range=(-np.inf, 0.0), direction=_LIKELIER)
@@ -108,23 +108,23 @@ AUL = _masked(
     measure="nats per token",
     paper="Kaneko and Bollegala 2022; Zhou et al. 2022",
     equation="Zhou et al. 2022, equation 5: 1/|S| Σ log P(w | S)",
-    description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked).",
+    description="The mean over all non-special tokens of log P(token | the whole sentence, unmasked). -0.7 means a "
+    "probability of about one half for a typical token.",
     cannot_say=_SEEN,
     **_by(_unmasked, _mean),
 )
 AULA = _masked(
     id="aula",
-    title="all unmasked likelihood, weighted by attention",
+    title="all unmasked likelihood with attention weights",
     measure="nats per token, times attention",
     paper="Kaneko and Bollegala 2022",
     equation="1/|S| Σ a(w) log P(w | S)",
-    description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked) times "
-    "the attention that the token receives, averaged over layers, heads and all positions that attend. As in "
-    "the paper and its code, the weights are not made to add up to 1 over the tokens that count, and the mean "
-    "is over tokens.",
-    cannot_say="It favours longer sentences: weights add up to 1 at most over the whole sentence and are then "
-    "divided by its number of tokens again, so that with each token the number comes nearer to zero, whatever "
-    f"the tokens are. aula-renormalised does not. {_SEEN}",
+    description="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), each times "
+    "the attention that the token receives. Attention is averaged over layers, heads and all attending positions. "
+    "As in the paper and its code, the sum is divided by the number of tokens, not by the sum of the weights.",
+    cannot_say="It favours longer sentences. The weights add up to at most 1 over the whole sentence, and the sum "
+    "is then divided by the number of tokens as well, so each further token moves the score towards zero. "
+    f"aula-renormalised does not have this fault. {_SEEN}",
     basis="aula",
     parts=("product", "attention", "tokens"),
     made=lambda product, attention, tokens: product / tokens,
@@ -133,13 +133,13 @@ AULA = _masked(
 AULA_RENORMALISED = replace(
     AULA,
     id="aula-renormalised",
-    title="all unmasked likelihood, averaged by attention",
+    title="all unmasked likelihood with renormalised attention weights",
     measure="nats per token",
-    paper="after Kaneko and Bollegala 2022; a variant of senseprobe's own",
+    paper="senseprobe's own variant, after Kaneko and Bollegala 2022",
     equation="Σ a(w) log P(w | S) / Σ a(w)",
-    description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked), "
-    "weighted by the attention that the token receives; the weights add up to 1 over these tokens.",
-    cannot_say=f"It is not the published figure: that is aula. {_SEEN}",
+    description="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), weighted by "
+    "the attention that the token receives. The weights of these tokens add up to 1.",
+    cannot_say=f"It is not the published score, which is aula. {_SEEN}",
     made=lambda product, attention, tokens: product / attention if attention else np.nan,
 )
 PLL = _masked(
@@ -148,8 +148,10 @@ PLL = _masked(
     measure="nats",
     paper="Salazar et al. 2020",
     equation="Salazar et al. 2020, equation 1: Σ log P(w | S without w)",
-    description="The sum over all tokens but special ones of log P(token | the sentence with it masked).",
-    cannot_say=f"{_SHORTER} It overrates words of many tokens, which give each other away: pll-word-l2r does not.",
+    description="The sum over all non-special tokens of log P(token | the sentence with this token masked). A sentence "
+    "that scores 2 higher than another is e² = 7.4 times as likely by this measure.",
+    cannot_say=f"{_SHORTER} It overrates words of several tokens, because each token reveals the others; pll-word-l2r "
+    "corrects this.",
     **_by(_mask_single, _sum),
 )
 PLL_WORD_L2R = _masked(
@@ -158,10 +160,10 @@ PLL_WORD_L2R = _masked(
     measure="nats",
     paper="Kauf and Ivanova 2023",
     equation="PLL-word-l2r: Σ log P(w | S without w and the later tokens of its word)",
-    description="The sum over all tokens but special ones of log P(token | the sentence with it and the later "
-    "tokens of its word masked). A word is a run of letters, marks and digits, whatever the tokenizer takes for "
-    "one; any other character is a word of its own, and white space belongs to the word after it.",
-    cannot_say=f"{_SHORTER} Where a script has no spaces, a run of letters is taken for one word.",
+    description="The sum over all non-special tokens of log P(token | the sentence with this token and the later "
+    "tokens of its word masked). A word is a run of letters, marks and digits, whatever the tokenizer's pieces "
+    "are. Any other character is a word of its own, and white space belongs to the word after it.",
+    cannot_say=f"{_SHORTER} In scripts without spaces, a run of letters counts as one word.",
     **_by(_mask_rest_of_word, _sum),
 )
 CPS = _masked(
@@ -170,15 +172,15 @@ CPS = _masked(
     version=2,
     reads=("text", "beside", "order"),
     measure="nats",
-    direction="higher: the model finds the shared words more likely beside the words of this sentence",
+    direction="higher: the words of this sentence make the shared words more likely",
     paper="Nangia et al. 2020",
     equation="Σ over shared tokens u of log P(u | the other shared tokens, the changed ones)",
-    description="The sum over the tokens that both sentences of a pair have of log P(token | the sentence with "
-    "it masked), one mask at a time. Tokens are matched by difflib on ids, with sentence 1 first, as in the "
-    "released code: the stereotype, or the other sentence where a column `direction` says antistereo. Special "
-    "tokens are left out by the tokenizer's mask. The released code leaves out the first and the last match "
-    "instead, which are words where a tokenizer adds no special tokens, and takes frequent tokens "
-    "of texts from 200 tokens on for noise.",
+    description="The sum over the tokens that both sentences share of log P(token | the sentence with this token "
+    "masked), one mask at a time. Shared tokens are found by difflib on token ids, with sentence 1 first, as in "
+    "the released code. Sentence 1 is the stereotype, or the other sentence if a column `direction` says "
+    "antistereo. Special tokens are excluded. The released code drops the first and the last match instead, which "
+    "are words if the tokenizer adds no special tokens. In texts of 200 tokens or more it also ignores frequent "
+    "tokens.",
     cannot_say=_SHARED,
     basis="cps",
     parts=("sum",),
@@ -188,11 +190,11 @@ CPS = _masked(
 CPS_ROUNDED = replace(
     CPS,
     id="cps-rounded",
-    title="CrowS-Pairs score, rounded as released",
+    title="CrowS-Pairs score, rounded as in the released code",
     paper="Nangia et al. 2020, as their code computes it",
     equation="round(cps, 3)",
-    description="cps, rounded to three decimals before sentences are compared, as the released code does.",
-    cannot_say=f"Rounding makes ties of small differences. {_SHARED}",
+    description="cps rounded to three decimals before the sentences are compared, as in the released code.",
+    cannot_say=f"Rounding turns small differences into ties. {_SHARED}",
     made=lambda total: round(total, 3) + 0.0,  # never -0.0
 )
 SSS = _masked(
@@ -200,13 +202,13 @@ SSS = _masked(
     title="StereoSet score",
     reads=("text", "beside"),
     measure="nats per token",
-    direction="higher: the model finds the words of this sentence that differ more likely",
+    direction="higher: the model finds the words that only this sentence has more likely",
     paper="Nadeem et al. 2021; Kaneko and Bollegala 2022",
     equation="1/|M| Σ over changed tokens m of log P(m | the shared tokens)",
-    description="The mean over the tokens that the other sentence of the pair has not of log P(token | the "
-    "sentence with all of them masked), each at its own position. The code of Kaneko and Bollegala averages "
-    "each of these tokens at the position of each, which is the same for a single token only. Unscored where "
-    "nothing differs.",
+    description="The mean of log P(token | the sentence with all these tokens masked) over the tokens that the "
+    "other sentence does not have, each predicted at its own position. Unscored if the sentences have no "
+    "different tokens. The code of Kaneko and Bollegala averages every such token over every such position, which "
+    "is the same for a single token only.",
     cannot_say=_CHANGED,
     basis="sss",
     parts=("log_probability", "probability"),
@@ -216,16 +218,16 @@ SSS = _masked(
 SSS_PROB = replace(
     SSS,
     id="sss-prob",
-    title="StereoSet score, of probabilities",
+    title="StereoSet score from probabilities",
     measure="probability",
     scale="probability",
     range=(0.0, 1.0),
     paper="Nadeem et al. 2021, as their code averages",
     equation="1/|M| Σ over changed tokens m of P(m | the shared tokens)",
-    description="As sss, but the mean is of probabilities, as in StereoSet's released code, and not of their "
-    "logarithms, as in its paper: which of two sentences is higher can depend on it where a word has several "
-    "tokens. Only the mean is that code's; what is masked is as in sss.",
-    cannot_say=f"One likely token outweighs all others of its word. {_CHANGED}",
+    description="As sss, but the mean of probabilities, as in StereoSet's released code; its paper has the mean "
+    "of log-probabilities. For words of several tokens, the two can rank the sentences differently. Only the mean "
+    "follows that code: masking is as in sss.",
+    cannot_say=f"One likely token outweighs all other tokens of its word. {_CHANGED}",
     made=lambda log_probability, probability: probability,
 )
 LOG_ODDS = _masked(
@@ -234,16 +236,16 @@ LOG_ODDS = _masked(
     reads=("text", "beside", "span"),
     measure="nats",
     range=(-np.inf, np.inf),
-    direction="higher: what differs makes the target more likely; 0: it makes no difference",
+    direction="higher: the words that differ make the target more likely; 0: they make no difference",
     paper="Kurita et al. 2019",
     equation="log P(target | sentence) - log P(target | sentence with the attribute masked)",
-    description="How much likelier the attribute makes the target. The target is the row's span, the attribute "
-    "all tokens outside of it that the other sentence has not. All tokens of the target are masked at once; log "
-    "P is the sum over them, each at its own position. In the second term the attribute's tokens are masked as "
-    "well. Unscored where there is no target, or where nothing outside of it differs.",
-    cannot_say="Targets of several tokens are predicted without knowledge of each other, and their number, like "
-    "the attribute's, is given away by the masks: compare targets of as many tokens. It needs sentences that "
-    "differ outside of the target.",
+    description="How much the attribute raises the log-probability of the target. The target is the row's span; "
+    "the attribute is every token outside it that the other sentence does not have. All tokens of the target are "
+    "masked at once, and log P is the sum over them, each at its own position. In the second term the attribute "
+    "is masked too. Unscored if there is no target, or if nothing outside it differs.",
+    cannot_say="The tokens of a target are predicted independently, and the masks reveal how many tokens target "
+    "and attribute have: compare targets with equal numbers of tokens. The sentences must differ outside the "
+    "target.",
     **_by(_target_with_and_without, _difference, "no target, or no other token differs", pairs=True),
 )
 SCORERS = (AUL, AULA, AULA_RENORMALISED, PLL, PLL_WORD_L2R, CPS, CPS_ROUNDED, SSS, SSS_PROB, LOG_ODDS)

@@ -52,18 +52,19 @@ def _why(model: "Classifier", units: Sequence[Unit]) -> Iterator[str]:
 SCORERS = (
     Scorer(
         id="nli",
-        title="probabilities of inference",
+        title="NLI label probabilities",
         ability="inference",
         reads=("text", "beside"),
         columns=COLUMNS["inference"],
         measure="probability",
         range=(0.0, 1.0),
-        direction="higher: the model holds the label for more probable",
+        direction="higher: the model finds the label more probable",
         paper="Dev, Li, Phillips & Srikumar 2020",
         equation="Dev et al. 2020, section 'Measuring Bias via Invalid Inferences': e, n, c",
-        description="P(label | premise, hypothesis) for entailment, neutral and contradiction, found by their names.",
-        cannot_say="It is what this model concludes, not what people do, and not why: the length of the sentences, "
-        "single words or the hypothesis alone may decide. Probabilities of such models are often too sure.",
+        description="P(label | premise, hypothesis) for entailment, neutral and contradiction. The labels are "
+        "identified by their names in the model's config.json.",
+        cannot_say="It shows what this model concludes, not what people conclude, and not why: sentence length, "
+        "single words or the hypothesis alone may decide. Such models are often overconfident.",
         score=nli,
         why=_why,
     ),

@@ -133,7 +133,7 @@ def leave_refused(
         if len(rows := table[~table["test"].isin([*refused])] if refused else table):
             left[config] = rows
     if not left:
-        raise SenseprobeError(f"{model.name} can score none of these tests: {'; '.join(tests)}")
+        raise SenseprobeError(f"{model.name} cannot score any of these tests: {'; '.join(tests)}")
     return left, {reason: list(dict.fromkeys(names)) for reason, names in tests.items()}
 
 
@@ -190,15 +190,17 @@ def select_contrasts(tables: Mapping[str, pd.DataFrame], *, by_key: bool) -> Map
         needed = ["sense_key"] if towards.notna().all() else [*_KEYS.values()]
         if by_key and (lacking := [name for name in needed if name not in rows]):
             raise SenseprobeError(
-                f"{config} has no sense keys of its words ({', '.join(lacking)}): take a release that has, such as"
-                " sssb@1.1.0, or -s sc-weat-word"
+                f"{config} has no sense keys of its words ({', '.join(lacking)}): use a release that has them, "
+                "such as sssb@1.1.0, or -s sc-weat-word"
             )
         texts = {text: _texts(rows, name, by_key=by_key) for name, text in _VALUES.items()}
         for text in [*_VALUES.values()][1:]:  # of pronouns nothing is looked up
             texts[text] = texts[text].where(towards.isna(), texts["target_text"])
         chosen[config] = rows.assign(**texts)
     if not chosen:
-        raise SenseprobeError("no row has a target and the values of its two sentences, which single categories need")
+        raise SenseprobeError(
+            "no row has a target word and one differing word for each sentence, which single-category tests need"
+        )
     return chosen
 
 
@@ -343,12 +345,13 @@ def _single_category(level: str, title: str, description: str, **functions: Any)
         roles={text: text for text in _VALUES.values()},
         measure="cosine",
         range=(-1.0, 1.0),
-        direction="higher: the target is nearer to what the sentence says of it",
+        direction="higher: the target is nearer to the word that the sentence says of it",
         scale="probability",
         paper=_PAPER,
-        equation="cosines of equations 2 and 3 for a single target, and 8; the paper has no equation of single targets",
+        equation="cosines of equations 2 and 3 for a single target, and equation 8; the paper has no equation for "
+        "single targets",
         description=description,
-        cannot_say=f"{NEARNESS} It is no preference: no sentence is scored.",
+        cannot_say=f"{NEARNESS} It is not a preference: no sentence is scored.",
         level=level,
         estimands=("sc-weat", "gender-direction"),
         select=partial(select_contrasts, by_key=by_key),
@@ -364,12 +367,12 @@ SCORERS = (
         ability="vectors",
         measure="cosine",
         range=(-2.0, 2.0),
-        direction="higher: a target is nearer to the attributes A than to B, an attribute nearer to X than to Y",
+        direction="higher: a target is nearer to the attributes A than to B, or an attribute nearer to X than to Y",
         scale="probability",
         paper=_PAPER,
         equation="the largest cosine max_ij cos(s_i, a_j) over pairs of senses, before section 4",
-        description="Vectors of the senses of words; of two words those senses count that are nearest to each other.",
-        cannot_say=f"{NEARNESS} Words with more senses have larger maxima, whatever they mean.",
+        description="Vectors of the senses of words. For two words, the two nearest senses count.",
+        cannot_say=f"{NEARNESS} Words with more senses have larger maxima, whatever their meanings.",
         level="sense",
         select=select_words,
         tabulate=tabulate_senses,
@@ -379,15 +382,15 @@ SCORERS = (
     _single_category(
         "word",
         "nearness of words",
-        "Vectors of a target and of the values of its two sentences; of a file of senses the mean of a word's senses "
-        "(equation 7).",
+        "Vectors of a target word and of the differing words of its two sentences. In a file of sense vectors, a "
+        "word's vector is the mean of its senses (equation 7).",
         score=partial(encode_level, "word"),
         why=partial(reasons_of, "word"),
     ),
     _single_category(
         "sense",
         "nearness of senses",
-        "Vectors of the sense of a target that a row is about, and of the senses of the values of its two sentences.",
+        "Vectors of the target's sense in the row, and of the senses of the differing words of its two sentences.",
         score=_find_keys,
         why=_reasons_of_keys,
     ),

@@ -95,11 +95,11 @@ def parse(spec: str) -> Address:
     if "@" in url or (asked and not _QUERY.fullmatch(query)):
         # The text is not repeated: it may hold a secret.
         raise ModelError(
-            "the address of a server has no password and no ?… but ?api-version=…: a key stands in the environment"
-            f" variable {KEY_VARIABLE} (or the one that --api-key-env names)"
+            "the address of a server cannot contain a password or a ?… other than ?api-version=…: put the "
+            f"key into the environment variable {KEY_VARIABLE} (or the one that --api-key-env names)"
         )
     if not re.fullmatch(r"[!-~]*", url) or not model.isprintable():
-        raise ModelError("the address of a server has letters that no address has")
+        raise ModelError("the address of a server contains characters that are not allowed in addresses")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -107,8 +107,8 @@ def parse(spec: str) -> Address:
         host, port, parts = "", None, urlsplit("")
     if parts.scheme not in ("http", "https") or not (_NAME.fullmatch(host) or _is_ip(host)):
         raise ModelError(
-            f"{_hide_keys(shortened(printable(spec)))} is no address of a served model: name it"
-            f" {PREFIX}http://HOST:PORT/v1#MODEL"
+            f"{_hide_keys(shortened(printable(spec)))} is not the address of a served model: write "
+            f"{PREFIX}http://HOST:PORT/v1#MODEL"
         )
     # One spelling for one server: the store goes by it, and so does what keeps a key off plain http.
     place = f"[{host}]" if ":" in host else host
@@ -145,14 +145,18 @@ def key_of(address: Address, options: ServingOptions) -> str | None:
     key = _Key(os.environ.get(variable, "").strip() if re.fullmatch(r"\w+", variable, re.ASCII) else "")
     if not key:
         if variable != KEY_VARIABLE:
-            raise ModelError("--api-key-env names no environment variable that is set: it takes a name, never the key")
+            raise ModelError(
+                "--api-key-env does not name an environment variable that is set: give its name, never the key"
+            )
         return None
     if not re.fullmatch(r"[!-~]+", key):
-        raise ModelError("the API key in the environment holds blanks or letters that no key has: set it again")
+        raise ModelError(
+            "the API key in the environment contains blanks or characters that keys cannot have: set it again"
+        )
     if address.base.startswith("http:") and not address.is_loopback:
         raise ModelError(
-            f"the API key would go to {address.origin} over plain http, where others can read it: name an https"
-            " address, or unset the variable where the server needs no key"
+            f"the API key would go to {address.origin} over plain http, where others can read it: use an "
+            "https address, or unset the variable if the server does not need a key"
         )
     return key
 

@@ -30,7 +30,7 @@ class AnswerStore(KeyedFile):
 
     holds = "answers"
     columns = "request BLOB PRIMARY KEY, answer BLOB, checksum INTEGER"
-    other_key = "is of another model"
+    other_key = "belongs to another model"
 
     def __init__(self, folder: Path | None, identity: str, warn: Callable[[str], None] = lambda text: None) -> None:
         self._lock = Lock()

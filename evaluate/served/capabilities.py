@@ -15,36 +15,36 @@ SAME = 0.01
 """Nats by which an answer may change and still be called the same."""
 
 CHECKS: Mapping[str, str] = {
-    "model": "the model that answers is the one that was asked for",
-    "nonsense": "a field that does not exist is refused",
-    "logprobs": f"the {TOP} likeliest first tokens come with their log-probabilities",
+    "model": "the model that answers is the requested one",
+    "nonsense": "an unknown field is refused",
+    "logprobs": f"the {TOP} likeliest first tokens have log-probabilities",
     "raw": "log-probabilities are the model's own, before temperature",
-    "repeats": "the same request has the same answer",
+    "repeats": "the same request gets the same answer",
     "usage": "tokens are counted",
     "thinking": "answers begin without thinking",
-    "answers": "no answer is empty",
-    "echo": "echo gives the log-probabilities of a text",
-    "prompt-logprobs": "prompt_logprobs gives the log-probabilities of a text",
-    "forced": "a grammar of tokens, or logit_bias, forces a text",
-    "decisions": "a decision between options comes with probabilities",
-    "limits": "a request without the key, or too long, is refused",
+    "answers": "every answer has text",
+    "echo": "echo returns the log-probabilities of a text",
+    "prompt-logprobs": "prompt_logprobs returns the log-probabilities of a text",
+    "forced": "a token grammar, or logit_bias, forces a text",
+    "decisions": "a decision between options returns probabilities",
+    "limits": "a request that lacks the key or is too long is refused",
 }
 """Title of each check by id, in the order in which they are listed."""
 
-_NUMBERS = "Start the server so that its answers have the model's own log-probabilities, or score text-likely"
-_TEXTS = "Exact likelihoods are to be had of llama.cpp and vLLM; of this server take a scorer of answers"
+_NUMBERS = "Start the server so that it returns the model's own log-probabilities, or score text-likely"
+_TEXTS = "llama.cpp and vLLM return exact likelihoods; with this server, use a scorer of answers"
 
 ADVICE: Mapping[str, str] = {
     "logprobs": _NUMBERS,
     "raw": _NUMBERS,
     "decisions": _NUMBERS,
-    "repeats": "Start the server so that a prompt has the same answer each time at temperature 0",
-    "thinking": "Switch thinking off where the server is started, or score text-likely",
-    "answers": "Look into the server's log, and see whether it has a chat template and needs an API key",
+    "repeats": "Start the server so that a prompt gets the same answer each time at temperature 0",
+    "thinking": "Switch thinking off when you start the server, or score text-likely",
+    "answers": "Read the server's log, and check whether it needs a chat template or an API key",
     "echo": _TEXTS,
     "prompt-logprobs": _TEXTS,
     "forced": _TEXTS,
-    "limits": "Start the server so that it refuses a prompt that is too long: what it cuts cannot be scored",
+    "limits": "Start the server so that it refuses prompts that are too long: truncated prompts cannot be scored",
 }
 """What to do where a check fails that a scorer needs, by its id."""
 
@@ -152,7 +152,7 @@ class ProbeReport:
         """Return what the server does not do that a scorer needs; empty where it can be used."""
         if scorer in LIKELIHOODS or scorer == "answer-likely":
             if self.route is None:
-                return self.failed("echo", "prompt-logprobs", "forced") or "the server has no likelihoods"
+                return self.failed("echo", "prompt-logprobs", "forced") or "the server does not return likelihoods"
             return self.route.lacks(start=LIKELIHOODS[scorer]) if scorer in LIKELIHOODS else self.route.replies
         labels = scorer in CHOICES and not self.tops and not self.decision
         needed = ("logprobs", "raw", "thinking", "decisions") if labels else ()
@@ -218,7 +218,7 @@ class ProbeReport:
         for name, lacking in self.scorers().items():
             by_lack.setdefault(lacking, []).append(name)
         for lacking, names in sorted(by_lack.items()):
-            can = f"cannot be done: {', '.join(names)}: {lacking}" if lacking else f"can be done: {', '.join(names)}"
+            can = f"not supported: {', '.join(names)}: {lacking}" if lacking else f"supported: {', '.join(names)}"
             texts.append(can)
         checks = ((check.title, check.state, check.read) for check in self.checks)
         table = Table.of_texts({"check": "words", "": "name", "read": "words"}, checks)

@@ -1,4 +1,4 @@
-"""The client of a served model: requests, again where that helps, and answers that are kept."""
+"""The client of a served model: it sends requests, repeats them where that helps, and stores answers."""
 
 import json
 import math
@@ -27,7 +27,7 @@ LONGEST_WAIT = 600.0
 LOADING = 600.0
 """Seconds that a server may take to load its model: meanwhile it answers 503 without a Retry-After."""
 
-_POLL = 5.0  # seconds between two questions whether it is there
+_POLL = 5.0  # seconds between two checks for a loaded model
 _SAID = 5.0  # waits from so many seconds on are reported
 _LONGEST_ERROR = 5000
 
@@ -37,9 +37,9 @@ AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 QUOTA = frozenset(
     {"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached", "enforced_spend_limit_reached"}
 )
-"""Codes of errors that no waiting mends, whatever the status."""
+"""Codes of errors that waiting cannot resolve, whatever the status."""
 
-# What errors are called that come without a status of their own, inside an answer of status 200.
+# Names of errors inside an answer of status 200, with the status that each stands for.
 _STATUSES = {"rate_limit_exceeded": 429, "rate_limit_error": 429, "server_error": 500, "internal_server_error": 500}
 _STATUSES |= {"api_error": 500, "unavailable_error": 503, "service_unavailable": 503, "timeout": 504}
 _STATUSES |= {"overloaded_error": 529, "overloaded": 529}
@@ -48,8 +48,8 @@ _STATUSES |= {"overloaded_error": 529, "overloaded": 529}
 class Response(NamedTuple):
     """What a server answered: the status, the JSON of the body, and the server's id of the request ("" without one).
 
-    `body` is None where it is no JSON. Where a body of status 200 has an ``error``, `status` is that of the error, 400
-    where it has none. `stored`: the answer is of an earlier request, nothing was asked.
+    `body` is None if it is not JSON. If a body of status 200 has an ``error``, `status` is the error's, or 400 if the
+    error has none. `stored`: the answer comes from the store, and no request was sent.
     """
 
     status: int
@@ -59,11 +59,11 @@ class Response(NamedTuple):
 
 
 class Client:
-    """Requests to the server at an address, from as many threads as one likes; to be used as a context manager.
+    """Send requests to the server at an address, from any number of threads; to be used as a context manager.
 
-    `say` hears, in one sentence each, of what makes the client wait. `store` may be set later, when it is known what
-    model it is that answers: without one nothing is kept. `requests` counts what was sent. ModelError where the API
-    key cannot be used (`address.key_of`) or there is a budget without a price; SenseprobeError without httpx.
+    `say` gets one sentence for each reason to wait. `store` may be set later, when the answering model is known;
+    without a store nothing is kept. `requests` counts the requests that were sent. Raise ModelError if the API key
+    cannot be used (`address.key_of`) or a budget lacks a price; SenseprobeError without httpx.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Client:
         sleep: Callable[[float], object] | None = None,
     ) -> None:
         if options.budget is not None and options.price is None:
-            raise ModelError("a budget needs a price: name what a million tokens cost with --price IN,OUT")
+            raise ModelError("--budget needs a price: give the cost of a million tokens with --price IN,OUT")
         self.address, self.options, self.store = address, options, store
         self.requests = 0
         self._say, self._sleep = say, sleep
@@ -104,17 +104,17 @@ class Client:
 
     @property
     def concurrency(self) -> int:
-        """Requests at a time: as the options say, or 1 on loopback and 4 elsewhere; at most the server's slots."""
+        """Parallel requests: those of the options, or 1 on loopback and 4 elsewhere; at most the server's slots."""
         wanted = self.options.concurrency or (1 if self.address.is_loopback else 4)
         return max(1, min(wanted, self._slots or wanted))
 
     def limit_slots(self, slots: int) -> None:
-        """Ask no more than so many requests at a time from now on."""
+        """From now on, send at most `slots` requests in parallel."""
         self._slots = max(1, min(slots, self._slots or slots))
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Tokens read and written by the server, as its answers say, without stored answers."""
+        """Tokens read and written by the server according to its answers; stored answers do not count."""
         return self._tokens
 
     @property
@@ -127,29 +127,29 @@ class Client:
         budget = self.options.budget
         if budget is not None and self.spent >= budget:
             raise ModelError(
-                f"the budget of {budget:g} is spent: {self.spent:.6g} after {self.requests:,} requests"
-                f"{self._kept()}; a higher --budget goes on"
+                f"the budget of {budget:g} is spent: {self.spent:.6g} after {self.requests:,} "
+                f"requests{self._kept()}; raise --budget to continue"
             )
 
     def _count(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
-        """Add the tokens of an answer; ModelError where they cannot be known and there is a budget."""
+        """Add the tokens of an answer. Raise ModelError if there is a budget and the answer has no counts."""
         usage = object_or_empty(object_or_empty(body).get("usage"))
         read, written = (_count_of(usage, names) for names in (_READ_NAMES, _WRITTEN_NAMES))
         if read is None and self.options.budget is not None and path.startswith("/v1/"):
             raise ModelError(
-                f"{self.address.origin} does not say how many tokens an answer took, so that no budget can be held:"
-                " leave --budget out, and limit the rows"
+                f"{self.address.origin} does not return token counts, so a budget cannot be kept: leave "
+                "--budget out, and use --limit"
             )
         with self._lock:
             self._tokens = (self._tokens[0] + (read or 0), self._tokens[1] + (written or 0))
 
     def _kept(self) -> str:
-        return "; what was answered is kept" if self.store else ""
+        return "; the answers so far are kept" if self.store else ""
 
     # --- requests ---
 
     def url(self, path: str) -> str:
-        """Return the URL of a path: ``/v1/…`` is below the base, and what is not stands beside the base's ``/v1``."""
+        """Return the URL of a path: ``/v1/…`` is below the base, any other path is next to the base's ``/v1``."""
         base, query = self.address.base, f"?{self.address.query}" if self.address.query else ""
         if path.startswith("/v1/") and urlsplit(base).path:
             return base + path.removeprefix("/v1") + query
@@ -165,20 +165,19 @@ class Client:
         retry: bool = True,
         with_key: bool = True,
     ) -> Response:
-        """Return the answer to a body, which may come from the store; statuses in `ok` are kept there.
+        """Return the answer to a body, possibly from the store; answers with a status in `ok` are stored.
 
-        A status that is no reason to ask again, as 400 or 404, is returned like any other. Without `retry` every status
-        is returned; it is asked again only while it says that it loads its model, and once where it closed the
-        connection, as servers do after an error of their own: the next request finds that out.
-        Raise ModelError where there is no answer: the tries are spent, the quota or the budget is, or the server
-        redirects.
+        A status that a repeat cannot change, such as 400 or 404, is returned like any other. Without `retry`, return
+        every status. Two cases are still repeated: a server that is loading its model, and, once, a closed connection,
+        which servers leave behind after an internal error.
+        Raise ModelError without an answer: the tries, the quota or the budget are used up, or the server redirects.
         """
         content = json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         request = _Request("POST", path, content, retry=retry, with_key=with_key)
         return self._answer(request, ok if store else (), threading.Event())
 
     def get(self, path: str, *, retry: bool = True, with_key: bool = True) -> Response:
-        """Return what a path has, as `post` does; never of the store."""
+        """Return the answer to a GET request, as `post` does, but never from the store."""
         return self._answer(_Request("GET", path, None, retry=retry, with_key=with_key), (), threading.Event())
 
     def map(
@@ -190,9 +189,9 @@ class Client:
         ok: Sequence[int] = (200,),
         retry: bool = True,
     ) -> list[Response]:
-        """Return the answers to bodies, in their order, at most `concurrency` of them asked at a time.
+        """Return the answers to bodies, in order; at most `concurrency` requests run in parallel.
 
-        Raise the first error, as `post` does: what was begun is answered and kept, what was not is not asked.
+        Raise the first error, as `post` does. Requests that had started are finished and stored; the rest is not sent.
         """
         if min(len(bodies), self.concurrency) < 2:
             return [self.post(path, body, store=store, ok=ok, retry=retry) for body in bodies]
@@ -204,26 +203,26 @@ class Client:
         )
 
     def is_stored(self, path: str, body: Mapping[str, Any]) -> bool:
-        """Return whether the answer to a body is stored, so that `post` would ask nothing."""
+        """Return whether the answer to a body is stored, so that `post` would not send a request."""
         content = json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         if self.store is None:
             return False
         return self.store.get(self.store.key(self.url(path), self.address.model, content)) is not None
 
     def reason(self, response: Response) -> str:
-        """Return what a server says of a failure, in one short line that is safe to print: ``HTTP 400: too long``."""
+        """Return a server's message about a failure in one short, printable line: ``HTTP 400: too long``."""
         return self._reason(response.status, response.body)
 
     def complaint(self, response: Response) -> tuple[str, str]:
-        """Return a server's own words on a failure, as short and safe as `reason`; and all that it says, to search."""
+        """Return a server's own words about a failure, short and printable, and its full message, to search."""
         body = response.body
         error = _error_of(body) or body
-        # What it calls the field comes first: its words may name others.
+        # The name of the field comes first, because the message may mention other fields.
         field = object_or_empty(error).get("param")
         return self._words(body) or f"HTTP {response.status}", f"{field or ''} {json.dumps(error)[:_LONGEST_ERROR]}"
 
     def _answer(self, request: "_Request", kept: Sequence[int], cancelled: threading.Event) -> Response:
-        """Return the stored answer, or ask, and store the answer where its status is one of `kept`."""
+        """Return the stored answer; otherwise ask, and store the answer if its status is one of `kept`."""
         store = self.store if kept and request.content is not None else None
         key = store.key(self.url(request.path), self.address.model, request.content or b"") if store else b""
         if store and (stored := store.get(key)) is not None:
@@ -236,7 +235,7 @@ class Client:
         return response
 
     def _ask(self, request: "_Request", cancelled: threading.Event) -> Response:
-        """Return the first answer that is none of a server that is busy, broken or loading."""
+        """Return the first answer, after waiting for a server that is busy, broken or loading."""
         failures, loading = 0, 0.0
         while True:
             self._check_budget()
@@ -244,7 +243,7 @@ class Client:
             if reply is not None:
                 response = Response(_status_of(reply), reply.body, reply.request_id)
                 unread = reply.body is None and reply.status < 300
-                reason = "the answer is no JSON" if unread else self._reason(response.status, reply.body)
+                reason = "the answer is not JSON" if unread else self._reason(response.status, reply.body)
                 if self._is_loading(request, reply, reason) and loading < LOADING:
                     loading += self._wait_for_loading(loading, cancelled, reason)
                     continue
@@ -259,7 +258,7 @@ class Client:
                 self._wait(failures, reply.retry_after if reply else None, reason, cancelled)
 
     def _send(self, request: "_Request") -> tuple[Reply | None, str]:
-        """Return the reply to a request, once also with the key in another header, where the first is not read."""
+        """Return the reply to a request. If the key is refused, try once with the key in another header."""
         reply, reason = self._send_once(request)
         if reply is None or reply.status != 401 or not request.with_key or len(self._headers) < 2:
             return reply, reason
@@ -273,7 +272,7 @@ class Client:
         return second, ""
 
     def _send_once(self, request: "_Request") -> tuple[Reply | None, str]:
-        """Return the reply to one request, or why there is none; ModelError where asking again does not help."""
+        """Return the reply to one request, or the reason why none came. Raise ModelError if a repeat cannot help."""
         with self._lock:
             self.requests += 1
         try:
@@ -283,8 +282,8 @@ class Client:
         except UnansweredError as error:
             if not error.reached and not self._reached:
                 raise ModelError(
-                    f"nothing answers at {self.address.origin} ({printable(str(error))}): start the server, or see"
-                    " whether host and port are right"
+                    f"nothing answers at {self.address.origin} ({printable(str(error))}): start the server, "
+                    "or check the host and port"
                 ) from None
             if not error.again:
                 raise ModelError(f"{self.address.origin}{request.path}: {error}") from None
@@ -292,15 +291,16 @@ class Client:
         self._reached = True
         if 300 <= reply.status < 400:
             raise ModelError(
-                f"{self.address.origin} redirects {request.path} to {printable(reply.location) or 'nowhere'}: redirects"
-                " are not followed, since prompts and key would go along; name the address itself if you trust it"
+                f"{self.address.origin} redirects {request.path} to {printable(reply.location) or 'nowhere'}: "
+                "redirects are not followed, because prompts and key would be sent along; use that address if "
+                "you trust it"
             )
         if codes := QUOTA & {*_codes(_error_of(reply.body))}:
-            raise ModelError(f"the quota at {self.address.origin} is spent ({min(codes)}){self._kept()}")
+            raise ModelError(f"the quota at {self.address.origin} is used up ({min(codes)}){self._kept()}")
         return reply, ""
 
     def _is_loading(self, request: "_Request", reply: Reply, reason: str) -> bool:
-        """Return whether a server says that its model is not there yet; a probe believes it only where it says so."""
+        """Return whether a server is still loading its model; a probe believes that only of an explicit message."""
         return reply.status == 503 and reply.retry_after is None and (request.retry or "load" in reason.casefold())
 
     def _wait_for_loading(self, waited: float, cancelled: threading.Event, reason: str) -> float:
@@ -316,15 +316,15 @@ class Client:
         return seconds
 
     def _wait(self, failures: int, asked: float | None, reason: str, cancelled: threading.Event) -> None:
-        """Wait before the next try: as long as the server asks, or twice as long as before, with some jitter."""
+        """Wait before the next try: as long as the server asks, or twice as long as last time, with some jitter."""
         seconds = FIRST_WAIT * 2 ** (failures - 1) * random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret
         seconds = min(max(asked or 0.0, seconds), LONGEST_WAIT)
         if seconds >= _SAID:
-            self._say(f"{self.address.origin}: {reason}; the next try is in {math.ceil(seconds)} s")
+            self._say(f"{self.address.origin}: {reason}; trying again in {math.ceil(seconds)} s")
         self._pause(seconds, cancelled)
 
     def _pause(self, seconds: float, cancelled: threading.Event) -> None:
-        """Wait; ModelError, which nobody sees, where another request of the same `map` has failed."""
+        """Wait. Raise ModelError, which is never shown, if another request of the same `map` has failed."""
         if self._sleep:
             self._sleep(seconds)
         else:

@@ -48,29 +48,33 @@ class Complaint:
 
 def of_limit(words: str) -> Complaint:
     """Return the complaint about ``max_tokens``."""
-    return Complaint("max_tokens", words, "", "max_completion_tokens stands in its place")
+    return Complaint("max_tokens", words, "", "max_completion_tokens is sent instead")
 
 
 def of_logprobs(words: str) -> Complaint:
     """Return the complaint about log-probabilities: there are none, or fewer than are needed."""
     most = next((number for number in map(int, _MOST.findall(words)) if 0 < number < TOP), None)
-    few = f"the server gives at most {most}, and {TOP} are needed"
-    found = "the server does not show log-probabilities" if most is None else few
-    changed = "logprobs is left out" + ("" if most is None else f", since {few}")
-    return Complaint("logprobs", words, found, changed, "no probabilities of labels, which choice-… and nli-chat need")
+    few = f"the server returns at most {most}, and {TOP} are needed"
+    found = "the server does not return log-probabilities" if most is None else few
+    changed = "logprobs is not sent" + ("" if most is None else f", because {few}")
+    return Complaint(
+        "logprobs", words, found, changed, "label probabilities are unavailable, which choice-… and nli-chat need"
+    )
 
 
 def of_temperature(words: str, tried: float) -> Complaint:
     """Return the complaint about a temperature: a very low one stands in for 0, or the field is left out."""
     if tried == 0 and "default" not in words:
-        changed = f"temperature {LEAST_TEMPERATURE:g} stands in for 0"
-        return Complaint("temperature", words, "", changed, "of two tokens within .05 nats of each other, either comes")
+        changed = f"temperature {LEAST_TEMPERATURE:g} is sent instead of 0"
+        return Complaint(
+            "temperature", words, "", changed, "either of two tokens within .05 nats of each other may be written"
+        )
     return Complaint(
         "temperature",
         words,
         "this model fixes the temperature, so answers cannot be repeated",
-        "temperature is left out",
-        "answers are drawn by chance, and text-likely cannot be scored",
+        "temperature is not sent",
+        "answers are random, and text-likely cannot be scored",
     )
 
 
@@ -84,11 +88,11 @@ def is_fixed_at_one(words: str) -> bool:
 
 
 _COSTS = {
-    "chat_template_kwargs": "thinking is not switched off",
+    "chat_template_kwargs": "thinking stays on",
     "cache_prompt": "the prompt cache stays on, which changes answers",
 }
 
 
 def of_field(field: str, words: str) -> Complaint:
     """Return the complaint about a field that is left out."""
-    return Complaint(field, words, "", f"{field} is left out", _COSTS.get(field, ""))
+    return Complaint(field, words, "", f"{field} is not sent", _COSTS.get(field, ""))

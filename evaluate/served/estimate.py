@@ -213,11 +213,13 @@ class TokenCounter:
         self._template: Range = _TEMPLATE
         if own[0] is not None and self._usage[0] is not None:
             self._template = (float(self._usage[0] - own[0]),) * 2
-        self.basis = f"their letters, {_LETTERS[1]:g} to {_LETTERS[0]:g} a token: the server counts none"
+        self.basis = (
+            f"the number of letters, {_LETTERS[1]:g} to {_LETTERS[0]:g} per token, because the server returns no counts"
+        )
         if self._tokenizes:
-            self.basis = f"the server's tokenizer, of {SAMPLE} prompts at most"
+            self.basis = f"the server's tokenizer, on at most {SAMPLE} prompts"
         elif self._line is not None:
-            self.basis = f"what the server counted of two other prompts, give or take {_UNLIKE:.0%}"
+            self.basis = f"the server's counts for two other prompts, plus or minus {_UNLIKE:.0%}"
 
     @property
     def _line(self) -> tuple[float, float] | None:

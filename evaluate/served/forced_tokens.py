@@ -63,14 +63,14 @@ def list_at(body: object, *path: str | int) -> list[Any]:
 def ids_of(values: list[Any]) -> Ids:
     """Return the tokens in a list."""
     if not all(type(value) is int and value >= 0 for value in values):
-        raise UnreadError("tokens are no numbers")
+        raise UnreadError("the tokens are not numbers")
     return tuple(values)
 
 
 def log_prob(value: object) -> float:
     """Return a log-probability. `UnreadError` where it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value <= _OVER_ZERO:
-        raise UnreadError(f"{value!r:.40} is no log-probability")
+        raise UnreadError(f"{value!r:.40} is not a log-probability")
     if value == -math.inf:
         raise UnscoredError(NOT_FINITE)
     return min(float(value), 0.0)
@@ -110,7 +110,7 @@ def _completion(query: Query, **more: Any) -> list[dict[str, Any]]:  # noqa: ANN
 def _read_prompt(query: Query, bodies: Sequence[Any]) -> list[float]:
     entries = list_at(bodies[0], "choices", 0, "prompt_logprobs")
     if len(entries) != len(query.given) + len(query.forced) or entries[0] is not None:
-        raise UnreadError("prompt_logprobs has not one entry a token, of which the first is null")
+        raise UnreadError("prompt_logprobs does not have one entry per token with null first")
     own = zip(query.forced, entries[len(query.given) :], strict=True)
     return [log_prob(at(entry, str(token), "logprob")) for token, entry in own]
 
@@ -129,11 +129,11 @@ def read_echo(body: object, count: int | None = None) -> tuple[list[str], list[A
     logs = list_at(body, "choices", 0, "logprobs", "token_logprobs")
     told = at(body, "usage", "prompt_tokens")
     if type(told) is not int or count not in (None, told):
-        raise UnreadError(f"the prompt has {count} tokens, and {told!r:.20} by the server's count")
+        raise UnreadError(f"the prompt has {count} tokens, but {told!r:.20} by the server's count")
     if len(tokens) != len(logs) or len(logs) not in (told, told + 1):
-        raise UnreadError(f"{len(logs)} tokens are echoed of a prompt of {told}")
+        raise UnreadError(f"the echo has {len(logs)} tokens for a prompt of {told}")
     if not told or logs[0] is not None or not all(isinstance(token, str) for token in tokens):
-        raise UnreadError("the first echoed token has a log-probability, or there is none")
+        raise UnreadError("the echo is empty, or its first token has a log-probability")
     return tokens[:told], logs[:told]
 
 
@@ -165,7 +165,7 @@ def _read_written(body: object, asked: Ids) -> list[float]:
     if len(written) < len(asked) and at(body, "stop_type") == "limit":  # its context is full
         raise UnscoredError(TOO_LONG)
     if [at(entry, "id") for entry in written] != [*asked]:
-        raise UnscoredError("the server does not write the tokens that it is made to write")
+        raise UnscoredError("the server does not write the forced tokens")
     return [log_prob(at(entry, "logprob")) for entry in written]
 
 

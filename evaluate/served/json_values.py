@@ -129,13 +129,13 @@ def text_of(value: object) -> str:
     if isinstance(value, list):
         return "".join(text_of(object_or_empty(part).get("text")) for part in value)
     if not isinstance(value, str):
-        raise impossible("a text that is none")
+        raise impossible("a value that is not text")
     return value
 
 
 def _number(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise impossible(f"a {what} that is no number")
+        raise impossible(f"a {what} that is not a number")
     return float(value)
 
 

@@ -28,9 +28,9 @@ def fault_of_tops(answer: ChatAnswer, order: Sequence[float], labels: Sequence[s
     `greedy`: whether the likeliest token was to be written.
     """
     if not order:
-        return "the server does not show them: the answer has none"
+        return "the server does not return them"
     if len(order) < TOP:
-        return f"only {len(order)} came, and {TOP} are needed"
+        return f"only {len(order)} were returned, and {TOP} are needed"
     if any(later > earlier for earlier, later in pairwise(order)):
         return "they are not in order"
     if (total := sum(map(math.exp, order))) < _LEAST_MASS:
@@ -38,9 +38,9 @@ def fault_of_tops(answer: ChatAnswer, order: Sequence[float], labels: Sequence[s
     if fault := _fault_of_spelling(answer, labels):
         return fault
     if answer.first is None or answer.first[0] not in answer.tops:
-        return "the token that was written is not among them"
+        return "the written token is not among them"
     if greedy and answer.tops[answer.first[0]] < max(answer.tops.values()) - _FURTHEST:
-        return "the token that was written is not the likeliest, at temperature 0"
+        return "the written token is not the likeliest, at temperature 0"
     return ""
 
 
@@ -57,7 +57,7 @@ def _fault_of_spelling(answer: ChatAnswer, labels: Sequence[str]) -> str:
     if spelt and spelt in answer.text:
         return ""
     shown = printable(answer.first[0][:_LONGEST])
-    return f"labels are not among the tokens: this server spells them in its own way ({shown!r} where {label} stands)"
+    return f"labels are not among the tokens: this server spells them differently ({shown!r} for {label})"
 
 
 def fault_of_places(answers: Sequence[ChatAnswer | None], place: int) -> str:
@@ -67,6 +67,6 @@ def fault_of_places(answers: Sequence[ChatAnswer | None], place: int) -> str:
     if not elsewhere or 2 * len(elsewhere) < len(heard):
         return ""
     return (
-        f"{place} blanks or special tokens stand before the label of the first answer, and another number before that"
-        f" of {len(elsewhere)} of {len(heard)}: the server shows it at no place that is always the same"
+        f"the first answer has {place} blanks or special tokens before its label, but {len(elsewhere)} of "
+        f"{len(heard)} answers have a different number: the label has no fixed position"
     )

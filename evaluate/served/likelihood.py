@@ -111,7 +111,7 @@ def find_route(client: Client, facts: ServerFacts, turn: tuple[str, int] | None 
     found: _TokenRoute | None = None
     for way in WAYS:
         if found is not None:
-            trials.append(Trial(way.name, NOT_ASKED, f"not needed, since {found.name} works"))
+            trials.append(Trial(way.name, NOT_ASKED, f"not needed, because {found.name} works"))
         elif way.path == NATIVE and facts.kind != LLAMA:
             trials.append(Trial(way.name, NOT_ASKED, "only llama.cpp has it"))
         else:
@@ -175,7 +175,7 @@ class _TokenRoute:
     def of_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
         """Return log P(reply | prompt) of each; None where it has none."""
         if self.replies:
-            raise ModelError(f"{self._client.address.origin} cannot be made to give a reply: {self.replies}")
+            raise ModelError(f"{self._client.address.origin} cannot be forced to give a reply: {self.replies}")
         distinct = list(dict.fromkeys(question.prompt for question in questions))
         with _believed(self._client):
             prompts = dict(zip(distinct, self._tokenizer.prompts(distinct, keep=self._keep), strict=True))
@@ -204,13 +204,17 @@ class _TokenRoute:
     def cannot_reply(self, turn: tuple[str, int] | None) -> str:
         """Return why replies cannot be forced: where the chat route reads another number of tokens than we would."""
         if turn is None:
-            return "the server does not chat, or does not count the tokens of a turn"
+            return "the server does not chat, or does not return the number of tokens of a turn"
         prompt, read = turn
         try:
             (ids,) = self._tokenizer.prompts([prompt], keep=False)
         except (UnreadError, UnscoredError) as error:
             return str(error)
-        return "" if read == len(ids) else f"a turn of {len(ids)} tokens in the template is {read} tokens to the server"
+        return (
+            ""
+            if read == len(ids)
+            else (f"a turn of {len(ids)} tokens by the template has {read} tokens by the server's count")
+        )
 
     def _logs(self, texts: Sequence[str], queries: Sequence[Query]) -> list[list[float] | None]:
         """Return log P of each forced token of queries; None, with a reason for its text, where there is none."""
@@ -258,7 +262,7 @@ class _EchoRoute:
 
     def lacks(self, *, start: bool) -> str:
         """Return why texts have no likelihoods with, or without, a start token: the server puts one there, or not."""
-        puts = "the server puts a start token before each text: take a scorer with it, such as ll"
+        puts = "the server puts a start token before each text: use a scorer with a start token, such as ll"
         return puts if self.start and not start else _NO_START if start and not self.start else ""
 
     def of_texts(self, texts: Sequence[str], *, start: bool = True) -> list[Likelihood | None]:
@@ -278,7 +282,7 @@ class _EchoRoute:
 
     def of_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
         """Raise ModelError: replies are forced by tokens."""
-        raise ModelError(f"{self._client.address.origin} cannot be made to give a reply: {self.replies}")
+        raise ModelError(f"{self._client.address.origin} cannot be forced to give a reply: {self.replies}")
 
     def why(self, text: str) -> str:
         """Return why a text has no likelihood."""
@@ -306,7 +310,7 @@ class _EchoRoute:
         """Return the tokens of an echo and their log-probabilities, the start token's among them."""
         tokens, logs = read_echo(body_of(self._client, response))
         if text not in ("".join(tokens), "".join(tokens[1:])):
-            raise UnscoredError("the tokens that are echoed do not spell the text")
+            raise UnscoredError("the echoed tokens do not spell the text")
         if len(tokens) < 2:
             raise UnscoredError(EMPTY)
         return tokens, logs
@@ -324,11 +328,11 @@ def _compare(first: list[float], second: list[float], alike: int) -> list[float]
     tokens that are forced already.
     """
     if (moved := _apart(first[:alike], second[:alike])) > _SAME:
-        raise UnreadError(f"the same tokens after the same tokens are {moved:.3g} nats apart")
+        raise UnreadError(f"the same tokens in the same context differ by {moved:.3g} nats")
     if _apart(first[alike:], second[alike:]) == 0:
-        raise UnreadError("two sentences get the same log-probabilities")
+        raise UnreadError("two different sentences get the same log-probabilities")
     if max(sum(first), sum(second)) > -1:
-        raise UnreadError("the log-probabilities are those of tokens that have no choice")
+        raise UnreadError("the log-probabilities are those of forced tokens, which are all near 0")
     return first
 
 
@@ -342,9 +346,7 @@ def _alike(first: Sequence[object], second: Sequence[object]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
-_NO_START = (
-    "the server does not tell what stands before a text: take a scorer without a start token, such as ll-no-start"
-)
+_NO_START = "the server does not reveal a start token before a text: use a scorer without one, such as ll-no-start"
 
 
 def _require(route: "_TokenRoute | _EchoRoute", *, start: bool) -> None:
@@ -359,4 +361,4 @@ def _believed(client: Client) -> Iterator[None]:
     try:
         yield
     except (UnreadError, UnscoredError) as error:
-        raise ModelError(f"{client.address.origin} does not answer as it did when it was probed: {error}") from None
+        raise ModelError(f"{client.address.origin} no longer answers as in the probe: {error}") from None

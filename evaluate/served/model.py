@@ -43,8 +43,8 @@ _NOT_TOLD = "not told"
 class ServedModel:
     """A chat model (and, where its server gives exact log-likelihoods, a causal one) behind an address.
 
-    `name`: its address; `report`: what the probe saw; `noise`: what contents differ by between repeats, in nats. To be
-    used as a context manager, or closed.
+    `name`: its address; `report`: the report of the probe; `noise`: the difference of contents between repeats, in
+    nats. To be used as a context manager, or closed.
     """
 
     keeps_answers = True
@@ -78,7 +78,7 @@ class ServedModel:
     ) -> Self:
         """Open the model at an address, and probe its server; `store`: the folder of its answers, by default the cache.
 
-        ModelError where there is no server, or one that can do no scorer of an ability: it names what it does not do.
+        Raise ModelError without a server, or if the server supports no scorer of the ability; the message says why.
         """
         client = Client(address.parse(spec), options, say=say)
         try:
@@ -108,39 +108,39 @@ class ServedModel:
 
     @property
     def tolerance(self) -> float:
-        """By how much the fingerprint may change, in nats.
+        """Return by how much the fingerprint may change, in nats.
 
-        Of a few repeats the largest change is known better than their spread, and is hardly ever small by chance.
+        With few repeats, the largest change is known better than their spread, and is rarely small by chance.
         """
         return max(SAME, 3 * self.report.noise.most)
 
     @cached_property
     def identity(self) -> dict[str, str]:
-        """What its answers depend on, as far as a server tells.
+        """Return what its answers depend on, as far as the server states it.
 
-        ``weights``, ``config`` and ``tokenizer`` are hashes of what it says of itself; ``vector`` is the fingerprint.
+        ``weights``, ``config`` and ``tokenizer`` are hashes of the server's statements; ``vector`` is the fingerprint.
         """
-        # A server may alternate between systems, so that answers are kept and found without them.
+        # A server may alternate between systems, so answers are stored and found without them.
         systems = ", ".join(filter(None, self.report.systems))
         return {**_stated(self.report), "system": systems or _NOT_TOLD, "vector": self._fingerprint.text}
 
     def lacking(self, scorer: str) -> str:
-        """Return what its server does not do that a scorer needs; empty where it can be used."""
+        """Return what the server lacks for a scorer; empty if the scorer can be used."""
         return self.report.lacking(scorer)
 
     def _demand(self, scorer: str) -> None:
         if lacking := self.lacking(scorer):
-            raise ModelError(f"{self.name} cannot be scored by {scorer}: {lacking}")
+            raise ModelError(f"{self.name} cannot be scored with {scorer}: {lacking}")
 
     def portions(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
-        """Yield what is asked in one go: as many units as there are requests at a time."""
+        """Yield batches of as many units as there are parallel requests."""
         size = max(1, self.client.concurrency)
         yield from (items[start : start + size] for start in range(0, len(items), size))
 
     # --- chat ---------------------------------------------------------------------------------------------------------
 
     def weigh_labels(self, questions: Sequence[LabelQuestion]) -> list[LabelWeights | None]:
-        """Return what the model gives to the labels of each question; None where it has no answer (`why`)."""
+        """Return the weights of the labels of each question; None without an answer (`why` has the reason)."""
         self._demand("choice-likely")
         if not self.report.tops:
             return self._decide(questions)
@@ -148,7 +148,7 @@ class ServedModel:
         return [self._weights(question, answer) if answer else None for question, answer in answers]
 
     def _weights(self, question: LabelQuestion, answer: ChatAnswer) -> LabelWeights | None:
-        """Return the weights of labels in an answer; ModelError where the server no longer does what it was seen to."""
+        """Return the weights of labels in an answer. Raise ModelError if the server behaves unlike in the probe."""
         if wire.thinks(answer):
             raise ModelError(f"{self.name} thinks before it answers, as it did not in the probe: score text-likely")
         place = self.report.dialect.place
@@ -158,7 +158,7 @@ class ServedModel:
         if answer.tops and not answer.refused:
             return weights_of(answer.tops, question.labels)
         if not answer.refused and answer.text.strip():
-            raise ModelError(f"{self.name} gave an answer without log-probabilities, unlike in the probe")
+            raise ModelError(f"{self.name} returned an answer without log-probabilities, unlike in the probe")
         self._reasons[question.prompt] = REFUSED if answer.refused else NO_ANSWER
         return None
 
@@ -216,7 +216,7 @@ class ServedModel:
         return weights
 
     def _map(self, path: str, bodies: Sequence[dict[str, Any]]) -> list[Response]:
-        """Ask, show the first as it was sent, and look from time to time whether it is still the same model."""
+        """Send requests, remember the first one, and check at times that the same model still answers."""
         self._shown = self._shown or next(iter(bodies), None)
         responses = self.client.map(path, bodies)
         self._compare_often()
@@ -231,7 +231,7 @@ class ServedModel:
     # --- likelihoods --------------------------------------------------------------------------------------------------
 
     def weigh_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
-        """Return log P(reply | prompt) of each forced reply, in nats; None where it has none (`why`)."""
+        """Return log P(reply | prompt) of each forced reply, in nats; None without one (`why` has the reason)."""
         self._demand("answer-likely")
         route = self.report.route
         if route is None:
@@ -246,7 +246,7 @@ class ServedModel:
         return logs
 
     def likelihoods(self, texts: Sequence[str], *, start: bool) -> list[tuple[float, float, float] | None]:
-        """Return of each text the sum of log P of its tokens in nats, its tokens and bytes; None without (`why`)."""
+        """Return for each text the sum of log P in nats, tokens and bytes; None without them (`why` has the reason)."""
         self._demand("ll" if start else "ll-no-start")
         route = self.report.route
         if route is None:
@@ -263,15 +263,15 @@ class ServedModel:
     # --- what it is ---------------------------------------------------------------------------------------------------
 
     def why(self, prompt: str) -> str:
-        """Return why a prompt, or a text, has no answer; empty where it has one."""
+        """Return why a prompt or a text has no answer; empty if it has one."""
         return self._reasons.get(prompt, "")
 
     def shown(self) -> str:
-        """Return the first prompt as it was sent, as JSON; empty where none was."""
+        """Return the first prompt as it was sent, as JSON; empty if none was sent."""
         return json.dumps(self._shown, ensure_ascii=False, indent=2) if self._shown else ""
 
     def drift(self) -> str:
-        """Take the fingerprint again, and return what changed since the model was opened; empty where nothing did."""
+        """Take the fingerprint again, and return what changed since the model was opened; empty without a change."""
         if not self._changed and self.client.requests > self._compared_at:
             self._compare()
         return self._changed
@@ -281,30 +281,34 @@ class ServedModel:
             self._compare()
 
     def _compare(self) -> None:
-        """Take the fingerprint again; where it changed, nothing more is kept, and what was kept is not used again."""
+        """Take the fingerprint again. If it changed, stop storing answers, and never reuse the stored ones."""
         try:
             now = take_fingerprint(self.client, self.report).text
             changed = change(self._fingerprint.text, now, self.tolerance)
         except ModelError as error:
-            changed = f"its fixed prompts have no answer any more: {error}"
+            changed = f"its fixed prompts are not answered any more: {error}"
         self._compared_at = self.client.requests
         if changed:
             self._note_change(changed)
 
     def _recognise(self, answer: ChatAnswer, *, stored: bool) -> None:
-        """Look at who says that it answers: another name than in the probe is another model."""
+        """Check the name of the model that answered: a name that the probe did not see is another model."""
         named = [(answer.model, self.report.answered)]
         if not stored and len(self.report.systems) == 1:
             named.append((answer.system, self.report.systems))
         for told, before in named:
             if told not in before:
-                self._note_change(f"{before[0] or 'no name'} answered first, and {told or 'no name'} later")
+                self._note_change(
+                    f"{before[0] or 'a model without a name'} answered first, {told or 'a model without a name'} later"
+                )
 
     def _note_change(self, changed: str) -> None:
         if self._changed:
             return
         self._changed = changed
-        self._say(f"the model behind {self.name} changed: {changed}. Nothing more is asked, and figures are withheld")
+        self._say(
+            f"the model behind {self.name} changed: {changed}. No more requests are sent, and the figures are withheld"
+        )
         if self._book is not None:
             self._book.retire()
         if self.client.store is not None:
@@ -313,9 +317,9 @@ class ServedModel:
 
 
 class _Book:
-    """Fingerprints under which answers of a server were kept, by number; within a tolerance, one of them is used again.
+    """The numbered fingerprints under which answers of a server were stored; one within the tolerance is used again.
 
-    Noise changes the digits of a fingerprint, so that it cannot be its own key.
+    Noise changes the digits of a fingerprint, so it cannot be its own key.
     """
 
     def __init__(self, folder: Path | None, stated: str, say: Say) -> None:
@@ -323,7 +327,7 @@ class _Book:
         self._number = 0
 
     def find(self, own: Fingerprint, tolerance: float) -> tuple[int, Fingerprint]:
-        """Return number and digits of the fingerprint that is like one's own; that is added where there is none."""
+        """Return number and digits of the fingerprint that matches `own`; without a match, add `own`."""
         while isinstance(text := self._get("seen"), str):
             if self._get("retired") is None and not change(text, own.text, tolerance):
                 return self._number, Fingerprint.parse(text)
@@ -332,7 +336,7 @@ class _Book:
         return self._number, own
 
     def retire(self) -> None:
-        """Use the found one never again: answers of another model were kept under it."""
+        """Never use the found one again, because answers of another model were stored under it."""
         self._add("retired", True)
 
     def close(self) -> None:
@@ -355,7 +359,7 @@ def _hash(value: object) -> str:
 
 
 def _stated(report: ProbeReport) -> dict[str, str]:
-    """Return what a server says of itself, hashed where it may be long; paths are cut to the file's name."""
+    """Return what a server states about itself; long values are hashed, and paths cut to the file name."""
     facts = report.facts
     asked, answered = model_name(report.model), ", ".join(report.answered)
     form, dialect = facts.quantisation or _NOT_TOLD, report.dialect
@@ -375,7 +379,7 @@ def _stated(report: ProbeReport) -> dict[str, str]:
 
 
 def _require(report: ProbeReport, ability: str) -> None:
-    """Raise ModelError where a server can do no scorer of an ability."""
+    """Raise ModelError if a server supports no scorer of an ability."""
     scorers = {"causal": LIKELIHOODS, "chat": ("choice-likely", "text-likely", "answer-likely")}[ability]
     lacking = [report.lacking(scorer) for scorer in scorers]
     if all(lacking):
@@ -384,12 +388,12 @@ def _require(report: ProbeReport, ability: str) -> None:
 
 
 def _limit(client: Client, report: ProbeReport, say: Say) -> None:
-    """Ask no more at a time than the server has slots, and one only where more change answers."""
+    """Limit parallel requests to the server's slots, and to one if parallel requests change answers."""
     if report.facts.slots:
         client.limit_slots(report.facts.slots)
     if client.concurrency > 1 and not report.concurrent and not client.options.accept_noise:
         client.limit_slots(1)
         say(
-            f"one request at a time: others beside it may change an answer ({report.check('repeats').read});"
-            " --accept-noise asks several"
+            "sending one request at a time: parallel requests may change an answer "
+            f"({report.check('repeats').read}); --accept-noise sends several"
         )

@@ -66,14 +66,14 @@ class _Probe:
         self.checks: dict[str, Check] = {}
 
     def report(self) -> ProbeReport:
-        """Ask all that is to be asked, in this order."""
+        """Send all requests of the probe, in this order."""
         opening = self._opening()
         alone: list[ChatAnswer | None] = [opening] if opening else []
         noise, concurrent, whole = Noise(), False, True
         decision = self._decision()
         if opening:
             whole = self._state("logprobs") != PASSED
-            # Where decisions stand in for chat, few chat answers are enough to see that there are some.
+            # If the decisions route is used, a few chat answers are enough to confirm that chat works.
             asked = self.questions[1:_NEIGHBOURS] if whole and decision else self.questions[1:]
             alone += [self._ask(question.prompt, whole=whole) for question in asked]
             if not whole and (fault := fault_of_places(alone, self.dialect.place)):
@@ -102,7 +102,7 @@ class _Probe:
             tokens=self._tokens(opening),
             requests=0,
         )
-        # Whole answers, and those of one token, are two things.
+        # A fingerprint is made either of whole answers or of one-token answers, never of both.
         if report.has_numbers and all(alone):
             fingerprint = Fingerprint.of_tops([answer.tops for answer in alone if answer])
         elif report.chats and not decision and all(alone) and whole:
@@ -112,7 +112,7 @@ class _Probe:
         return replace(report, fingerprint=fingerprint, requests=self.client.requests - self.before)
 
     def _tokens(self, opening: ChatAnswer | None) -> tuple[float, float] | None:
-        """Return the tokens read and written by a request as rows make it, None where the server does not tell."""
+        """Return the tokens read and written by a request such as rows make; None without counts."""
         if opening is None or opening.read is None or opening.written is None:
             return None
         return float(opening.read), float(opening.written)
@@ -129,7 +129,7 @@ class _Probe:
     # --- chat ---------------------------------------------------------------------------------------------------------
 
     def _opening(self) -> ChatAnswer | None:
-        """Ask the first question, as rows are asked; fields that the server does not take are left out for good."""
+        """Ask the first question in the same way as rows. Fields that the server refuses are never sent again."""
         while True:
             response = self.client.post(
                 CHAT, chat_body(self.questions[0].prompt, self.model, self.dialect), store=False
@@ -156,19 +156,19 @@ class _Probe:
         return opening
 
     def _other_models(self) -> str:
-        """Return which models there are, where another one, or none, was asked for."""
+        """Return the models of the server if the requested one is not among them, or none was requested."""
         if not self.model:
-            return " (name a model behind the address, as #NAME)"
+            return " (add a model name to the address, as #NAME)"
         listed = self.facts.models
         return f" (the server lists {', '.join(listed[:10])})" if listed and self.model not in listed else ""
 
     def _ask(self, prompt: str, *, whole: bool = False, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
-        """Return the answer to a prompt up to its label, or all; None where there is none that can be used."""
+        """Return the answer to a prompt, up to its label or whole; None without a usable answer."""
         more |= {} if whole else self.dialect.to_label
         return self._hear(self.client.post(CHAT, chat_body(prompt, self.model, self.dialect, **more), store=False))
 
     def _hear(self, response: Response) -> ChatAnswer | None:
-        """Return the answer in a response, None where there is none that can be used."""
+        """Return the answer in a response; None without a usable answer."""
         try:
             answer = read_chat(response.body, self.dialect.place) if response.status == 200 else None
             fault = "" if answer else self.client.reason(response)
@@ -183,14 +183,14 @@ class _Probe:
     def _check_model(self, opening: ChatAnswer) -> None:
         asked, answered = model_name(self.model), opening.model
         if not answered:
-            self._note("model", NOT_ASKED, "the server does not say which model answers")
+            self._note("model", NOT_ASKED, "the server does not name the model that answers")
         elif answered.split("@")[0].removesuffix(".gguf").startswith(asked.split("@")[0].removesuffix(".gguf")):
             self._note("model", PASSED, f"{answered} answers")
         else:
-            self._note("model", FAILED, f"asked for {asked}, {answered} answers")
+            self._note("model", FAILED, f"requested {asked}, but {answered} answers")
 
     def _check_tops(self, opening: ChatAnswer, order: Sequence[float]) -> None:
-        """Check the form of log-probabilities: without them, or with impossible ones, only texts can be used."""
+        """Check the log-probabilities: if they are missing or impossible, only texts can be used."""
         complaint = self.dialect.complaint("logprobs")
         if not order and complaint:
             self.checks["logprobs"] = Check("logprobs", FAILED, complaint.because, told=True)
@@ -198,13 +198,13 @@ class _Probe:
             self._note("logprobs", FAILED, fault)
         else:
             place = self.dialect.place
-            behind = f", behind {counted(place, 'token')} without text" if place else ""
+            behind = f", after {counted(place, 'token')} without text" if place else ""
             self._note("logprobs", PASSED, f"{len(order)}, with {sum(np.exp(order)):.3f} of all probability{behind}")
 
     def _check_thinking(self, opening: ChatAnswer) -> None:
         if wire.thinks(opening):
-            self._note("thinking", FAILED, "the answer begins with thinking, which the server does not switch off")
-            # What is thought is written, too, and has to end before the answer begins.
+            self._note("thinking", FAILED, "the answer begins with thinking, which the server cannot switch off")
+            # Thinking counts as written tokens, and must end before the answer begins.
             self.dialect = replace(self.dialect, written=_THOUGHT)
         else:
             self._note("thinking", PASSED, "none")
@@ -217,7 +217,7 @@ class _Probe:
             self.checks["raw"] = Check("raw", PASSED if is_fixed_at_one(fixed.words) else FAILED, own, told=True)
             return None
         tries = (self._ask(self.questions[0].prompt, temperature=1.5) for _ in range(_TRIED))
-        # Where a blank may come first, at this temperature it may not.
+        # At this temperature, an answer may begin with another number of blanks than the first one.
         warm = next((own for own in tries if own and own.before == opening.before), None)
         apart = _moved(opening, warm) if warm else math.inf
         allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
@@ -226,19 +226,19 @@ class _Probe:
         )
 
     def _check_others(self, opening: ChatAnswer) -> None:
-        """Ask other prompts, one of them with a field that does not exist, and look at the count of tokens."""
+        """Ask other prompts, one of them with an unknown field, and check the counts of tokens."""
         short: dict[str, Any] = {**self.dialect.to_label, "senseprobe_nonsense": 1}
         body = chat_body(_OTHER_PROMPTS[0], self.model, self.dialect, **short)
         response = self._once(CHAT, body)
         refused = response.status in (400, 422)
-        ignored = "" if refused else ", so that it may ignore any field without a word"
+        ignored = "" if refused else ": it may ignore unknown fields without a message"
         self._note("nonsense", PASSED if refused else FAILED, f"HTTP {response.status}{ignored}")
         answered = response.status == 200
         heard = [self._hear(response)] if answered else []
         heard += [self._ask(prompt) for prompt in _OTHER_PROMPTS[answered:]]
         counts = [(answer.read, answer.written) for answer in heard if answer]
         if opening.read is None or any(None in pair for pair in counts):
-            self._note("usage", FAILED, "the server does not tell how many there are")
+            self._note("usage", FAILED, "the server does not return token counts")
         elif all(read and read < opening.read and written in (1, self.dialect.place + 1) for read, written in counts):
             self._note("usage", PASSED, f"{opening.read} read")
         else:
@@ -259,7 +259,7 @@ class _Probe:
     # --- noise --------------------------------------------------------------------------------------------------------
 
     def _odds(self, number: int, answer: ChatAnswer | None) -> float:
-        """Return the log-odds of the labels of a fixed question; without log-probabilities a number of the text."""
+        """Return the log-odds of the labels of a fixed question; without log-probabilities, a hash of the text."""
         if answer is None:
             return math.nan
         if not answer.tops or self._state("logprobs") != PASSED:
@@ -278,9 +278,9 @@ class _Probe:
         return weights.log_probs[0] - weights.log_probs[1] if isinstance(weights, LabelWeights) else math.nan
 
     def _noise(self, alone: Sequence[ChatAnswer | None], decision: Decision | None) -> tuple[Noise, bool]:
-        """Ask questions again: at once, after others, beside others, and with the prompt cache.
+        """Repeat questions: at once, after others, in parallel with others, and with the prompt cache.
 
-        Return the noise, and whether others beside a request change nothing.
+        Return the noise, and whether parallel requests leave an answer unchanged.
         """
         has_tops = self._state("logprobs") == PASSED
         way = None if has_tops else decision
@@ -303,20 +303,20 @@ class _Probe:
         changes = (repeats, after, beside, cached)
         most = [float(np.max(np.abs(own))) if own else None for own in changes]
         if any(most_of is not None and math.isnan(most_of) for most_of in most):
-            self._note("repeats", FAILED, "a request that had an answer has none when it is asked again")
+            self._note("repeats", FAILED, "a repeated request that was answered before got no answer")
             return Noise(), False
         noise = Noise(most[0], most[1], most[2], most[3], max(map(root_mean_square, changes)))
         return self._noted(noise, has_numbers=has_tops or way is not None), (noise.neighbours or 0) <= SAME
 
     def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
-        """Note the check of repeats. Texts are no numbers and have no noise: they are the same, or not."""
+        """Note the check of repeats. Texts have no numeric noise: they are the same, or they are not."""
         own = max(noise.repeats or 0, noise.after or 0)
         if not has_numbers and (fixed := None if self.dialect.greedy else self.dialect.complaint("temperature")):
             self.checks["repeats"] = Check("repeats", FAILED, fixed.because, told=True)
             return Noise()
         if not has_numbers:
             self._note(
-                "repeats", FAILED if own else PASSED, "the same prompt had another text" if own else "the same text"
+                "repeats", FAILED if own else PASSED, "the same prompt got a different text" if own else "the same text"
             )
             return Noise()
         parts = {
@@ -326,15 +326,15 @@ class _Probe:
             "with the prompt cache": noise.cache,
         }
         shown = ", ".join(f"{name} {most:.3g}" for name, most in parts.items() if most is not None)
-        self._note("repeats", PASSED if own <= _ANOTHER else FAILED, f"nats by which an answer changed: {shown}")
+        self._note("repeats", PASSED if own <= _ANOTHER else FAILED, f"change of an answer in nats: {shown}")
         return noise
 
     # --- beside chat --------------------------------------------------------------------------------------------------
 
     def _decision(self) -> Decision | None:
-        """Return the way to ask for decisions that works; the answers are believed if they change with the order."""
+        """Return the working route for decisions. Its answers are trusted if they change with the order of options."""
         missing: set[str] = set()
-        read = "the server has no such route"
+        read = "the server does not have this route"
         for decision in wire.DECISIONS:
             if decision.path in missing:
                 continue
@@ -355,7 +355,9 @@ class _Probe:
                 continue
             if isinstance(first, LabelWeights) and isinstance(second, LabelWeights) and first != second:
                 shown = " and ".join(f"{math.exp(own.log_probs[0]):.3f}" for own in (first, second))
-                self._note("decisions", PASSED, f"{decision.name}: {shown} for the first of two options, and exchanged")
+                self._note(
+                    "decisions", PASSED, f"{decision.name}: {shown} for the first of two options, in both orders"
+                )
                 return decision
             read = f"{decision.name}: the same answer when the options are exchanged"
         self._note("decisions", FAILED, read)
@@ -376,10 +378,12 @@ class _Probe:
             status = self._once(CHAT, body).status
             state = FAILED if status == 200 else PASSED
             read.append(f"HTTP {status} for a prompt of more than {context} tokens")
-        self._note("limits", state, "; ".join(read) or "no key is set, and the server does not tell how much it reads")
+        self._note(
+            "limits", state, "; ".join(read) or ("no key is set, and the server does not state its context length")
+        )
 
     def _route(self, opening: ChatAnswer | None) -> likelihood.Route | None:
-        """Return the route of exact log-likelihoods, whose trials are three of the checks."""
+        """Return the route for exact log-likelihoods; its trials are three of the checks."""
         turn = (self.questions[0].prompt, opening.read) if opening and opening.read else None
         search = likelihood.find_route(self.client, self.facts, turn)
         for id_, way in (("echo", ECHO), ("prompt-logprobs", PROMPT_LOGPROBS)):
@@ -402,7 +406,7 @@ def _meant(asked: str, listed: Sequence[str], origin: str) -> str:
         return asked
     if len(listed) > 1:
         raise ModelError(
-            f"{origin} serves several models: name one of {', '.join(listed[:10])} behind the address, as #NAME"
+            f"{origin} serves several models: add one of {', '.join(listed[:10])} to the address, as #NAME"
         )
     return listed[0]
 

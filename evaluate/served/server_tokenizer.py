@@ -19,7 +19,7 @@ from senseprobe.evaluate.served.wire import DIALECTS
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
 
 LLAMA = "llama.cpp"
-PARTIAL = "a token is a part of a character, which the server cannot be made to write"
+PARTIAL = "a token is part of a character, which the server cannot be forced to write"
 PROOF = ("The cat sat on the mat.", "The cat sat on the moon.")
 """Sentences that begin alike, and end differently."""
 

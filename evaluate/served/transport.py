@@ -65,7 +65,7 @@ class Transport:
         except (ImportError, OSError, ValueError, httpx.InvalidURL):
             # What the environment says may hold passwords: it is not repeated.
             raise ModelError(
-                "what HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE says cannot be used: mend or unset it"
+                "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE has an unusable value: correct or unset it"
             ) from None
         limit_exchanges(self._http, httpx.ByteStream, most=LARGEST)
         self._filter = _KeyFilter(key)
@@ -112,7 +112,7 @@ class Transport:
         try:
             body = read_json(data, self._key)
         except DepthError:
-            raise UnansweredError(f"the answer is nested more than {DEEPEST} deep", again=False) from None
+            raise UnansweredError(f"the answer is nested more than {DEEPEST} levels deep", again=False) from None
         except ValueError:
             body = join_events(data, partial(read_json, key=self._key))
         request_id = headers.get("x-request-id") or headers.get("request-id") or ""

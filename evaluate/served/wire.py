@@ -183,7 +183,7 @@ def read_chat(body: object, place: int = 0) -> ChatAnswer:
     ModelError where it is no chat completion, or an impossible one.
     """
     answer = object_of(body, "no JSON object")
-    choice = object_of(first_of(answer.get("choices"), "choices"), "a choice that is no object")
+    choice = object_of(first_of(answer.get("choices"), "choices"), "a choice that is not an object")
     message = object_of(choice.get("message"), "no message")
     content = text_of(message.get("content"))
     thought = next((text for key in ("reasoning_content", "reasoning") if (text := text_of(message.get(key)))), "")
@@ -213,9 +213,9 @@ def _places(logprobs: object) -> list[Any]:
 
 def _spelt(entry: object) -> str:
     """Return the text of a token in an answer."""
-    told = object_of(entry, "log-probabilities that are no object")
+    told = object_of(entry, "log-probabilities that are not an object")
     if not isinstance(token := told.get("token"), str):
-        raise impossible("a token that is no text")
+        raise impossible("a token that is not text")
     return token_text(token, told.get("bytes"))
 
 
@@ -224,11 +224,11 @@ def _read_tops(places: Sequence[Any], place: int) -> tuple[dict[str, float], tup
     if len(places) <= place:
         return {}, None
     given = sum(log_probability(own.get("logprob")) for own in places[:place] if not is_special(_spelt(own)))
-    entry = object_of(places[place], "log-probabilities that are no object")
+    entry = object_of(places[place], "log-probabilities that are not an object")
     first = (_spelt(entry), log_probability(entry.get("logprob")) + given)
     tops: dict[str, float] = {}
-    for own in list_of(entry.get("top_logprobs") or [], "top_logprobs that are no list"):
-        top = object_of(own, "a log-probability that is no object")
+    for own in list_of(entry.get("top_logprobs") or [], "top_logprobs that are not a list"):
+        top = object_of(own, "a log-probability that is not an object")
         token, log = _spelt(top), log_probability(top.get("logprob")) + given
         # Parts of a character are spelt alike.
         tops[token] = float(np.logaddexp(tops[token], log)) if token in tops else log
@@ -240,9 +240,9 @@ def _read_tops(places: Sequence[Any], place: int) -> tuple[dict[str, float], tup
 def raw_tops(body: object, place: int = 0) -> list[float]:
     """Return the log-probabilities of a place's tokens in the order in which the server gives them; empty without."""
     places = _places(object_or_empty(first_of(object_or_empty(body).get("choices"), "choices")).get("logprobs"))[place:]
-    entry = object_of(places[0], "log-probabilities that are no object") if places else {}
+    entry = object_of(places[0], "log-probabilities that are not an object") if places else {}
     tops = list_of(entry.get("top_logprobs") or [], "no list")
-    return [log_probability(object_of(own, "a log-probability that is no object").get("logprob")) for own in tops]
+    return [log_probability(object_of(own, "a log-probability that is not an object").get("logprob")) for own in tops]
 
 
 _THINKING = re.compile(
@@ -271,10 +271,10 @@ def read_failure(status: int, body: object) -> Unanswered:
     error = object_or_empty(body).get("error")
     words = " ".join(map(str, (error if isinstance(error, dict) else {"": error or body}).values())).casefold()
     if status in (400, 403, 413, 422) and any(word in words for word in _FILTERED):
-        return Unanswered("the server's filter declines it", refused=True)
+        return Unanswered("the server's filter refuses it", refused=True)
     if status in (400, 413, 422) and any(word in words for word in _TOO_LONG):
         return Unanswered("too long for the model")
-    raise ModelError(f"the server declines a chat request with HTTP {status}: {' '.join(words.split())[:LONGEST_NAME]}")
+    raise ModelError(f"the server refuses a chat request with HTTP {status}: {' '.join(words.split())[:LONGEST_NAME]}")
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ def read_decision(body: object, labels: Sequence[str]) -> LabelWeights | Unanswe
         return Unanswered("refused", refused=True)
     told = answer.get("probabilities")
     if isinstance(told, list):
-        pairs = [object_of(item, "a probability that is no object") for item in told]
+        pairs = [object_of(item, "a probability that is not an object") for item in told]
         told = {str(pair.get("value")): pair.get("probability") for pair in pairs}
     shares = [probability(object_of(told, "no probabilities").get(label)) for label in labels]
     if abs(sum(shares) - 1) > 1e-3:

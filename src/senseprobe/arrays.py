@@ -74,11 +74,11 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         if not all(member.filename.endswith(".npy") for member in members):
             raise Unusable("it is a zip archive: unpack it first")
         if sum(member.file_size for member in members) > _MOST_UNPACKED * path.stat().st_size + _SPARE_UNPACKED:
-            raise Unusable("it unfolds into far more than vectors would")
+            raise Unusable("it unpacks to far more data than vectors need")
         if pickled := [member.filename for member in members if _has_objects(archive, member)]:
             name = printable(pickled[0].removesuffix(".npy"))
             raise Unusable(
-                f"its array {name} has objects of Python, which can run code: save it as texts, {name}.astype(str)"
+                f"its array {name} contains Python objects, which can run code: save it as text, {name}.astype(str)"
             )
     with _tolerating_python_2(), np.load(path, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
@@ -108,7 +108,7 @@ def map_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], Mapping[str, Any]]
     Raise Unusable, or what libraries do, where it is no file of safetensors or was cut short.
     """
     if not is_safetensors(path):
-        raise Unusable("it is no file of safetensors")
+        raise Unusable("it is not a safetensors file")
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = read_json(file.read(length))
@@ -119,7 +119,7 @@ def map_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], Mapping[str, Any]]
             continue
         start, end = tensor["data_offsets"]
         if not 0 <= start <= end <= len(data):
-            raise Unusable(f"the tensor {printable(name)} lies outside the file: it was cut short")
+            raise Unusable(f"the tensor {printable(name)} is outside the file, which was cut short")
         values = data[start:end].view(_DTYPES[tensor["dtype"]])
         if tensor["dtype"] == "BF16":
             values = (values.astype("<u4") << 16).view("<f4")

@@ -52,7 +52,7 @@ def write_new_folder(final: Path, files: Mapping[str, bytes]) -> None:
                 (partial / name).write_bytes(data)
     except OSError as error:
         if isinstance(error, FileExistsError) and final.exists():
-            raise SenseprobeError(f"{final} exists, and is not overwritten: name a new folder with --out") from None
+            raise SenseprobeError(f"{final} exists and is not overwritten: choose a new folder with --out") from None
         raise SenseprobeError(f"cannot write {final}: {error.strerror or error}; nothing was changed") from error
 
 

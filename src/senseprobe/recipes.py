@@ -149,5 +149,5 @@ def rebuild(folder: Path, manifest: Manifest, away: Container[str] = ()) -> Iter
     yield from verify_recipe(Release(folder, manifest), plan, rows_by_config(catalogue), away)
     yield from unused_files(manifest, recipe_files(catalogue))
     for operation, text in catalogue.english.unfrozen():
-        message = f"has no answer for {operation!r} of {text!r}, so another library may answer otherwise"
+        message = f"does not have an answer for {operation!r} of {text!r}, so another library may answer differently"
         yield Finding(path="recipe/english.csv", code="E408", message=message)

@@ -159,7 +159,9 @@ def read_csv(
         for line in rest if skipped else chain([first] if first else [], rest):
             size += len(line)
             if size > longest:
-                raise UnreadableError(f"a row of more than {longest:,} characters: is a quotation mark open?", start)
+                raise UnreadableError(
+                    f"a row of more than {longest:,} characters: is there an unclosed quotation mark?", start
+                )
             yield line
 
     csv.field_size_limit(LONGEST)  # of the whole process; the bound of a row is the tighter one
@@ -186,7 +188,7 @@ def read_csv_file(path: Path, most: int, delimiter: str | None = None) -> list[C
     rows, left = list[CsvRow](), MEMORY + 9 * len(data)
     for row in read_csv(split_lines(decode(data, '"CSV UTF-8"')), delimiter):
         if (left := left - 200 - 60 * len(row.cells)) < 0:  # bytes of a row, and of a cell beside its text
-            raise UnreadableError("more rows than fit into memory: divide the file", row.line)
+            raise UnreadableError("more rows than fit into memory: split the file", row.line)
         if any(map(str.strip, row.cells)):
             rows.append(row)
     return rows
@@ -215,7 +217,7 @@ def table_objects(
     rest = iter(rows)
     header = next((row.cells for row in rest), [])
     if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) < len(header):
-        more = f" and, if you like, {' and '.join(optional)}" if optional else ""
+        more = f" and optionally {' and '.join(optional)}" if optional else ""
         raise UnreadableError(f"columns are not {', '.join(needed)}{more}", 1)
     for row in rest:
         if len(row.cells) != len(header):
@@ -297,9 +299,9 @@ def _parse(text: str, loads: Callable[..., Any], how: Mapping[str, Any]) -> Any:
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", error.lineno) from None
     except RecursionError:
-        raise DepthError("is not JSON that can be read: nested too deeply") from None
+        raise DepthError("is not readable JSON: nested too deeply") from None
     except ValueError:
-        raise UnreadableError("is not JSON that can be read: is a number too long?") from None
+        raise UnreadableError("is not readable JSON: is a number too long?") from None
 
 
 def read_json_lines(lines: Iterable[str], **how: Any) -> Iterator[tuple[int, dict[str, Any]]]:  # noqa: ANN401
@@ -318,7 +320,7 @@ def read_json_lines(lines: Iterable[str], **how: Any) -> Iterator[tuple[int, dic
             raise UnreadableError(str(error), number) from None
         if not isinstance(value, dict) or len(value) > MOST_CELLS:
             raise UnreadableError(
-                f"is not a JSON object (of {MOST_CELLS:,} keys at most), which each line has to be", number
+                f"is not a JSON object (with at most {MOST_CELLS:,} keys), which each line must be", number
             )
         yield number, value
 

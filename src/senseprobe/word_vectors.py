@@ -33,7 +33,7 @@ _MOST_NAMED = 20  # lines that were passed over, in a remark
 HEADER = re.compile(rb"([0-9]{1,12})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?")
 _NEAR = 256  # bytes in which a tab after a word is looked for, in every line
 _END = b" \t\r\n"
-_SKIP = "--skip-bad passes such lines over, and lists them"
+_SKIP = "--skip-bad skips such lines and lists them"
 
 
 @dataclass(slots=True)
@@ -205,7 +205,7 @@ def are_numbers(fields: Sequence[bytes]) -> bool:
 def _numbers(fields: Sequence[bytes]) -> list[float]:
     """Return numbers as files of vectors have them; ValueError where one is none, as 1_000, which Python reads."""
     if b"_" in b"".join(fields):
-        raise ValueError("a number has no underscore")
+        raise ValueError("a number cannot contain an underscore")
     return [*map(float, fields)]
 
 
@@ -218,7 +218,7 @@ def _layout(start: bytes, header: bool | None) -> Layout:
     """Tell the layout of a text that begins so. Raise Unusable where most of its first lines have no numbers."""
     first, *rest = _sample_lines(start)
     if b"\r" in first.rstrip(b"\r"):
-        raise Unusable("its lines end in CR alone, as once on the Mac: save it with the line ends of today, LF")
+        raise Unusable("its lines end in CR only, as on old Macs: save it with LF line ends")
     match = HEADER.fullmatch(first) if header is not False else None
     below = [count_numbers(line) for line in rest if line.strip()]
     if match and header is None and _commonest(below) == 1 != int(match[2]):
@@ -228,7 +228,9 @@ def _layout(start: bytes, header: bool | None) -> Layout:
     lines = rest if headed else [first, *rest]
     if 2 * sum(map(bool, numbers)) < max(1, len(numbers)):
         odd = next((place for place, line in enumerate(lines) if not count_numbers(line)), 0) + 1 + headed
-        raise Unusable(f"line {odd} is no word followed by numbers, and no other format of vectors is like this")
+        raise Unusable(
+            f"line {odd} is not a word followed by numbers, and the file is not in another known format of vectors"
+        )
     stated = (int(match[1]), int(match[2])) if match else None
     dimensions = stated[1] if stated and header is None else _commonest(numbers)
     tabs = sum(b"\t" in line and b" " not in line for line in lines)
@@ -260,7 +262,9 @@ def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False)
                 try:
                     vectors[place] = layout.numbers(lines.readline(MOST_LINE).rstrip(_END))
                 except ValueError:
-                    raise Unusable(f"line {row + 1 + layout.headed} has what is no number: {_SKIP}") from None
+                    raise Unusable(
+                        f"line {row + 1 + layout.headed} contains a value that is not a number: {_SKIP}"
+                    ) from None
             return check_finite(vectors, rows, "line", 1 + layout.headed, vocabulary, f": {_SKIP}")
 
     form = "text, as word2vec and fastText write it" if layout.stated else "text, as GloVe writes it"
@@ -324,14 +328,16 @@ class _LineScan:
         """Return what is wrong with a line, from its verb on."""
         if word is None:
             source = "the header says" if self.told and self.layout.stated else "most lines have"
-            return f"has {counted(count_numbers(text), 'number')}, and {source} {self.layout.dimensions}"
-        return "has a word too long" if len(word) > MOST_WORD else "has what is no number, or not finite"
+            return f"has {counted(count_numbers(text), 'number')}, but {source} {self.layout.dimensions}"
+        return (
+            "has a word that is too long" if len(word) > MOST_WORD else ("contains a value that is not a finite number")
+        )
 
     def _pass_over(self, number: int, defect: str) -> None:
         """Pass a line over. Raise Unusable where none is to be, with what else can be done."""
         if not self.skip_bad:
             is_first = self.told and number == 1 + self.layout.headed
-            header = "--header yes takes line 1 for a header, whatever it says; " if is_first else ""
+            header = "--header yes treats line 1 as a header, whatever it says; " if is_first else ""
             raise Unusable(f"line {number} {defect}: {header}{_SKIP}")
         self.bad += 1
         if self.bad <= _MOST_NAMED:
@@ -344,8 +350,8 @@ class _LineScan:
         stated = self.layout.stated[0]
         if abs(stated - self.lines) > 1 or (stated > self.lines and not self.is_whole):
             raise Unusable(
-                f"line 1 says {stated:,} words, and there are {self.lines:,}: it was cut short, or changed"
-                " (--header yes reads what is there, --header no takes line 1 for a word)"
+                f"line 1 says {stated:,} words, but there are {self.lines:,}: it was cut short, or changed "
+                "(--header yes reads the lines that exist, --header no treats line 1 as a word)"
             )
 
     def remarks(self) -> Iterator[str]:
@@ -353,13 +359,13 @@ class _LineScan:
         there = (self.lines, self.layout.dimensions)
         if self.layout.stated not in (None, there):
             said, found = (f"{words:,} words of {numbers:,} numbers" for words, numbers in (self.layout.stated, there))
-            yield f"line 1 says {said}, and there are {found}, which are read"
+            yield f"line 1 says {said}, but there are {found}, which are read"
         if self.blanks:
             several = f"{self.blanks:,} lines, the first of them " if self.blanks > 1 else ""
-            yield f"a word is blank in {several}line {self.first_blank}: no text asks for it"
+            yield f"a word is blank in {several}line {self.first_blank}, so no text can look it up"
         if self.bad:
             more = f"; and {self.bad - _MOST_NAMED:,} more" if self.bad > _MOST_NAMED else ""
-            yield f"passed over: {counted(self.bad, 'line')}: {'; '.join(self.named)}{more}"
+            yield f"skipped: {counted(self.bad, 'line')}: {'; '.join(self.named)}{more}"
 
 
 def _has_odd_numbers(layout: Layout, text: bytes) -> bool:
@@ -381,22 +387,22 @@ def read_binary(path: Path) -> VectorTable:
         count, dimensions = map(int, first.split())
         if not 1 <= dimensions <= MOST_DIMENSIONS or count * (4 * dimensions + 2) > len(data):
             raise Unusable(
-                f"its first line says {count:,} words with {dimensions:,} numbers, and it has {len(data):,} bytes:"
-                " it was cut short, or is no file of word2vec"
+                f"its first line says {count:,} words with {dimensions:,} numbers, but it has {len(data):,} "
+                "bytes: it was cut short, or is not a word2vec file"
             )
         vocabulary, offsets, end, remarks = Vocabulary(), array("q"), len(first), list[str]()
         for row in range(count):
             begin, blank = end, data.find(b" ", end, end + MOST_WORD)
             end = blank + 1 + 4 * dimensions
             if blank < begin or end > len(data):
-                raise Unusable(f"byte {begin:,}: word {row + 1:,} of {count:,} is cut short, or none is there")
+                raise Unusable(f"byte {begin:,}: word {row + 1:,} of {count:,} is cut short or missing")
             word = data[begin:blank].lstrip(b"\n")
             vocabulary.add(word)
             offsets.append(blank + 1)
             if not word and len(remarks) < _MOST_NAMED:
-                remarks.append(f"a word is blank in row {row + 1}: no text asks for it")
+                remarks.append(f"a word is blank in row {row + 1}, so no text can look it up")
         if data[end:].strip(b"\n"):
-            raise Unusable(f"byte {end:,}: there is more after its {count:,} words")
+            raise Unusable(f"byte {end:,}: there are more bytes after its {count:,} words")
 
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path):

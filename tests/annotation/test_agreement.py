@@ -61,7 +61,7 @@ def test_a_question_of_each_sentence_is_one_figure() -> None:
     assert whole.value == pytest.approx(1 - (1 / 3) / (2 * 160 * 80 / (240 * 239)))
     assert whole.same == pytest.approx(2 / 3)
     # all rows have these counts, so that no other sample of them would say anything else
-    assert (whole.low, whole.high, whole.why) == (None, None, "no interval: all items agree alike")
+    assert (whole.low, whole.high, whole.why) == (None, None, "no interval: all items agree equally")
 
 
 def test_figures_are_told_of_every_part() -> None:

@@ -187,26 +187,26 @@ def test_each_version_of_the_release(typed: Typed) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("vectors:v.txt mine@1.0.0 -m weat --level cword", "vectors:v.txt has no vectors at the level cword"),
+        ("vectors:v.txt mine@1.0.0 -m weat --level cword", "vectors:v.txt does not have vectors at the level cword"),
         ("vectors:v.txt mine@1.0.0 --level doc", "unknown level doc: there is word, sent, cword"),
-        ("vectors:v.txt mine@1.0.0 -m aul --level word", "levels are of weat, and not of aul: leave them out"),
+        ("vectors:v.txt mine@1.0.0 -m aul --level word", "levels apply to weat, not to aul: leave --level out"),
         ("vectors:v.txt mine@1.0.0 --pooling cls", "vectors:v.txt is a file of vectors: leave out --pooling"),
         ("vectors:v.txt mine@1.0.0 --layer 1", "vectors:v.txt is a file of vectors: leave out --layer"),
         ("vectors:v.txt mine@1.0.0 --no-start", "vectors:v.txt is a file of vectors: leave out --no-start"),
         ("vectors:v.txt mine@1.0.0 --dtype bfloat16", "vectors:v.txt is a file of vectors: leave out --dtype"),
         ("vectors:v.txt mine@1.0.0 --revision main", "vectors:v.txt is a file of vectors: leave out --revision"),
         ("vectors:no.txt mine@1.0.0", "no file of vectors no.txt"),
-        ("vectors:v.txt mine@1.0.0 --limit 4", "an association test takes all its words: leave the limit out"),
+        ("vectors:v.txt mine@1.0.0 --limit 4", "an association test needs all its words: leave --limit out"),
         ("vectors:v.txt mine@1.0.0 -e relative-mean", "relative-mean is over contrast rows, and these are association"),
-        ("vectors:v.txt nli-control@1.0.1", "nli-control@1.0.1 holds inference rows, which scorers such as ll-nli"),
-        ("bert mine@1.0.0 -m aul", "mine@1.0.0 holds association rows, which scorers such as weat-word"),
-        ("bert mine@1.0.0 --limit 4", "an association test takes all its words: leave the limit out"),
+        ("vectors:v.txt nli-control@1.0.1", "nli-control@1.0.1 has inference rows, which need a scorer such as ll-nli"),
+        ("bert mine@1.0.0 -m aul", "mine@1.0.0 has association rows, which need a scorer such as weat-word"),
+        ("bert mine@1.0.0 --limit 4", "an association test needs all its words: leave --limit out"),
         ("bert mine@1.0.0 --level cword --pooling cls", "level cword has no pooling cls: take one of mean, first,"),
         ("bert mine@1.0.0 --level sent --pooling head", "level sent has no pooling head: take one of cls, mean, max,"),
         ("bert mine@1.0.0 --pooling first", "level sent has no pooling first: take one of cls, mean, max, last"),
-        ("bert mine@1.0.0 --layer 3", "the model bert has no layer 3: its last is 2, its table of tokens 0"),
+        ("bert mine@1.0.0 --layer 3", "the model bert does not have layer 3: its last is 2, its embedding table is 0"),
         ("bert mine@1.0.0 --layer -4", "the model bert has no layer -4: its last is 2"),
-        ("bert mine@1.0.0 --no-start", "cannot load the model bert: its tokenizer alone decides what stands before"),
+        ("bert mine@1.0.0 --no-start", "cannot load the model bert: its tokenizer alone decides which token precedes"),
         ("bert mine@1.0.0 --lower", "bert is a model that is loaded here: leave out --lower, an option of files"),
     ],
 )  # fmt: skip
@@ -258,7 +258,7 @@ def test_an_effect_may_differ_by_what_another_processor_changes(change: float, c
         ("cosine", 0.5, "words: 1 cosine of"),
         ("cosine", None, "words: 1 cosine of"),
         ("check", 0.5, "words: 1 cosine of"),
-        ("target", "he", "words: others, or in another order"),
+        ("target", "he", "words: different words, or a different order"),
     ],
 )
 def test_words_that_were_changed_are_no_replay(column: str, value: object, message: str, typed: Typed) -> None:
@@ -284,7 +284,7 @@ def test_other_vectors_are_another_model(typed: Typed, tmp_path: Path) -> None:
         path = str(results_of(Path(name))["weat-word"])
         shutil.move(f"{name}.txt", "moved.txt")
         done = typed("replay", path)
-        assert (done.code, done.message.endswith(" is not here: --model says where it is now")) == (2, True)
+        assert (done.code, done.message.endswith(" is not on this machine: give its place with --model")) == (2, True)
         assert typed("replay", path, "--model", "vectors:moved.txt").code == 0
         done = typed("replay", path, "--model", "vectors:w.txt")
         assert (done.code, done.out.splitlines()[-1]) == (1, "another model: nothing was computed")
@@ -398,7 +398,7 @@ def test_bad_lines_of_vectors_wherever_vectors_are_named(typed: Typed) -> None:
         assert "line 3 has 0 numbers" in typed(*command, "--header", "yes").message
         done = typed(*command, "--header", "yes", "--skip-bad")
         assert done.code == 0, done.err
-        assert "passed over: 1 line: line 3 has 0 numbers" in done.out + done.err
+        assert "skipped: 1 line: line 3 has 0 numbers" in done.out + done.err
 
 
 @pytest.mark.parametrize("model", ["vectors:nothing.txt", "openai:http://127.0.0.1:9/v1#m"])

@@ -306,7 +306,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0 -m bleu", "unknown scorer bleu: there is aul, "),
         ("score bert sssb@1.0.0 -m ppl", "unknown scorer ppl: did you mean 'pll'? there is aul, "),
         ("score bert sssb@1.0.0 -e tie", "unknown estimand tie: there is "),
-        ("score bert association@1.0.0 -m aul", "association@1.0.0 holds association rows, which scorers such as weat"),
+        ("score bert association@1.0.0 -m aul", "has association rows, which need a scorer such as weat"),
         (
             "score bert nli-control@1.0.0:nationality",
             "nli-control@1.0.0:nationality holds inference rows, which scorers",
@@ -314,7 +314,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0:race --revision main", "bert is a folder, which has no revisions"),
         ("score nobody/nothing sssb@1.0.0:race --revision main", "cannot load the model nobody/nothing@main: "),
         ("replay nothing.json", "nothing.json cannot be read: No such file or directory"),
-        ("replay bert/config.json", "bert/config.json is no result of senseprobe"),
+        ("replay bert/config.json", "bert/config.json is not a result of senseprobe"),
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
         (
             "score bert sssb@9.9.9",
@@ -331,7 +331,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0:race --device abacus", "cannot use the device abacus: "),
         ("score bert sssb@1.0.0:race --dtype int4", "unknown number format int4: take one of float32, "),
         ("report nothing.json", "nothing.json cannot be read: No such file or directory"),
-        ("report bert/config.json", "bert/config.json is no result of senseprobe"),
+        ("report bert/config.json", "bert/config.json is not a result of senseprobe"),
     ],
 )
 def test_bad_input(words: str, message: str, typed: Typed, tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_unwritable_output(scored: Typed, tmp_path: Path) -> None:
     before = files_below(tmp_path)
     done = scored("score", "bert", "sssb@1.0.0:race", "--out", "senseprobe.toml")
     assert done.message == (
-        "cannot write results to senseprobe.toml/sssb@1.0.0/bert: senseprobe.toml is no folder that you may write to"
+        "cannot write results to senseprobe.toml/sssb@1.0.0/bert: senseprobe.toml is not a folder that you can write to"
     )
     assert done.code == 2
     done = scored("report", "results/sssb@1.0.0/bert/aul.race.json", "-o", "results")
@@ -585,7 +585,7 @@ def test_cache_that_cannot_be(scored: Typed, tmp_path: Path, monkeypatch: pytest
     before = files_below(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "senseprobe.toml"))
     done = scored("score", "bert", "sssb@1.0.0:race")
-    assert (done.code, done.err.strip()) == (0, "scores are not kept for the next run: Not a directory")
+    assert (done.code, done.err.strip()) == (0, "scores cannot be stored for the next run: Not a directory")
     assert files_below(tmp_path) == before
     assert scored("score", "bert", "sssb@1.0.0:race", "--no-store").err == ""
 
@@ -684,15 +684,13 @@ def test_models_of_another_family(typed: Typed, tmp_path: Path) -> None:
     """A scorer that asks for what a model has not is refused, with what there is for the model."""
     config = json.loads((tmp_path / "bert/config.json").read_bytes())
     for architecture, title in (
-        ("BertForSequenceClassification", "a model of inference"),
+        ("BertForSequenceClassification", "an NLI model"),
         ("BertLMHeadModel", "a causal language model"),
     ):
         (tmp_path / "bert/config.json").write_text(json.dumps({**config, "architectures": [architecture]}))
         done = typed("score", "bert", "sssb@1.0.0:race", "-m", "aul")
         assert done.code == 2
-        assert done.message.startswith(
-            f"the scorer aul asks for a masked language model, and bert is {title}: take one"
-        )
+        assert done.message.startswith(f"the scorer aul needs a masked language model, but bert is {title}: use one")
     (tmp_path / "bert/config.json").write_text(
         json.dumps({**config, "model_type": "vit", "architectures": ["ViTModel"]})
     )
@@ -844,9 +842,7 @@ def test_replay_of_other_figures(scored: Typed, tmp_path: Path) -> None:
 def test_replay_with_another_model(scored: Typed, passes: list[int], tmp_path: Path) -> None:
     """Where the model is another, this is the difference, and nothing is computed; it may have moved."""
     shutil.move(tmp_path / "bert", tmp_path / "moved")
-    assert (
-        scored("replay", RESULT).message == "the model of the result, bert, is not here: --model says where it is now"
-    )
+    assert "bert, is not on this machine: give its place with --model" in scored("replay", RESULT).message
     assert scored("replay", RESULT, "--model", "moved").code == 0
     assert sum(passes) == SENTENCES
     redraw(tmp_path / "moved")
@@ -884,7 +880,7 @@ def test_replay_of_a_planted_truth(scored: Typed, tmp_path: Path) -> None:
     data["model"]["planted"] = "0.7"
     (tmp_path / "planted.json").write_text(json.dumps(data))
     done = scored("replay", "planted.json")
-    assert (done.code, done.message.startswith("a planted truth is no score")) == (2, True)
+    assert (done.code, done.message.startswith("a planted truth is not a model's score")) == (2, True)
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
@@ -991,7 +987,7 @@ def test_coarse_without_float32(typed: Typed, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(models, "load", loaded)
     done = typed("score", "bert", "sssb@1.0.0:race", "--dtype", "bfloat16")
     assert done.code == 0
-    assert done.err.strip() == "what bfloat16 turns around is not counted: CUDA out of memory."
+    assert done.err.strip() == "the rows that bfloat16 turns around are not counted: CUDA out of memory."
     assert "coarse" not in json.loads((tmp_path / RESULT).read_bytes())
 
 

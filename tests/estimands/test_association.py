@@ -99,7 +99,7 @@ def test_effect_and_p_by_hand(estimand: str, value: float, p: float) -> None:
     assert (figure.group, figure.identity, figure.neutral) == ("t", "race", 0.0)
     assert (figure.rows, figure.scored, figure.unscored) == (6, 6, 0)
     assert figure.levels == {"X": 2, "Y": 2, "A": 1, "B": 1}
-    assert figure.note == "interval not estimable from under 5 words in a set"
+    assert figure.note == "interval not estimable with fewer than 5 words in a set"
 
 
 def test_an_association_is_a_difference_of_means() -> None:
@@ -157,11 +157,11 @@ def test_an_exact_p_that_cannot_be_had_is_enclosed(monkeypatch: pytest.MonkeyPat
     )
     exact, enclosed = computed(most, many, estimand="weat-exact")
     assert (exact.p_low, exact.p_holm is None) == (None, False)
-    assert enclosed.note.endswith("; p is only enclosed: an exact p of 54 targets: possible are up to 52")
+    assert enclosed.note.endswith("; p is given as bounds only: an exact p of 54 targets: the maximum is 52")
     assert (enclosed.p_low, enclosed.p) == (only(many).p_low, only(many).p)
 
     monkeypatch.setattr(subset_sums, "available_memory", lambda: 1000)
-    assert "p is only enclosed: an exact p of 42 targets needs 0.1 GB of memory" in only(most, "weat-exact").note
+    assert "p is given as bounds only: an exact p of 42 targets needs 0.1 GB of memory" in only(most, "weat-exact").note
 
 
 # --- words without a vector -------------------------------------------------------------------------------------------
@@ -267,37 +267,37 @@ def worded(effects: Sequence[float], targets: int = 8, estimand: str = "weat") -
 def test_wordings() -> None:
     """An effect of all attribute words, of one of eight alone, of none, and of too few words for an interval."""
     said, shown = worded([0.2] * 8)
-    assert (said, shown.p, shown.method) == ("shown", 1 / 12870, "jackknife")
+    assert (said, shown.p, shown.method) == ("found", 1 / 12870, "jackknife")
     assert shown.low is not None
     assert 0 < shown.low < (shown.value or 0)
 
     said, one = worded([0.9] + [0.0] * 7)
-    assert (said, one.p) == ("these attribute words only", 1 / 12870)
+    assert (said, one.p) == ("these words only", 1 / 12870)
     assert one.low is not None
     assert one.low < 0
 
-    assert worded([0.0] * 8)[0] == "not shown"
+    assert worded([0.0] * 8)[0] == "undecided"
     said, few = worded([0.2] * 4)
     assert (said, few.p, few.low, few.note) == (
         "not estimable",
         1 / 12870,
         None,
-        "interval not estimable from under 5 words in a set",
+        "interval not estimable with fewer than 5 words in a set",
     )
 
 
 def test_complete_separation_has_no_interval_and_says_so() -> None:
     """All X the same, all Y the same: the correlation is 1, whatever the number of words."""
     figure = only(table_of(of_associations([0.5] * 6, [0.0] * 6, 6, 6), a=6))
-    assert (figure.low, figure.note) == (None, "interval not estimable where no word scatters")
+    assert (figure.low, figure.note) == (None, "interval not estimable because the words do not vary")
     assert WEAT.judge(figure).text == "not estimable"
 
 
 def test_the_other_way_round_is_shown_by_two_sides_alone() -> None:
     """An effect below 0 has a p near 1 to one side, and a small one to two."""
-    assert worded([-0.2] * 8)[0] == "not shown"
+    assert worded([-0.2] * 8)[0] == "undecided"
     said, figure = worded([-0.2] * 8, estimand="weat-two-sided")
-    assert (said, figure.p) == ("shown", 2 / 12870)
+    assert (said, figure.p) == ("found", 2 / 12870)
     assert figure.high is not None
     assert figure.high < 0
 
@@ -314,7 +314,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
         assert numbers[0] == pytest.approx(numbers[1], rel=1e-12)
 
 
-TURNED = "pooled the other way (check), the effect has the other sign:"
+TURNED = "with the other pooling (check), the effect has the opposite sign:"
 
 # --- poolings and sentences -------------------------------------------------------------------------------------------
 
@@ -331,7 +331,7 @@ TURNED = "pooled the other way (check), the effect has the other sign:"
 def test_a_sign_that_depends_on_the_pooling_is_noted(check: Cosines | None, note: str) -> None:
     """Where the check has the other sign, with its effect; where it has the same, or there is none, nothing is said."""
     figure = only(table_of(of_associations([0.3, 0.1], [-0.1, -0.3]), check=check))
-    assert figure.note == f"interval not estimable from under 5 words in a set{note}"
+    assert figure.note == f"interval not estimable with fewer than 5 words in a set{note}"
     assert figure.value == only(FOUR).value
 
 

@@ -144,5 +144,5 @@ def test_rejects_a_true_null_as_often_as_it_may() -> None:
 )
 def test_forged_tables_are_refused(forged: pa.Table) -> None:
     """What no scoring writes is named: a role, a cosine, a word twice, or a pair of words that is not there."""
-    with pytest.raises(ResultError, match="score it again"):
+    with pytest.raises(ResultError, match="score the model again"):
         read_tests(forged)

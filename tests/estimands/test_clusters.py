@@ -153,6 +153,6 @@ def test_synonyms_are_noted_and_clusters_are_not() -> None:
     table = rows(common, names[:6], names[6:])
     by_words, by_clusters = (figures(table, design(factors), "x") for factors in (WORDS, CLUSTERED))
 
-    assert all("go together" in one.note for one in by_words if one.estimand in {"relative", "spread"})
-    assert not any("go together" in one.note for one in by_clusters)
+    assert all("(correlation " in one.note for one in by_words if one.estimand in {"relative", "spread"})
+    assert not any("(correlation " in one.note for one in by_clusters)
     assert correlate_words(common[:3], np.arange(15) < 6, 0) is None

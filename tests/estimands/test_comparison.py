@@ -156,7 +156,7 @@ def test_rows_are_matched_by_id() -> None:
     assert first["id"].tolist() == second["id"].tolist() == a["id"].tolist()
     assert second["stereo_score"].tolist() == b["stereo_score"].tolist()
     for other in (b.iloc[1:], b.assign(id="x" + b["id"])):
-        with pytest.raises(ResultError, match="not of the same rows"):
+        with pytest.raises(ResultError, match="different rows"):
             compare(a, other, tables.RACE, "race")
 
 

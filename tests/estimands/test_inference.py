@@ -233,7 +233,7 @@ def test_gap_needs_words_that_are_gendered() -> None:
     """Where no slot's words have one gender each, nothing can be set against anything."""
     rows, plan = occupations(2)
     rows = rows.assign(gender=np.resize(["male"] * 6 + ["female"] * 7, len(rows)))
-    with pytest.raises(ResultError, match="no slot has words of one gender"):
+    with pytest.raises(ResultError, match="no slot's words each belong to one gender"):
         figures(random_model(rows), plan, "activities")
 
 
@@ -256,7 +256,7 @@ def test_gap_of_a_sample_is_of_true_pairs(count: int) -> None:
             assert gap.value == pytest.approx(100 * sum(apart) / len(apart))
         else:
             assert (gap.value, gap.low, gap.p) == (None, None, None)
-            assert gap.note.startswith("no sentence was scored beside its counterpart of the other gender")
+            assert gap.note.startswith("no sentence was scored together with its counterpart of the other gender")
             assert gap.left_out == {"without a scored counterpart": count}
 
 
@@ -333,7 +333,7 @@ def test_declared_gaps_of_slices_comparisons_and_samples() -> None:
     assert lookup("gap:he-they").low == -100
     assert "gap:he-they" in lookup("gap:he-they").title
     assert lookup("gap:he-they").presentation.groups.startswith("gap:he-they, ")
-    with pytest.raises(ResultError, match="gap:x: the design declares no gap 'x'"):
+    with pytest.raises(ResultError, match="gap:x: the design does not declare a gap 'x'"):
         figures(rows, replace(plan, estimands=("gap:x",)), "a")
     with pytest.raises(ResultError, match="no estimand 'nn:x'"):
         figures(rows, replace(plan, estimands=("nn:x",)), "a")
@@ -357,13 +357,13 @@ def test_a_model_that_always_says_neutral_looks_perfect_but_for_its_accuracy() -
         figure = one(made, estimand)
         assert figure.value == figure.high == 100
         assert figure.neutral is None
-        assert "answers neutral to everything reads 100" in figure.note
+        assert "answers neutral to everything gets 100" in figure.note
     # Six levels at the least (occupation, person, object): the smallest share under which six agree once in forty.
     assert one(made, "nn").low == pytest.approx(100 * 0.025 ** (1 / 5))  # five verbs
     gap = one(made, "gap")
     assert (gap.value, gap.neutral, gap.method, gap.p) == (0, 0, "boundary", 1)
     assert (gap.low, gap.high) == pytest.approx((100 * (0.025 ** (1 / 5) - 1), 100 * (1 - 0.025 ** (1 / 5))))
-    assert "answers neutral to everything reads 0" in gap.note
+    assert "answers neutral to everything gets 0" in gap.note
     rows, plan = controls()
     made = figures(scored(rows, np.tile([0.0, 1.0, 0.0], (len(rows), 1))), plan, "occupation")
     accuracy = one(made, "accuracy")
@@ -689,7 +689,7 @@ def test_extremes_by_hand() -> None:
     assert extremes(table.assign(neutral=math.nan), plan).empty
     with pytest.raises(ResultError, match="cannot average by 'verbs': did you mean 'verb'"):
         extremes(table, plan, by=("verbs",))
-    with pytest.raises(ResultError, match="no label 'gold'"):
+    with pytest.raises(ResultError, match="unknown label 'gold'"):
         extremes(table, plan, "gold")
 
 

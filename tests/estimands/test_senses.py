@@ -150,4 +150,4 @@ def test_a_difference_is_over_the_words_that_both_senses_have() -> None:
     words = pd.DataFrame({"config": ["a"], "attribute_role": ["B"]})
     (of_values,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored, words)
     assert (of_values.low, of_values.high) == pytest.approx(ends)
-    assert "those that either sense is compared with are held" in of_values.note
+    assert "the words that each sense is compared with are fixed" in of_values.note

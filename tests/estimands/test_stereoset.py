@@ -235,7 +235,7 @@ def test_declarations() -> None:
         assert (told.low, told.high, told.kind) == (0, 100, "contrast")
         assert ("over all rows" in told.says) == name.endswith("-micro")
         assert "Nadeem, Bethke & Reddy 2021" in told.source
-    with pytest.raises(ResultError, match="no estimand 'icat'"):
+    with pytest.raises(ResultError, match="the estimand 'icat' does not apply"):
         kernel_rows(table(HAND), design(), "icat")
 
 

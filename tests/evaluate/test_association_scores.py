@@ -359,27 +359,27 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
         (np.vstack([EYE, EYE[:1] + 1])[:, :3], TWICE, {}, "'x0' is in several rows with different vectors"),
         (EYE * [math.nan] + EYE, TABLE, {}, "vectors in memory: the vector of 'x0' has a number that is not finite"),
         (EYE * 1e300, TABLE, {}, "vectors in memory: row 1 has a number that is not finite in float32"),
-        (EYE.astype(str), TABLE, {}, "10 texts, and numbers of shape (10, 10): it takes a vector for each"),
+        (EYE.astype(str), TABLE, {}, "10 texts, and numbers of shape (10, 10): each text needs a vector"),
         (
             {**BY_WORD, "b2": (1,)},
             TABLE,
             {},
             "vectors in memory: 'b2' has 1 numbers, and 'x0' has 5 numbers: give all vectors one length",
         ),
-        ({}, TABLE, {}, "vectors in memory: 0 texts, and numbers of shape (0,): it takes a vector for each"),
-        ({1: (1, 2)}, TABLE, {}, "vectors in memory: not all of its keys are texts"),
+        ({}, TABLE, {}, "vectors in memory: 0 texts, and numbers of shape (0,): each text needs a vector"),
+        ({1: (1, 2)}, TABLE, {}, "vectors in memory: some of its keys are not text"),
         (BY_WORD, TABLE.assign(role="T"), {}, "row 0 (from 0) has the role 'T'"),
         (BY_WORD, TABLE[TABLE["role"] != "B"], {}, "test 'toy' lacks rows of B: it needs X, Y, A and B"),
         (BY_WORD, TABLE.assign(identity=WORDS), {}, "test 'toy' has the identities 'x0' and 'x1': give it one"),
         (BY_WORD, TABLE, {"level": "doc"}, "unknown level doc: there is word, sent, cword, sense"),
-        (BY_WORD, TABLE, {"level": "sent"}, "no row has a sentence: take another level"),
-        (BY_SENTENCE, SENTENCES.drop(columns="word"), {"level": "word"}, "no row has a word: take another level"),
-        (BY_WORD, SENTENCES, {"level": "cword"}, "has no vectors at the level cword: a word has the same in all"),
-        (_encoded(pooling="cls"), TABLE, {}, "it has no layers, no tokens before a text, and only means"),
-        (_encoded(layer=2), TABLE, {}, "it has no layers"),
-        (_encoded(start="off"), TABLE, {}, "no tokens before a text"),
-        (BY_WORD, TABLE, {"limit": 5}, "an association test takes all its words"),
-        (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is no plug-in's"),
+        (BY_WORD, TABLE, {"level": "sent"}, "no row has a sentence: "),
+        (BY_SENTENCE, SENTENCES.drop(columns="word"), {"level": "word"}, "no row has a word: "),
+        (BY_WORD, SENTENCES, {"level": "cword"}, "does not have vectors at the level cword: a word has the same"),
+        (_encoded(pooling="cls"), TABLE, {}, "it has neither layers nor start tokens, and only mean pooling"),
+        (_encoded(layer=2), TABLE, {}, "it has neither layers"),
+        (_encoded(start="off"), TABLE, {}, "nor start tokens"),
+        (BY_WORD, TABLE, {"limit": 5}, "an association test needs all its words"),
+        (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is not from a plug-in"),
         (EYE, "association", {}, "an array of vectors needs one row for each row of the table"),
         (BY_WORD, "nli-control", {}, "holds inference rows"),
     ],
@@ -402,7 +402,7 @@ def test_a_tensor_that_is_trained_cannot_be_scored() -> None:
 
 def test_other_scorers_do_not_take_vectors() -> None:
     """Nor other levels than those of `weat`."""
-    with pytest.raises(SenseprobeError, match="levels are of weat, and not of aul"):
+    with pytest.raises(SenseprobeError, match="levels apply to weat, not to aul"):
         scored(BY_WORD, TABLE, "aul", level="word")
 
 

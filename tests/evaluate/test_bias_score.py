@@ -326,7 +326,7 @@ def test_a_planted_preference_is_predicted_over_words_and_not_over_rows() -> Non
     turned = scores.assign(stereo_score=-scores["stereo_score"])
     assert "falls" in next(predict_preferences("planted", design, rows, turned, by_text)).verdict
     flat = next(predict_preferences("planted", design, rows.assign(stereo="x"), scores, by_text))
-    assert "does not tell" in flat.verdict
+    assert "the same for both sentences" in flat.verdict
 
 
 # --- files and commands ---------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def test_a_terminal_prints_the_sections_of_the_page(folder: Path) -> None:
     """Brief, they are those of the page but for its limits, with the same tables and the first means."""
     scores = _score(folder)
     brief, full = ({section.title: section for section in scores.sections(level)} for level in ("brief", "full"))
-    assert {*full} - {*brief} == {"What it cannot say"}
+    assert {*full} - {*brief} == {"What it cannot show"}
     assert brief["The most extreme sentences"] == full["The most extreme sentences"]
     assert all({*brief[title].paragraphs} <= {*full[title].paragraphs} for title in brief)
 
@@ -416,9 +416,9 @@ def test_the_command_prints_rankings_and_what_they_depend_on(folder: Path) -> No
 @pytest.mark.parametrize(
     ("changes", "options", "message"),
     [
-        ({"vectors.txt": "ann 1 0\nnurse 0 1\n"}, {}, "no vectors of both words"),
+        ({"vectors.txt": "ann 1 0\nnurse 0 1\n"}, {}, "does not have vectors of both words"),
         ({"vectors.txt": "ann 1 nan\nbob 0 1\n"}, {}, "finite|no number"),
-        ({"vectors.txt": "ann 1 1\nbob 2 2\n"}, {}, "one vector"),
+        ({"vectors.txt": "ann 1 1\nbob 2 2\n"}, {}, "the same vector"),
         ({"pairs.csv": "word\nann\n"}, {}, "two columns"),
         ({"pairs.csv": ""}, {}, "empty"),
         ({"pairs.csv": "absolute,male\nann,bob\n"}, {}, "two columns"),

@@ -228,7 +228,7 @@ def test_store_under_another_name(whole: Path, tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     found, said, _ = read(whole.name, file.read_bytes())
     assert found == {}
-    assert "is of other weights or another scorer" in said[0]
+    assert "belongs to other weights or another scorer" in said[0]
 
 
 def test_rows_of_another_store(whole: Path, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_folder_that_cannot_be(tmp_path: Path) -> None:
         store.add([(Unit("a"), (-1.0,))])
         assert store.load([Unit("a")]) == {}
         store.add([(Unit("b"), (-1.0,))])
-    assert said == ["scores are not kept for the next run: Not a directory"]
+    assert said == ["scores cannot be stored for the next run: Not a directory"]
 
 
 def test_folder_in_the_place_of_the_file(tmp_path: Path, whole: Path) -> None:
@@ -281,7 +281,7 @@ def test_folder_in_the_place_of_the_file(tmp_path: Path, whole: Path) -> None:
     with opened(tmp_path, said) as store:
         store.add([(Unit("a"), (-1.0,))])
         assert store.load([Unit("a")]) == {}
-    assert [message.partition(":")[0] for message in said] == ["scores are not kept for the next run"]
+    assert [message.partition(":")[0] for message in said] == ["scores cannot be stored for the next run"]
 
 
 def test_full_disk(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_full_disk(tmp_path: Path) -> None:
         store._db.execute("PRAGMA max_page_count=1")  # SQLite's own way to have a full disk
         for number in range(1000):
             store.add([(Unit(f"more {number}"), (-1.0,))])
-    assert said == ["scores are not kept for the next run: database or disk is full"]
+    assert said == ["scores cannot be stored for the next run: database or disk is full"]
     with opened(tmp_path, said) as store:
         assert store.load(KEPT) == KEPT
     assert len(said) == 1
@@ -308,7 +308,7 @@ def test_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         first._db.execute("BEGIN IMMEDIATE")
         second.add([(Unit("a"), (-1.0,))])
         first._db.rollback()
-    assert said == ["scores are not kept for the next run: database is locked"]
+    assert said == ["scores cannot be stored for the next run: database is locked"]
 
 
 def test_the_folder_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,14 +256,14 @@ def test_a_line_for_each_config() -> None:
         first_token=FirstToken(rows=7, before="<s>"),
     )
     told = (
-        "30 of 1,200 rows with words that the tokenizer does not know; 1 pair of the same tokens; "
-        "400 pairs of unequal numbers of tokens; 1 of 5 ties because both sentences are the same tokens; "
-        "7 pairs with another first token, before which only <s> stands"
+        "30 of 1,200 rows with words that the tokenizer does not know; 1 pair with identical tokens; "
+        "400 pairs with unequal numbers of tokens; 1 of 5 ties because both sentences have the same tokens; "
+        "7 pairs with different first tokens, with only <s> before them"
     )
     assert [*caveats.fitness_lines({"race": found, "x\x1b[2J": found})] == [f"race: {told}", f"'x\\x1b[2J': {told}"]
     alone = Fitness(rows=3, unknown=0, first_token=FirstToken(rows=1, before=""))
     assert [*caveats.fitness_lines({"race": alone})] == [
-        "race: 1 pair with another first token, of which the probability is not in the number"
+        "race: 1 pair with different first tokens, whose probabilities are not counted"
     ]
 
 

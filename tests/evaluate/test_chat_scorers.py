@@ -326,7 +326,7 @@ def test_figures_over_several_pairs_are_left_out_and_that_is_said(sssb: Release)
     result = score(sssb, planted(sssb, ["nationality"]), "choice-likely", "nationality", warn=said.append)
 
     assert [*figures(result)] == ["preference", "preference-half", "content-mean"]
-    assert said == ["choice-likely has no relative, spread: they hold sentences of several pairs together"]
+    assert said == ["choice-likely does not compute relative, spread: they compare sentences of several pairs"]
 
 
 def test_pairs_without_an_answer_are_unscored_with_the_reason(sssb: Release) -> None:
@@ -366,7 +366,7 @@ def test_other_models_are_refused(sssb: Release) -> None:
 def test_a_column_of_rows_that_has_the_name_of_a_number_is_refused(sssb: Release) -> None:
     """A slot called `content` would else be overwritten, and figures be over the wrong words."""
     table = sssb.table(CONFIG).assign(content="x")
-    with pytest.raises(SenseprobeError, match="noun-bare has a column content, which is the name of a number of"):
+    with pytest.raises(SenseprobeError, match="noun-bare has a column content, a name that"):
         units_of_rows(ScoringJob(sssb, CONFIG, 0, "0"), SCORERS["choice-likely"], {CONFIG: table})
 
 

@@ -83,7 +83,7 @@ def test_the_command_writes_what_it_prints(
     with files[1].open() as file:
         rows = [*csv.DictReader(file)]
     assert rows[0] == {"group": "female", "with": "", "sentences": "4", "percent": ""}
-    assert "Co-occurrence in a sentence is no attribution" in files[2].read_text()
+    assert "Co-occurrence in a sentence is not attribution" in files[2].read_text()
     assert printed["signature"] in files[2].read_text()
     assert not [*(tmp_path / "cache").rglob("*.json")]
 
@@ -95,7 +95,7 @@ def test_a_terminal_prints_words_from_either_end(text: Path) -> None:
     words = {row[0].text for row in brief["Words"].tables[0].rows}
     assert words == {"nurse", "construction worker", "CEO", "baker", "secretary"}
     assert "lawyer" in {row[0].text for row in full["Words"].tables[0].rows}
-    assert {*full} - {*brief} == {"What it cannot say"}
+    assert {*full} - {*brief} == {"What it cannot show"}
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def test_names_are_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "content", "message"),
     [
-        ("--groups", "word,group\nshe,f\n", "a list of groups needs two or more; there is f"),
+        ("--groups", "word,group\nshe,f\n", "a list of groups needs at least two groups; this one has f"),
         ("--groups", "term,group\nshe,f\n", "needs rows and the columns word and group"),
         ("--groups", "", "is empty"),
         ("--with", "word,gender\nnurse,\n", "row 1 lacks a word or gender"),
-        ("--with", "word,gender\nnurse,f\nNurse,m\n", "stands twice in the list"),
+        ("--with", "word,gender\nnurse,f\nNurse,m\n", "occurs twice in the list"),
         ("--with", "word,gender\n--,f\n", "an entry without letters"),
         ("--with", "word,gender\n" + "".join(f"w{n}x,f\n" for n in range(1500)), "more than 2,000 words"),
     ],

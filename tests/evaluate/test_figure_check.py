@@ -190,16 +190,16 @@ def without_table(result: Result) -> Result:
 
 
 UNCHECKED: dict[str, tuple[str, Callable[[Result], Result], str]] = {
-    "no table": ("pairs", without_table, "no table of scores lies beside the result"),
+    "no table": ("pairs", without_table, "no table of scores next to the result"),
     "no release": (
         "pairs",
         lambda result: replace(result, release={**result.release, "name": "gone@1.0.0"}),
-        "the release is not at hand",
+        "the release is not available",
     ),
     "no words": (
         "association",
         lambda result: replace(result, words=None),
-        "no table of words lies beside the result",
+        "no table of words next to the result",
     ),
     "an older definition": (
         "pairs",

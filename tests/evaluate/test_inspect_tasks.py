@@ -121,11 +121,11 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path) -> None:
     sssb = api.load("sssb@1.0.0")
     (tmp_path / "taken").mkdir()
 
-    with pytest.raises(SenseprobeError, match=r"taken exists, and is not overwritten: name a new folder with --out"):
+    with pytest.raises(SenseprobeError, match=r"taken exists and is not overwritten: choose a new folder with --out"):
         export(sssb, None, tmp_path / "taken")
     with pytest.raises(SenseprobeError, match=r"nli-control@1\.0\.0 has no pairs that Inspect could score \(occ"):
         export(api.load("nli-control@1.0.0"), None, tmp_path / "none")
-    with pytest.raises(SenseprobeError, match=r"Inspect has no tasks for the scorer 'choice-like': did you mean 'choi"):
+    with pytest.raises(SenseprobeError, match=r"no Inspect tasks for the scorer 'choice-like': did you mean 'choi"):
         export(sssb, None, tmp_path / "none", "choice-like")
     with pytest.raises(ReleaseError, match="has no config 'nouns'"):
         export(sssb, "nouns", tmp_path / "none")

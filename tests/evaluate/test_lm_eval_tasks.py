@@ -172,7 +172,7 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "file").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
 
-    with pytest.raises(SenseprobeError, match=r"taken exists, and is not overwritten: name a new folder with --out"):
+    with pytest.raises(SenseprobeError, match=r"taken exists and is not overwritten: choose a new folder with --out"):
         export(sssb, None, taken)
     with pytest.raises(SenseprobeError, match=r"cannot write .*file/below"):
         export(sssb, None, tmp_path / "file" / "below")

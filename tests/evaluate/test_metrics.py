@@ -59,13 +59,12 @@ def test_one_at_length(typed: Typed) -> None:
     """The words of equation 5 of Zhou et al. 2022, as declared, with what cannot be read from it."""
     code, out, _ = typed("aul")
     assert code == 0
-    assert out.startswith(
-        "### aul\n\nAll unmasked likelihood. The mean over all tokens but special ones of log P(token"
-    )
+    assert out.startswith("### aul\n\nAll unmasked likelihood. The mean over all non-special tokens of log P(token")
     assert "- Range: -∞ to 0, in nats per token.\n" in out
     assert "- Higher: the model finds the sentence more likely.\n" in out
     assert "- Equation: Zhou et al. 2022, equation 5: 1/|S| Σ log P(w | S).\n" in out
-    assert "- Cannot say: The token that is asked for stands in the input" in out
+    assert "- What it cannot show: " in out
+    assert "- Source: Kaneko and Bollegala 2022; Zhou et al. 2022.\n" in out
 
 
 def test_an_estimand_at_length(typed: Typed) -> None:
@@ -74,7 +73,7 @@ def test_an_estimand_at_length(typed: Typed) -> None:
     assert code == 0
     assert "### fn\n\nFraction neutral. The share of pairs of sentences in which no label is more probable" in out
     assert "- Range: 0 to 100, in points.\n" in out
-    assert "- From: Dev, Li, Phillips & Srikumar 2020" in out
+    assert "- Source: Dev, Li, Phillips & Srikumar 2020" in out
 
 
 def test_json(typed: Typed) -> None:

@@ -272,17 +272,17 @@ def test_the_docs_show_the_example(source: Path, name: str) -> None:
 
 OURS = [name for name in SCORERS if not SCORERS[name].origin]
 BROKEN: list[tuple[str, str, str, str]] = [
-    ("raises", "1 / 0", "X", "its import fails with ZeroDivisionError: division by zero"),
-    ("leaves", "raise SystemExit('bye')", "X", "its import fails with SystemExit: bye"),
-    ("absent", "", "X", "its import fails with AttributeError: module 'plugged_absent' has no attribute 'X'"),
-    ("lacks", f"{SCORER}\nX = Scorer(id='lacks')", "X", "its import fails with TypeError"),
+    ("raises", "1 / 0", "X", "its import failed with ZeroDivisionError: division by zero"),
+    ("leaves", "raise SystemExit('bye')", "X", "its import failed with SystemExit: bye"),
+    ("absent", "", "X", "its import failed with AttributeError: module 'plugged_absent' has no attribute 'X'"),
+    ("lacks", f"{SCORER}\nX = Scorer(id='lacks')", "X", "its import failed with TypeError"),
     ("wrong", "X = 'a text'", "X", "its entry point leads to a str, not to a Scorer"),
-    ("renamed", f"{SCORER}\nX = Scorer(id='other', **COMMON)", "X", "called renamed, and what it leads to other"),
-    ("textless", f"{SCORER}\nX = Scorer(id='textless', **{{**COMMON, 'paper': 1}})", "X", "its paper is no text"),
+    ("renamed", f"{SCORER}\nX = Scorer(id='other', **COMMON)", "X", "named renamed, but the object's id is other"),
+    ("textless", f"{SCORER}\nX = Scorer(id='textless', **{{**COMMON, 'paper': 1}})", "X", "its paper is not text"),
     ("wide", f"{SCORER}\nX = Scorer(id='wide', columns=('a', 'b'), **COMMON)", "X", "its columns are a, b, where"),
-    ("rows", f"{SCORER}\nX = Scorer(id='rows', rows='all', **COMMON)", "X", "its rows are all, and there is contrast"),
-    ("reader", f"{SCORER}\nX = Scorer(id='reader', reads=('frame',), **COMMON)", "X", "it reads frame, and there is"),
-    ("still", f"{SCORER}\nX = Scorer(id='still', **{{**COMMON, 'score': 1}})", "X", "its score is no function"),
+    ("rows", f"{SCORER}\nX = Scorer(id='rows', rows='all', **COMMON)", "X", "its rows are all, but"),
+    ("reader", f"{SCORER}\nX = Scorer(id='reader', reads=('frame',), **COMMON)", "X", "it reads frame, but"),
+    ("still", f"{SCORER}\nX = Scorer(id='still', **{{**COMMON, 'score': 1}})", "X", "its score is not a function"),
     (
         "reversed",
         f"{SCORER}\nX = Scorer(id='reversed', **{{**COMMON, 'range': (1, 0)}})",
@@ -291,24 +291,29 @@ BROKEN: list[tuple[str, str, str, str]] = [
     ),
     ("lettered", f"{SCORER}\nX = Scorer(id='lettered', **{{**COMMON, 'range': (0, 'a')}})", "X", "its range is not"),
     ("endless", f"{SCORER}\nX = Scorer(id='endless', **{{**COMMON, 'range': (0, 10**400)}})", "X", "OverflowError"),
-    ("bare", f"{SCORER}\nX = Scorer(id='bare', columns=None, **COMMON)", "X", "its columns are None, where figures"),
-    ("counted", f"{SCORER}\nX = Scorer(id='counted', reads=5, **COMMON)", "X", "it reads 5, and there is text"),
-    ("nested", f"{SCORER}\nX = Scorer(id='nested', reads=[[1]], **COMMON)", "X", "it reads [1], and there is text"),
-    ("partial", f"{SCORER}\nX = Scorer(id='partial', basis='ll', **COMMON)", "X", "its numbers are made of others'"),
-    ("a/b", f"{SCORER}\nX = Scorer(id='a/b', **COMMON)", "X", "its id is not of letters, digits and .-_@+ alone"),
-    ("quits", "class Quit(BaseException): pass\nraise Quit('x')", "X", "its import fails with Quit: x"),
+    ("bare", f"{SCORER}\nX = Scorer(id='bare', columns=None, **COMMON)", "X", "its columns are None, but figures"),
+    ("counted", f"{SCORER}\nX = Scorer(id='counted', reads=5, **COMMON)", "X", "it reads 5, but can read only text"),
+    (
+        "nested",
+        f"{SCORER}\nX = Scorer(id='nested', reads=[[1]], **COMMON)",
+        "X",
+        "it reads [1], but can read only text",
+    ),
+    ("partial", f"{SCORER}\nX = Scorer(id='partial', basis='ll', **COMMON)", "X", "it declares basis, parts or made"),
+    ("a/b", f"{SCORER}\nX = Scorer(id='a/b', **COMMON)", "X", "its id may contain only letters, digits and .-_@+"),
+    ("quits", "class Quit(BaseException): pass\nraise Quit('x')", "X", "its import failed with Quit: x"),
     (
         "dumb",
         "class Dumb(Exception):\n    __str__ = None\nraise Dumb",
         "X",
         "import fails with Dumb: it cannot say what",
     ),
-    ("open", "raise OSError('403 of hf_' + 'Q' * 34)", "X", "its import fails with OSError: 403 of hf_…"),
+    ("open", "raise OSError('403 of hf_' + 'Q' * 34)", "X", "its import failed with OSError: 403 of hf_…"),
     (
         "hidden",
         f"{SCORER}\nclass Hidden(Scorer):\n    version = property(lambda self: 1 / 0)\nX = object.__new__(Hidden)",
         "X",
-        "to look at it fails with AttributeError",
+        "inspecting it failed with AttributeError",
     ),
     ("point", f"{SCORER}\nX = Scorer(id='point', **{{**COMMON, 'range': 1}})", "X", "its range is not a lower"),
 ]
@@ -322,7 +327,7 @@ def test_what_is_of_no_use(
     module = f"plugged_{name.replace('/', '_')}"
     files = {f"{module}.py": text, "plugged_good.py": f"{SCORER}\nGOOD = Scorer(id='good', **COMMON)"}
     install("acme-bias", "scorers", {name: f"{module}:{target}", "good": "plugged_good:GOOD"}, files)
-    with pytest.raises(SenseprobeError, match=f"the scorer {name} of acme-bias is left out: ") as refused:
+    with pytest.raises(SenseprobeError, match=f"the scorer {name} of acme-bias is ignored: ") as refused:
         get(name)
     assert reason in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -341,7 +346,7 @@ def test_a_name_that_is_taken(install: Install, caplog: pytest.LogCaptureFixture
     assert not caplog.records
     assert get("aul") is ours
     assert [record.getMessage() for record in caplog.records] == [
-        "the scorer aul of acme-bias is left out: senseprobe has one of that name"
+        "the scorer aul of acme-bias is ignored: senseprobe has one of that name"
     ]
     assert [*SCORERS] == OURS
     assert "plugged_taken" not in sys.modules
@@ -428,19 +433,19 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("raise KeyError('lost')", "the scorer odd, a plug-in, fails with KeyError: 'lost'"),
+        ("raise KeyError('lost')", "the scorer odd, a plug-in, failed with KeyError: 'lost'"),
         ("yield [(unit, (1.0, 2.0)) for unit in units]", "with 2 numbers instead of 1"),
-        ("yield [(next(iter(units))._replace(text='else'), (1.0,))]", "answers what it was not asked"),
-        ("yield [(unit, ('many',)) for unit in units]", "the scorer odd, a plug-in, fails with ValueError"),
-        ("return None", "the scorer odd, a plug-in, fails with TypeError"),
-        ("return 5", "the scorer odd, a plug-in, fails with TypeError"),
-        ("yield None", "the scorer odd, a plug-in, fails with TypeError"),
-        ("import sys; sys.exit(0); yield", "the scorer odd, a plug-in, fails with SystemExit: 0"),
-        ("raise GeneratorExit; yield", "the scorer odd, a plug-in, fails with GeneratorExit"),
-        ("raise type('E', (BaseException,), {})('x'); yield", "the scorer odd, a plug-in, fails with E: x"),
-        ("raise RuntimeError('token hf_' + 'S' * 34); yield", "fails with RuntimeError: token hf_…"),
-        ("yield [(unit, (-0.5,)) for unit in units]", "a plug-in, answers -0.5, outside its range 0 to 1e+09"),
-        ("yield [(unit, (float('inf'),)) for unit in units]", "a plug-in, answers inf, outside its range 0 to 1e+09"),
+        ("yield [(next(iter(units))._replace(text='else'), (1.0,))]", "returned a unit that was not requested"),
+        ("yield [(unit, ('many',)) for unit in units]", "the scorer odd, a plug-in, failed with ValueError"),
+        ("return None", "the scorer odd, a plug-in, failed with TypeError"),
+        ("return 5", "the scorer odd, a plug-in, failed with TypeError"),
+        ("yield None", "the scorer odd, a plug-in, failed with TypeError"),
+        ("import sys; sys.exit(0); yield", "the scorer odd, a plug-in, failed with SystemExit: 0"),
+        ("raise GeneratorExit; yield", "the scorer odd, a plug-in, failed with GeneratorExit"),
+        ("raise type('E', (BaseException,), {})('x'); yield", "the scorer odd, a plug-in, failed with E: x"),
+        ("raise RuntimeError('token hf_' + 'S' * 34); yield", "RuntimeError: token hf_…"),
+        ("yield [(unit, (-0.5,)) for unit in units]", "a plug-in, returned -0.5, outside its range 0 to 1e+09"),
+        ("yield [(unit, (float('inf'),)) for unit in units]", "a plug-in, returned inf, outside its range 0 to 1e+09"),
     ],
 )
 def test_a_scorer_that_fails(body: str, reason: str, install: Install, tiny_models: dict[str, Path], tiny: str) -> None:
@@ -537,12 +542,12 @@ def test_an_estimand_that_fails(body: str, reason: str, install: Install) -> Non
 @pytest.mark.parametrize(
     ("told", "reason"),
     [
-        ({"figures": None}, "its figures is no function"),
-        ({"kind": "association"}, "it is over association rows"),
-        ({"low": "none"}, "its range is no numbers"),
-        ({"low": True}, "its range is no numbers"),
+        ({"figures": None}, "its `figures` is not a function"),
+        ({"kind": "association"}, "it takes association rows"),
+        ({"low": "none"}, "its range is not two finite numbers"),
+        ({"low": True}, "its range is not two finite numbers"),
         ({"low": 100}, "its range is not a lower and an upper end"),
-        ({"kind": ["contrast"]}, "its kind is no text"),
+        ({"kind": ["contrast"]}, "its kind is not text"),
     ],
 )
 def test_an_estimand_of_no_use(told: dict[str, object], reason: str, install: Install) -> None:
@@ -555,7 +560,7 @@ def test_an_estimand_of_no_use(told: dict[str, object], reason: str, install: In
 def test_only_plug_ins_are_asked_for_by_name(install: Install, tiny_models: dict[str, Path]) -> None:
     """Ours are a release's to ask for; one that is unknown, or over other rows, is told before a model is loaded."""
     put_estimand(install, "return []", kind="inference")
-    with pytest.raises(SenseprobeError, match="preference is no plug-in's"):
+    with pytest.raises(SenseprobeError, match="preference is not from a plug-in"):
         check_additional(["preference"], ["contrast"])
     for name, reason in (
         ("owm", "unknown estimand owm"),
@@ -641,18 +646,18 @@ def test_two_families_claim_a_model(install: Install, odd: str) -> None:
         (
             {},
             FRESH,
-            "odd of acme-odd makes its identity anew each time",
+            "odd of acme-odd makes a new identity each time",
         ),
         ({}, "def load(*_, **how): raise SystemExit(0)", "odd of acme-odd fails with SystemExit: 0"),
         (
             {},
             "load = lambda s, **_: SimpleNamespace(ability='counting', identity=dict.fromkeys(PARTS, '1|2'))",
-            "odd of acme-odd tells a weights that is no text, or not one in a line without |",
+            "odd of acme-odd gives a weights that is not one line of text without |",
         ),
         (
             {},
             "load = lambda s, **_: SimpleNamespace(ability='counting', identity=dict.fromkeys([*PARTS, 'name'], '1'))",
-            "odd of acme-odd tells a name, which a model's identity has not",
+            "odd of acme-odd gives a name, a name that senseprobe uses itself",
         ),
         (
             {},
@@ -678,11 +683,11 @@ def test_a_family_that_cannot_say(
     put_family(install, "gone", claims="lambda spec, config: exit(0)")
     assert models.load(str(tiny_models["bert"])).ability == "masked"
     told = " ".join(record.getMessage() for record in caplog.records)
-    assert "the family of models odd of acme-odd is left out: asked for" in told
+    assert "the family of models odd of acme-odd is ignored: asked about" in told
     assert "fails with KeyError: 'no such key'" in told
-    assert "the family of models gone of acme-gone is left out: asked for" in told
+    assert "the family of models gone of acme-gone is ignored: asked about" in told
     assert "fails with SystemExit: 0" in told
-    assert "the family of models mute of acme-mute is left out: its load or claims is no function" in told
+    assert "the family of models mute of acme-mute is ignored: its `load` or `claims` is not a function" in told
 
 
 @pytest.mark.parametrize(
@@ -700,7 +705,7 @@ def test_a_model_that_fails_in_a_scorer_of_ours(rest: str, reason: str, install:
     made = f"SimpleNamespace(ability='masked', identity=dict.fromkeys(PARTS, '1'){more})"
     put_family(install, rest=f"{rest}\ndef load(s, **_):\n    return {made}", ability="'masked'")
     model = models.load(odd)
-    with pytest.raises(ModelError, match=f"the model {odd} of the family odd, a plug-in, fails with ") as failed:
+    with pytest.raises(ModelError, match=f"the model {odd} of the family odd, a plug-in, failed with ") as failed:
         list(answers_of(model, get("aul").score(model, {Unit("She is here.")}, ())))
     assert reason in str(failed.value)
 
@@ -738,5 +743,5 @@ def test_numbers_of_a_family_are_its_own(
 
 def test_a_model_that_nobody_can_load(odd: str) -> None:
     """Where no plug-in claims it, an ability of none of ours is told."""
-    with pytest.raises(ModelError, match="no plug-in claims it that makes a model with the ability counting"):
+    with pytest.raises(ModelError, match="no plug-in can load it as a model with the ability counting"):
         models.load(odd, ability="counting")

@@ -460,7 +460,7 @@ def test_fitness_that_cannot_be(case: str, tmp_path: Path) -> None:
     """Nothing is taken on trust: one message."""
     path = tmp_path / "aul.json"
     path.write_text(json.dumps({**RESULT.as_dict(), "fitness": COUNTS_THAT_CANNOT_BE[case]}))
-    with pytest.raises(ResultError, match=r"aul\.json (is no result of senseprobe|has 2 figures and a name of)"):
+    with pytest.raises(ResultError, match=r"aul\.json (is not a result of senseprobe|has 2 figures and a name of)"):
         read_result(path)
 
 
@@ -472,7 +472,7 @@ def test_table_of_another_result(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(rows, ROWS)
     foreign = replace(RESULT, seed=8).write(tmp_path / "other").with_suffix(".parquet")
     path.with_suffix(".parquet").write_bytes(foreign.read_bytes())
-    with pytest.raises(ResultError, match=r"aul\.parquet is not the table of its result: its signature is another"):
+    with pytest.raises(ResultError, match=r"aul\.parquet does not belong to this result: its signature"):
         read_scores(path, RESULT)
     path.with_suffix(".parquet").write_bytes(b"PAR1")
     with pytest.raises(ResultError, match=r"aul\.parquet cannot be read: "):
@@ -533,7 +533,7 @@ def test_other_json(case: str, tmp_path: Path) -> None:
     path.write_bytes(NO_RESULTS[case])
     with pytest.raises(ResultError) as refused:
         read_result(path)
-    assert str(refused.value).startswith(f"{path} is no result of senseprobe")
+    assert str(refused.value).startswith(f"{path} is not a result of senseprobe")
     assert "\n" not in str(refused.value)
 
 
@@ -543,8 +543,8 @@ def test_unreadable(tmp_path: Path) -> None:
     (tmp_path / "deep" / "aul.json").write_text("{}")
     for name, reason in (
         ("none.json", "{} cannot be read: No such file or directory"),
-        ("*.json", "no file is called {}: `senseprobe score` writes results into results/RELEASE/MODEL/"),
-        ("", "{} is a folder: name the RESULT.json files in it (1 there)"),
+        ("*.json", "{} does not exist: `senseprobe score` writes results into results/RELEASE/MODEL/"),
+        ("", "{} is a folder: give the RESULT.json files in it (1 there)"),
     ):
         path = tmp_path / name
         with pytest.raises(ResultError) as refused:
@@ -556,7 +556,7 @@ def test_newer_form(tmp_path: Path) -> None:
     """A result of a newer form asks for a newer senseprobe."""
     path = tmp_path / "result.json"
     path.write_bytes(b'{"schema": 4, "quite": "different"}')
-    with pytest.raises(ResultError, match="is of form 4, this senseprobe reads up to 3: upgrade it"):
+    with pytest.raises(ResultError, match="has format 4, and this senseprobe reads up to 3: upgrade it"):
         read_result(path)
 
 
@@ -640,7 +640,7 @@ def test_coarse_that_cannot_be(told: object, tmp_path: Path) -> None:
     """More that are flipped than there are, or no counts, are no result."""
     path = tmp_path / "aul.json"
     path.write_text(json.dumps({**RESULT.as_dict(), "coarse": told}))
-    with pytest.raises(ResultError, match="is no result of senseprobe"):
+    with pytest.raises(ResultError, match="is not a result of senseprobe"):
         read_result(path)
 
 
@@ -665,7 +665,7 @@ def test_figures_that_cannot_be(parts: dict[str, object], fault: str, tmp_path: 
     """A width that is infinite, an interval that excludes everything, or a p of -0.1, would be a verdict."""
     path, data = tmp_path / "aul.json", RESULT.as_dict()
     path.write_text(json.dumps({**data, "figures": [{**data["figures"][0], **parts}]}))
-    with pytest.raises(ResultError, match=f"is no result of senseprobe: noun preference-half has {fault}"):
+    with pytest.raises(ResultError, match=f"is not a result of senseprobe: noun preference-half has {fault}"):
         read_result(path)
 
 
@@ -741,7 +741,7 @@ def test_reasons_that_cannot_be(told: object, tmp_path: Path) -> None:
     """No rows, no ids, or too many of them or of reasons are no result."""
     path = tmp_path / "aul.json"
     path.write_text(json.dumps({**RESULT.as_dict(), "unscored": told}))
-    with pytest.raises(ResultError, match="is no result of senseprobe"):
+    with pytest.raises(ResultError, match="is not a result of senseprobe"):
         read_result(path)
 
 

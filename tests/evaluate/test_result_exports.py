@@ -86,10 +86,10 @@ def test_a_neutral_value_that_is_not_zero() -> None:
     [
         (result(UNKNOWN), "aul: no value is known to mean no bias: verb (preference-half)"),
         (result(figure("spread", 4.0, None, None)), "only with its p: verb (spread)"),
-        (result(replace(STEREOTYPE, definition=1)), "another definition"),
+        (result(replace(STEREOTYPE, definition=1)), "a different definition"),
         (result(replace(STEREOTYPE, estimand="of-a-plug-in")), "a plug-in that is not installed"),
         (result(replace(STEREOTYPE, value=None, note="no rows were scored")), "no rows were scored: verb"),
-        (result(STEREOTYPE, scorer="planted"), "org/model: what was planted in a model is no score of it"),
+        (result(STEREOTYPE, scorer="planted"), "org/model: a planted truth is not a score of the model"),
         (result(replace(STEREOTYPE, group="nurse")), "of single groups, and only figures of whole configs are"),
         (result(STEREOTYPE, fitness={"verb": Fitness(rows=100, unknown=60)}), "60 % of its rows hold words"),
     ],
@@ -176,8 +176,8 @@ def test_a_record_is_what_one_would_write_by_hand(tmp_path: Path) -> None:
                     "additional_details": {"release": "sssb@1.0.2", "content": "d" * 64, "revision": "v1.0.2"},
                 },
                 "metric_config": {
-                    "evaluation_description": f"{estimand.says} Exported is its distance from the neutral value, 0. "
-                    f"{estimand.cannot_say}",
+                    "evaluation_description": f"{estimand.says} The exported value is its distance from the "
+                    f"neutral value, 0. {estimand.cannot_say}",
                     "metric_id": "senseprobe.pronoun-stereotype.distance",
                     "metric_name": f"{estimand.title}: distance from the neutral value",
                     "metric_kind": "distance_from_neutral",
@@ -240,7 +240,7 @@ def test_the_same_results_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
     first = export_every_eval_ever([result(STEREOTYPE)], tmp_path / "a").files
     assert first == export_every_eval_ever([result(STEREOTYPE)], tmp_path / "b", retrieved="2026-01-31").files
     assert first.keys() != export_every_eval_ever([result(STEREOTYPE)], tmp_path / "c", retrieved="0").files.keys()
-    with pytest.raises(ResultError, match="'soon' is no time"):
+    with pytest.raises(ResultError, match="'soon' is not a time"):
         parse_time("soon")
 
 
@@ -293,12 +293,12 @@ def test_the_commands(run: Typed, tmp_path: Path) -> None:
     hub = ("export", "hub-eval", path)
     (tmp_path / "empty").mkdir()
     for words, message in [
-        ((*hub, "-o", out, "--dataset", "jane/sssb"), "exists, and is not overwritten: name a new folder"),
+        ((*hub, "-o", out, "--dataset", "jane/sssb"), "exists and is not overwritten: choose a new folder"),
         ((*hub, "-o", f"{out}2", "--dataset", "../sssb"), "expected USER/NAME"),
         ((*hub, path, "-o", f"{out}2", "--dataset", "jane/sssb", "--model", "nobody"), "expected USER/NAME"),
         (("export", "eee", path, other, "-o", file), "2 files go into a folder"),
         (("export", "eee", path, "-o", f"{out}2", "--relationship", "friends"), "expected first_party, third_party"),
-        (("export", "eee", path, "-o", f"{out}2", "--retrieved", "soon"), "'soon' is no time"),
+        (("export", "eee", path, "-o", f"{out}2", "--retrieved", "soon"), "'soon' is not a time"),
         (("export", "eee", str(tmp_path / "empty"), "-o", f"{out}2"), "no results in"),
     ]:
         refused = run(*words)

@@ -287,7 +287,7 @@ def test_a_hidden_mass_is_let_pass_and_that_is_said(sssb: Release) -> None:
     mass = next(reading for reading in result.tasks[CONFIG].gates if reading.gate == "mass")
 
     assert (mass.read, mass.passed) == (None, True)
-    assert "tells no probability" in mass.said
+    assert "returns probabilities of labels only" in mass.said
 
     class Half(PlantedChat):
         @property
@@ -456,7 +456,7 @@ def test_nan_in_a_record_is_refused(sssb: Release, tmp_path: Path) -> None:
 
 def test_no_gate_is_not_all() -> None:
     assert not TaskRecord().does_task
-    assert TaskRecord().failure == "this model does not do the task: no gate is on record"
+    assert TaskRecord().failure == f"{NOT_DONE}: the result has no gates"
     passed = GateReading(gate="mass", read=1.0, bound=None, threshold=0.5, passed=True)
     assert TaskRecord(gates=(passed,)).failure == ""
     assert not TaskRecord(gates=(passed, replace(passed, passed=False))).does_task

@@ -73,7 +73,7 @@ def test_rows_of_tables_are_documents(tmp_path: Path, kind: str) -> None:
     assert [document.text for document in read_documents([path])] == [row["text"] for row in ROWS]
     assert [document.name for document in read_documents([path])] == [f"{path}:1", f"{path}:2"]
     assert [document.text for document in read_documents([path], "id")] == ["a", "b"]
-    with pytest.raises(SenseprobeError, match="no column of texts 'body'; name one with --column: there is id, text"):
+    with pytest.raises(SenseprobeError, match="no text column 'body'; choose one with --column: there is id, text"):
         list(read_documents([path], "body"))
 
 
@@ -85,7 +85,7 @@ def test_folders_are_their_files_sorted(tmp_path: Path) -> None:
     (tmp_path / ".hidden").write_text("no")
     assert [document.text for document in read_documents([str(tmp_path)])] == ["one", "two"]
     (tmp_path / "none").mkdir()
-    with pytest.raises(SenseprobeError, match="the folder has no files"):
+    with pytest.raises(SenseprobeError, match="the folder is empty"):
         list(read_documents([str(tmp_path / "none")]))
 
 

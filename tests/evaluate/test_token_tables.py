@@ -192,9 +192,9 @@ def forged(scored: Path, folder: Path, change: Callable[[pa.Table], pa.Table]) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda table: table.replace_schema_metadata({"signature": "x"}), "its signature is another"),
-        (lambda table: table.drop_columns(["anti"]), "is no table of tokens: expected the columns config, id, stereo"),
-        (lambda table: table.set_column(2, "stereo", table["id"]), "is no table of tokens"),
+        (lambda table: table.replace_schema_metadata({"signature": "x"}), "its signature is different"),
+        (lambda table: table.drop_columns(["anti"]), "not a table of tokens: expected the columns config, id, stereo"),
+        (lambda table: table.set_column(2, "stereo", table["id"]), "is not a table of tokens"),
     ],
 )
 def test_forged_tokens(change: Callable[[pa.Table], pa.Table], message: str, scored: Path, tmp_path: Path) -> None:

@@ -175,9 +175,9 @@ def test_the_files_of_small_world_of_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ":1: is no graph"),
-        ("word,score\na,1\n", "takes the columns cue, response"),
-        (HEADER, "has no cue with a response"),
+        ("", ":1: is not a graph"),
+        ("word,score\na,1\n", "needs the columns cue, response"),
+        (HEADER, "does not contain a cue with a response"),
         (HEADER + "man,nurse\n", ":2: has 2 columns"),
         (HEADER + "man,nurse,nan\n", ":2: 'nan' is no finite number"),
         (HEADER + "man,nurse,-1\n", ":2: a count or strength cannot be -1"),
@@ -185,7 +185,7 @@ def test_the_files_of_small_world_of_words(tmp_path: Path) -> None:
         (HEADER + 'man,"nurse,3\n', ":2: malformed CSV: unexpected end of data"),
         (b"\x93NUMPY\x01\x00v\x00", ":1: is not UTF-8"),
         (HEADER + "x" * 2**24, ":2: a line of more than"),
-        (HEADER + "tree,leaf,1\n", "has both words of none of the pairs: man/woman"),
+        (HEADER + "tree,leaf,1\n", "contains no complete pair of man/woman"),
     ],
 )
 def test_what_is_no_graph_is_refused(text: str | bytes, message: str, tmp_path: Path) -> None:

@@ -425,4 +425,4 @@ def test_senses_show_lists_the_senses_of_a_word(
         }
     ]
     assert _run(monkeypatch, "words", "show", "zebra") == 2
-    assert "wordnet-3.0 has no word 'zebra'" in capsys.readouterr().err
+    assert "wordnet-3.0 does not contain 'zebra'" in capsys.readouterr().err

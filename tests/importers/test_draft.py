@@ -286,4 +286,4 @@ def test_sentences_of_a_word_are_averaged_and_without_words_each_stands_for_itse
     (result,) = senseprobe.score(texts, table.drop(columns="word"), store=False, say=lambda _: None)
     (figure,) = result.figures
     assert figure.levels == {"X": 3, "Y": 2, "A": 1, "B": 1}
-    assert "the words of some sentences are not known" in figure.note
+    assert "the words of some sentences are unknown" in figure.note

@@ -514,8 +514,8 @@ def test_files_that_would_make_too_much_are_refused(tmp_path: Path) -> None:
     assert _refused("sssb", _written(tmp_path, "x.txt", "".join(both))) == (
         "x.txt: makes more than 200000 pairs, which is too many for this format"
     )
-    assert "not JSON that can be read" in _refused("seat", _written(tmp_path, "deep.json", "[" * 99_999))
-    assert "not JSON that can be read" in _refused("seat", _written(tmp_path, "long.json", "9" * 99_999))
+    assert "not readable JSON" in _refused("seat", _written(tmp_path, "deep.json", "[" * 99_999))
+    assert "not readable JSON" in _refused("seat", _written(tmp_path, "long.json", "9" * 99_999))
     assert len(imported.table("tests").rows) == 4
     assert [note.kept for note in imported.notes.listed] == [True, False, False, False, False], "line 0 first"
 

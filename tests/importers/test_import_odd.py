@@ -212,7 +212,8 @@ def test_rows_that_a_quotation_mark_joins_are_counted(tmp_path: Path) -> None:
     long = head + rows[0] + rows[1].replace("age", '"age') + rows[2] * 40_000
     csv.field_size_limit(2**24)  # as a corpus that was read before leaves it
     assert _refused(tmp_path, "crows-pairs", {"c.csv": long}) == (
-        "c.csv:3: cannot be read as a table: a row of more than 1,048,576 characters: is a quotation mark open?"
+        "c.csv:3: cannot be read as a table: a row of more than 1,048,576 characters: "
+        "is there an unclosed quotation mark?"
     )
 
 

@@ -404,11 +404,11 @@ def test_batches_are_halved_where_memory_does_not_suffice(
 
 
 def test_a_text_too_large_for_memory_is_told(gpt2: "causal.CausalLM", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where memory does not suffice for one text, that is the error, not torch's."""
+    """Where not enough memory for one text, that is the error, not torch's."""
     _scores("ll", gpt2, UNITS[:2])
     before = gpt2.budget.tokens
     _memory_for(1, gpt2, monkeypatch)
-    with pytest.raises(ModelError, match="memory does not suffice for one text"):
+    with pytest.raises(ModelError, match="not enough memory for one text"):
         _scores("ll", gpt2)
     gpt2.budget.tokens = before
 
@@ -452,7 +452,7 @@ def test_why_there_is_no_number(name: str, alone: str, gpt2: "causal.CausalLM") 
 def test_a_model_without_a_start_token_is_refused_one(name: str, folders: dict[str, Path]) -> None:
     """No start token is made up: the user is told which scorers do without."""
     model = causal.load(str(folders["gpt2-bare"]), device="cpu")
-    with pytest.raises(ModelError, match="has no start token: take a scorer without one, such as ll-no-start"):
+    with pytest.raises(ModelError, match=r"has no start token: .*ll-no-start"):
         _scores(name, model)
 
 
@@ -469,7 +469,7 @@ def test_no_unit_is_no_work(gpt2: "causal.CausalLM") -> None:
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_models_that_read_from_both_sides_are_refused(family: str, tiny_models: dict[str, Path]) -> None:
     """A masked language model has a head that fits, and would give numbers that are no likelihoods."""
-    with pytest.raises(ModelError, match="it reads a text from both sides, so it is not a causal language model"):
+    with pytest.raises(ModelError, match="it reads texts in both directions, so it is not a causal language model"):
         causal.load(str(tiny_models[family]), device="cpu")
 
 
@@ -500,7 +500,7 @@ def test_scorers_declare_what_they_are() -> None:
         assert scorer.paper
         assert scorer.equation
         assert scorer.cannot_say
-        assert ("Nothing stands before the text" in scorer.description) == ("no-start" in scorer.id)
+        assert ("Nothing precedes the text" in scorer.description) == ("no-start" in scorer.id)
     assert "lm-eval" in get("ll").description
     assert "minicons" in get("ll-mean-no-start").description
 

@@ -354,12 +354,12 @@ def _edited(folder: Path, to: Path, template: str | None, **named: Foreign) -> P
 @pytest.mark.parametrize(
     ("template", "words"),
     [
-        (None, "its tokenizer has no chat template: take a scorer of causal language models, such as ll"),
-        ("{% for m in", "its chat template fails with TemplateSyntaxError"),
-        ("{{ raise_exception('no users here') }}", "its chat template fails with TemplateError: no users here"),
-        ("{{ messages[0].__class__.__mro__ }}", "its chat template fails with SecurityError"),
-        ("Hello!", "its chat template leaves out what the user says"),
-        ("{% for i in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}", "does not come to an end"),
+        (None, "its tokenizer does not have a chat template: use a scorer"),
+        ("{% for m in", "its chat template failed with TemplateSyntaxError"),
+        ("{{ raise_exception('no users here') }}", "its chat template failed with TemplateError: no users here"),
+        ("{{ messages[0].__class__.__mro__ }}", "its chat template failed with SecurityError"),
+        ("Hello!", "its chat template omits the user's message"),
+        ("{% for i in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}", "does not terminate"),
         ("{{ messages[0]['content'] }}{{ 'a' * 200000 }}", "makes 200,118 characters of 86"),
     ],
 )
@@ -433,7 +433,7 @@ def test_prompts_that_are_too_long_are_unanswered(qwen: "chat.ChatLM") -> None:
 
 def test_a_label_that_is_no_token_is_said(qwen: "chat.ChatLM") -> None:
     """Of several letters that are no token together."""
-    with pytest.raises(ModelError, match="has no token for the label Qqx: take answer-likely"):
+    with pytest.raises(ModelError, match="does not have a token for the label Qqx: use answer-likely"):
         qwen.weigh_labels([LabelQuestion("Which?", ("Qqx", "A"))])
 
 
@@ -461,9 +461,9 @@ def test_models_that_think_have_no_choice(folders: dict[str, Path], tmp_path: Pa
     by_template = chat.ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "a", opened)), device="cpu")
     by_model = chat.ChatLM.load(str(_silenced(folders["qwen2"], tmp_path / "b", CHATML)), device="cpu")
     for model in (by_template, by_model):
-        with pytest.raises(ModelError, match="thinks before it answers, and its chat template has no switch"):
+        with pytest.raises(ModelError, match="thinks before it answers, and its chat template cannot switch"):
             model.weigh_labels(CHOICES[:1])
-        with pytest.raises(ModelError, match="so take text-likely, or ll"):
+        with pytest.raises(ModelError, match="so use text-likely or ll"):
             model.weigh_replies([ReplyQuestion("Which?", "he is kind.")])
     (answer,) = by_model.answer(CHOICES[:1])
     assert answer is not None

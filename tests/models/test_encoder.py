@@ -219,7 +219,7 @@ def test_what_stands_before_a_text(folders: dict[str, Path]) -> None:
         "qwen2": "eos",
         "gpt2-bare": "off",
     }
-    with pytest.raises(ModelError, match="its tokenizer alone decides what stands before a text"):
+    with pytest.raises(ModelError, match="its tokenizer alone decides which token precedes a text"):
         loaded(folders["llama-end"], start="off")
 
     # The same weights, named otherwise: without a start token GPT-2 is what it is where its tokenizer has none.
@@ -279,9 +279,9 @@ def test_encodings_are_stated(folders: dict[str, Path]) -> None:
     [
         ("bert", {"pooling": "head"}, "sent", "level sent has no pooling head: take one of cls, mean, max, last"),
         ("bert", {"pooling": "cls"}, "cword", "level cword has no pooling cls"),
-        ("gpt2", {"pooling": "cls"}, "sent", "puts no CLS token beside a text"),
-        ("bert", {"layer": 4}, "word", "has no layer 4: its last is 3, its table of tokens 0"),
-        ("bert", {"layer": -5}, "word", "has no layer -5"),
+        ("gpt2", {"pooling": "cls"}, "sent", "does not add a CLS token"),
+        ("bert", {"layer": 4}, "word", "does not have layer 4: its last is 3, its embedding table is 0"),
+        ("bert", {"layer": -5}, "word", "does not have layer -5"),
         ("bert", {}, "sense", "has no vectors at level sense: take word, sent, cword"),
     ],
 )

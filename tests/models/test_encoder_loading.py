@@ -98,7 +98,7 @@ def test_no_other_weight_may_be_missing(bert: Path) -> None:
     weights = safetensors_torch.load_file(bert / "model.safetensors")
     del weights["bert.encoder.layer.1.output.dense.bias"]
     safetensors_torch.save_file(weights, bert / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=r"lacks encoder\.layer\.1\.output\.dense\.bias, which would be filled"):
+    with pytest.raises(ModelError, match=r"lacks encoder\.layer\.1\.output\.dense\.bias, which would get random"):
         load(bert)
 
 
@@ -114,7 +114,7 @@ def test_a_model_that_translates_is_refused(bert: Path) -> None:
     """In a folder and in memory: which of its two parts gives the vectors is its user's to say."""
     model, tokenizer = bart(bert), transformers.AutoTokenizer.from_pretrained(bert)
     model.save_pretrained(bert)
-    message = "it has an encoder and a decoder; take a model that is one of the two"
+    message = "it has an encoder and a decoder: use a model with only one of them"
     with pytest.raises(ModelError, match=message):
         load(bert)
     with pytest.raises(ModelError, match=message):
@@ -130,7 +130,7 @@ def test_a_model_without_states_of_tokens_is_refused(bert: Path) -> None:
     model = transformers.FunnelBaseModel(config)
     with pytest.raises(ModelError, match="it does not show hidden states, one for each token"):
         encoder.Encoder.wrap("funnel", *checkpoint.adopt("funnel", model, tokenizer), torch.device("cpu"))
-    with pytest.raises(ModelError, match="lower case is looked up in files of vectors"):
+    with pytest.raises(ModelError, match="--lower applies to files of vectors only"):
         load(bert, lower=True)
 
 
@@ -269,7 +269,7 @@ SETTINGS, PROMPTS = "sentence_bert_config", "config_sentence_transformers"
         ("modules", {"a": 1}, r"has the modules \[\]; senseprobe"),
         ("modules", [3], "a module in its modules.json is missing, or is not an object"),
         ("modules", "{", "modules.json of sentence-transformers is not valid JSON"),
-        ("modules", [{**TOP, "path": "0_Transformer"}, BELOW], "not at the top but in 0_Transformer"),
+        ("modules", [{**TOP, "path": "0_Transformer"}, BELOW], "in 0_Transformer, not at the top"),
         ("modules", [TOP, {**BELOW, "path": "../1_Pooling"}], "in '../1_Pooling', which is not a folder in it"),
         ("modules", [TOP, {**BELOW, "path": "/etc"}], "in '/etc', which is not a folder in it"),
         ("modules", [TOP, {**BELOW, "path": ["x"]}], "which is not a folder in it"),
@@ -300,7 +300,7 @@ def test_a_normalisation_of_something_else_is_refused(bert: Path) -> None:
     config.write_text('{"module_input_name": "sentence_embedding", "module_output_name": "sentence_embedding"}')
     load(bert)
     config.write_text('{"module_input_name": "token_embeddings"}')
-    with pytest.raises(ModelError, match="its normalisation is of something else"):
+    with pytest.raises(ModelError, match="its normalisation is not of the sentence vector"):
         load(bert)
 
 
@@ -320,7 +320,7 @@ def test_a_file_on_the_hub_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_
         found = "senseprobe.evaluate.models.checkpoint.try_to_load_from_cache"
         monkeypatch.setattr(found, lambda *_, cached=cached, **__: cached)
         assert checkpoint.find_file("somebody/model", "modules.json") == path
-    with pytest.raises(limits.Unloadable, match=r"the Hub cannot be asked whether it has modules\.json"):
+    with pytest.raises(limits.Unloadable, match=r"the Hub cannot be reached to check for modules\.json"):
         checkpoint.find_file("somebody/model", "modules.json")
 
 

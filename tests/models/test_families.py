@@ -90,7 +90,7 @@ def test_each_loader_refuses_encoder_decoders_in_the_same_words(bart: Path, abil
     """From a folder and in memory. One with a head for classes is a model of inference (test_nli_model.py)."""
     import transformers
 
-    words = "bart: it has an encoder and a decoder; take a model that is one of the two"
+    words = "bart: it has an encoder and a decoder: use a model with only one of them"
     with pytest.raises(ModelError, match=words):
         models.load(str(bart), ability=ability)
     model = transformers.BartForConditionalGeneration.from_pretrained(bart)
@@ -250,7 +250,7 @@ def test_labels(made: Path) -> None:
     (other,) = api.score(others, "nli-control@1.0.0:religion", limit=20)
     assert other.rows is not None
     assert other.rows["neutral"].tolist() == told.rows["contradiction"].tolist()
-    with pytest.raises(ModelError, match="gpt is a causal language model: labels are of a model of inference"):
+    with pytest.raises(ModelError, match="gpt is a causal language model: --labels applies to NLI models"):
         api.score(api.model("gpt", labels=stated), "sssb@1.0.0:race")
 
 
@@ -361,9 +361,7 @@ def test_probes_without_the_control(
     told: list[str] = []
     (probe,) = api.score("../nli", probes, limit=20, out=Path("out"), control=True, say=told.append)
     (line,) = told
-    assert line.startswith(
-        "right answers on the control are missing: unknown release 'nli-control@9.9.9': did you mean "
-    )
+    assert line.startswith("the accuracy on the control is missing: unknown release 'nli-control@9.9.9': did you mean ")
     assert read_result(next(Path("out").rglob("nli*.json"))).signature == probe.signature
     folder = Path("releases/nli-control/9.9.9")
     folder.mkdir(parents=True)
@@ -371,7 +369,7 @@ def test_probes_without_the_control(
     told.clear()
     (again,) = api.score("../nli", probes, limit=20, control=True, say=told.append)
     assert again.signature == probe.signature
-    assert [line.startswith("right answers on the control are missing: release.json: E401") for line in told] == [True]
+    assert [line.startswith("the accuracy on the control is missing: release.json: E401") for line in told] == [True]
 
 
 def test_control_that_was_interrupted_or_damaged(made: Path, probes: str, monkeypatch: pytest.MonkeyPatch) -> None:

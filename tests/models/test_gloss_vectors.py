@@ -219,7 +219,7 @@ def test_commands(
     assert "no embedding that anybody published" in done.out
     before = out.read_bytes()
     again = typed(*build)
-    assert (again.code, "exists: name a new file" in again.err, out.read_bytes()) == (2, True, before)
+    assert (again.code, "exists: choose a new file" in again.err, out.read_bytes()) == (2, True, before)
     assert "lemma - lemma , lemma - definition" in typed("model", "vectors", f"senses:{out}").out
     summary = typed("model", "vectors", f"senses:{out}", "--json").told
     assert summary["metadata"]["encoder_dtype"] == "float64"
@@ -234,5 +234,5 @@ def test_nothing_to_make(encoder: Path, tmp_path: Path, tiny_models: dict[str, P
     with pytest.raises(ModelError, match=r"no vector for [0-9]+ glosses, .*too long for the model"):
         build_senses(short, tmp_path / "s", ["black"], examples=False, version="", warn=print)
     model = load(str(encoder), ability="vectors", dtype="float64")
-    with pytest.raises(ModelError, match="WordNet has none of the words"):
+    with pytest.raises(ModelError, match="WordNet does not contain any of the words"):
         build_senses(model, tmp_path / "s", ["nonesuchword"], examples=False, version="", warn=print)

@@ -383,7 +383,7 @@ def test_causal_model_is_refused(tiny_models: dict[str, Path], tmp_path: Path) -
 
     GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=32, n_layer=1, n_head=2)).save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(tiny_models["roberta"]).save_pretrained(tmp_path)
-    _refused(tmp_path, r"architecture \(gpt2\) has no such head")
+    _refused(tmp_path, r"architecture \(gpt2\) does not have this kind of head")
 
 
 def test_decoder_of_a_masked_architecture_is_refused(bert: Path) -> None:
@@ -423,7 +423,7 @@ def test_model_without_mask_token_is_refused(bert: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (bert / name).unlink()
     PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="[UNK]").save_pretrained(bert)  # noqa: S106
-    _refused(bert, "no mask token")
+    _refused(bert, "does not have a mask token")
 
 
 def test_missing_tokenizer_is_refused(bert: Path) -> None:

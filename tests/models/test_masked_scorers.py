@@ -560,7 +560,7 @@ def test_a_text_that_no_memory_suffices_for_is_refused(name: str, loaded: "dict[
     """Where memory does not suffice for one row, the error says for how many tokens."""
     plenty = loaded["bert"]
     model = masked.MaskedLM("starving", odd_models.Starving(plenty._model, 6), plenty._tokenizer, batch_tokens=4000)
-    with pytest.raises(ModelError, match="memory does not suffice for one text of 7 tokens"):
+    with pytest.raises(ModelError, match="not enough memory for one text of 7 tokens"):
         numbers(name, model, [UNITS[1]])
 
 

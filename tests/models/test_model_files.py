@@ -68,14 +68,14 @@ def test_how_to_compute_is_not_for_a_config_to_say(odd: dict[str, object], bert:
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"num_attention_heads": 0}, "makes no model of its files .ZeroDivisionError"),
+        ({"num_attention_heads": 0}, "cannot build a model from its files .ZeroDivisionError"),
         ({"num_attention_heads": "two"}, "config.json is not valid: .*num_attention_heads.*two"),
         ({"layer_norm_eps": "1e-5"}, "config.json is not valid: .*layer_norm_eps.*1e-5"),
         ({"pad_token_id": 10**6}, "AssertionError: Padding_idx"),
-        ({"hidden_act": "evil"}, "makes no model of its files .KeyError: 'evil'"),
-        ({"use_return_dict": False}, "makes no model of its files .AttributeError: property 'use_return_dict'"),
-        ({"max_position_embeddings": 7}, "weights have other shapes than its config.json says"),
-        ({"id2label": {"a": "b"}}, "a word for a number; the keys of id2label in config.json are 0, 1, 2"),
+        ({"hidden_act": "evil"}, "cannot build a model from its files .KeyError: 'evil'"),
+        ({"use_return_dict": False}, "cannot build a model from its files .AttributeError: property 'use_return_dict'"),
+        ({"max_position_embeddings": 7}, "weights do not have the shapes that its config.json states"),
+        ({"id2label": {"a": "b"}}, "a word in place of a number; the keys of id2label in config.json must be 0, 1, 2"),
     ],
 )
 def test_configs_that_make_no_model_are_refused(wrong: dict[str, object], match: str, bert: Path) -> None:
@@ -88,13 +88,13 @@ def test_configs_that_make_no_model_are_refused(wrong: dict[str, object], match:
 def test_architectures_that_are_no_list_of_names_are_refused(named: object, bert: Path) -> None:
     """They are looked through for one that is known."""
     _edit(bert / "config.json", architectures=named)
-    _refused(bert, "architectures is no list of names", models.ability_of)
+    _refused(bert, "`architectures` in its config.json is not a list of names", models.ability_of)
 
 
 def test_a_length_that_is_no_number_is_refused(bert: Path) -> None:
     """The tokenizer compares with it at each text."""
     _edit(bert / "tokenizer_config.json", model_max_length="x")
-    _refused(bert, "model_max_length in its tokenizer_config.json is no number")
+    _refused(bert, "model_max_length in its tokenizer_config.json is not a number")
 
 
 def test_a_tokenizer_that_is_no_json_is_refused(bert: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_tokenizer_that_is_no_json_is_refused(bert: Path) -> None:
 
 def test_a_device_without_numbers_is_refused(bert: Path) -> None:
     """PyTorch knows a device that computes shapes alone."""
-    _refused(bert, "cannot use the device meta: it holds shapes and no numbers", device="meta")
+    _refused(bert, "cannot use the device meta: it has shapes only, not numbers", device="meta")
 
 
 def test_a_first_pass_that_fails_is_refused(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_a_first_pass_that_fails_is_refused(bert: Path, monkeypatch: pytest.Monk
         raise ZeroDivisionError
 
     monkeypatch.setattr("transformers.BertForMaskedLM.forward", forward)
-    _refused(bert, "makes no model of its files .ZeroDivisionError")
+    _refused(bert, "cannot build a model from its files .ZeroDivisionError")
 
 
 # --- which files have the weights -----------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_an_index_of_pickles_is_refused_before_they_are_read(bert: Path, *, allo
     """An index of safetensors that names a pickle has transformers read it, safe weights asked for or not."""
     _index(bert, "pytorch_model-00001.bin")
     (bert / "pytorch_model-00001.bin").write_bytes(pickle.dumps(_Touching(bert / "it-ran")))
-    _refused(bert, "names 'pytorch_model-00001.bin', which is no safetensors file", allow_pickle=allow_pickle)
+    _refused(bert, "names 'pytorch_model-00001.bin', which is not a safetensors file", allow_pickle=allow_pickle)
     assert not (bert / "it-ran").exists()
 
 
@@ -157,15 +157,15 @@ def test_a_pickle_that_is_more_than_weights_is_not_read_either(bert: Path) -> No
 
     (bert / "model.safetensors").unlink()
     torch.save({"a": _Touching(bert / "it-ran")}, bert / "pytorch_model.bin")
-    _refused(bert, "pickled weights hold more than tensors", allow_pickle=True)
+    _refused(bert, "pickled weights contain more than tensors", allow_pickle=True)
     assert not (bert / "it-ran").exists()
 
 
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("../other/model.safetensors", "which lies elsewhere"),
-        ("/etc/model.safetensors", "which lies elsewhere"),
+        ("../other/model.safetensors", "which is outside the folder"),
+        ("/etc/model.safetensors", "which is outside the folder"),
         ("none.safetensors", r"lacks 'none\.safetensors', which its model\.safetensors\.index\.json names"),
         (5, "does not say which files"),
         (["a.safetensors"], "does not say which files"),
@@ -199,7 +199,7 @@ def test_an_index_on_the_hub_is_looked_at_first(bert: Path, monkeypatch: pytest.
     monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(checkpoint, "hf_hub_download", lambda _, file, **__: bert / file)
     monkeypatch.setattr(AutoModelForMaskedLM, "from_pretrained", lambda *_, **__: pytest.fail("was read"))
-    _refused("somebody/bert", "names 'pytorch_model-00001.bin', which is no safetensors file")
+    _refused("somebody/bert", "names 'pytorch_model-00001.bin', which is not a safetensors file")
 
 
 # --- whether logits agree -------------------------------------------------------------------------------------------
@@ -305,15 +305,15 @@ LARGE = 10**6
 @pytest.mark.parametrize(
     ("asked", "match"),
     [
-        ({"num_hidden_layers": LARGE}, "its config.json says num_hidden_layers 1000000, more than any model has"),
+        ({"num_hidden_layers": LARGE}, "its config.json says num_hidden_layers 1000000, more than any known model has"),
         ({"num_hidden_layers": 10**15}, "its config.json says num_hidden_layers 1000000000000000, more than any"),
-        ({"num_labels": 10**9}, "its config.json says num_labels 1000000000, more than any model has"),
-        ({"num_hidden_layers": 50_000}, r"asks for a far larger model than its weights are \(\d+ tensors in \d+ bytes"),
-        ({"vocab_size": 10**12}, "asks for a far larger model than its weights are"),
-        ({"hidden_size": 2 * LARGE}, "asks for a far larger model than its weights are"),
-        ({"intermediate_size": 10**10}, "asks for a far larger model than its weights are"),
-        ({"max_position_embeddings": 10**11}, "asks for a far larger model than its weights are"),
-        ({"type_vocab_size": 10**11}, "asks for a far larger model than its weights are"),
+        ({"num_labels": 10**9}, "its config.json says num_labels 1000000000, more than any known model has"),
+        ({"num_hidden_layers": 50_000}, r"describes a much larger model than its weights \(\d+ tensors in \d+ bytes"),
+        ({"vocab_size": 10**12}, "describes a much larger model than its weights"),
+        ({"hidden_size": 2 * LARGE}, "describes a much larger model than its weights"),
+        ({"intermediate_size": 10**10}, "describes a much larger model than its weights"),
+        ({"max_position_embeddings": 10**11}, "describes a much larger model than its weights"),
+        ({"type_vocab_size": 10**11}, "describes a much larger model than its weights"),
         ({"remarks": ["x" * 2**22]}, "its config.json is larger than 4 MiB"),
     ],
 )

@@ -244,13 +244,13 @@ def test_stated_labels_that_repeat_the_config_are_fine(bert: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "stated", "told"),
     [
-        (["LABEL_0", "LABEL_1", "LABEL_2"], None, "LABEL_0, LABEL_1, LABEL_2, which does not tell .* labels='entail"),
+        (["LABEL_0", "LABEL_1", "LABEL_2"], None, "LABEL_0, LABEL_1, LABEL_2, which does not show .* labels='entail"),
         (["entailment", "not_entailment"], None, r"has 2 classes \(entailment, not_entailment\)"),
         (["entailment", "not_entailment"], "entailment,neutral,contradiction", "has 2 classes"),
         (["entailment", "neutral", "contradiction", "-"], None, "has 4 classes"),
-        (["positive", "negative", "neutral"], None, "positive, negative, neutral, which does not tell"),
-        (["entailment", "entails", "neutral"], None, "entailment, entails, neutral, which does not tell"),
-        (["entailment", "LABEL_1", "contradiction"], None, "LABEL_1, contradiction, which does not tell"),
+        (["positive", "negative", "neutral"], None, "positive, negative, neutral, which does not show"),
+        (["entailment", "entails", "neutral"], None, "entailment, entails, neutral, which does not show"),
+        (["entailment", "LABEL_1", "contradiction"], None, "LABEL_1, contradiction, which does not show"),
         (
             ["a", "b", "c"],
             "entailment,neutral",
@@ -261,9 +261,9 @@ def test_stated_labels_that_repeat_the_config_are_fine(bert: Path) -> None:
         (
             ["contradiction", "neutral", "entailment"],
             "entailment,neutral,contradiction",
-            "leave labels out, or correct",
+            "leave --labels out, or correct",
         ),
-        (["entailment", "LABEL_1", "LABEL_2"], "neutral,entailment,contradiction", "leave labels out, or correct"),
+        (["entailment", "LABEL_1", "LABEL_2"], "neutral,entailment,contradiction", "leave --labels out, or correct"),
     ],
 )
 def test_classes_that_cannot_be_told_are_refused(
@@ -300,7 +300,7 @@ def test_segments_are_part_of_the_identity(bert: Path) -> None:
 
 def test_classes_that_do_not_exclude_one_another_are_refused(bert: Path) -> None:
     """A model trained for several labels at once has no probabilities that add up to one."""
-    with pytest.raises(ModelError, match="do not exclude one another"):
+    with pytest.raises(ModelError, match="not mutually exclusive"):
         nli.load(str(edit(bert, problem_type="multi_label_classification")))
 
 

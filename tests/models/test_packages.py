@@ -203,7 +203,7 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     assert json.loads(result.read_text())["model"]["name"] == "tiny"
     assert typed("replay", str(result)).code == 0
     refused = typed("score", "tiny", "sssb@1.0.0:noun-bare", "--revision", "main")
-    assert (refused.code, "no revisions" in refused.message) == (2, True)
+    assert (refused.code, "revisions exist only on the Hub" in refused.message) == (2, True)
 
 
 def _other(model: PackagedModel, **parts: Any) -> PackagedModel:  # noqa: ANN401

@@ -52,8 +52,8 @@ def test_bad_lines_and_headers_of_senses(tmp_path: Path) -> None:
     [
         ("5 2\n" + ROWS, "line 1 says 5 words"),
         ("7\n" + ROWS, "header says '7'"),
-        (ROWS + ROWS[:20], "stand there twice: judge%1:18:00::"),
-        ("the 1 2\nnurse 1 2\n", "named vectors:FILE"),
+        (ROWS + ROWS[:20], "occur twice: judge%1:18:00::"),
+        ("the 1 2\nnurse 1 2\n", "write vectors:FILE"),
         ("dog.n.01 1 2\n", "is a synset"),
         (ROWS + "nurse%1:18:00:: 1", "line 4 has 1 number"),
         ("".join(f"odd{n}%1:18:00:: 1 2\n" for n in range(5)), "another WordNet version"),

@@ -95,9 +95,9 @@ def test_vectors_from_python() -> None:
     assert counts[Unit("judge")].tolist() == [2.0]
     assert np.isnan(counts[Unit("she")]).all()
     assert len({*plain.reasons("word", [Unit("she"), Unit("nurse")])}) == 2
-    with pytest.raises(ModelError, match="are no sense keys"):
+    with pytest.raises(ModelError, match="are not sense keys"):
         SenseFile.wrap("senses:mine", {"judge": np.ones(2)})
-    with pytest.raises(ModelError, match="there is no other way"):
+    with pytest.raises(ModelError, match="leave the options of pooling"):
         SenseFile.wrap("senses:mine", JUDGE, EncodingOptions(lower=True))
 
 

@@ -524,7 +524,7 @@ def test_a_retired_id_never_comes_back(tiny: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "columns are not id and, if you like, version and reason"),
+        ("", "columns are not id and optionally version and reason"),
         ("name\nx\n", "columns are not id"),
         ("id,id\nx,y\n", "columns are not id"),
         ("id,why\nx,y\n", "columns are not id"),

@@ -161,7 +161,7 @@ def test_reports_of_older_files_stand_in_the_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "columns are not id, verdict, rule, source and, if you like, reason and reported"),
+        ("", 1, "columns are not id, verdict, rule, source and optionally reason and reported"),
         ("id,verdict,rule\na,keep,r\n", 1, "columns are not id"),
         ("id,verdict,rule,source,id\n", 1, "columns are not id"),
         ("id,verdict,rule,source,why\n", 1, "columns are not id"),

@@ -121,7 +121,7 @@ def test_a_verdict_for_each_identity() -> None:
         "in 1 of 4 tests: weat3; in 1, these words only: weat4; the other way round, which p does not test: "
         "weat5b; not shown in 2; an effect up to +1.30 fits, too"
     )
-    assert gender.text == "in 1 of 2 tests: weat6; not judged, since over a fifth of a set has no vector: weat7"
+    assert gender.text == "in 1 of 2 tests: weat6; not judged, since more than a fifth of a set has no vector: weat7"
     assert (both.code, both.text) == ("unreadable", "too few words for any p to be small: few")
     assert [verdict.code for verdict in build_verdicts(source(result()))] == ["shown", "shown", "unreadable"]
 
@@ -151,7 +151,7 @@ def test_a_fifth_of_a_set_may_be_lost() -> None:
     )
     assert (lost.code, lost.text) == (
         "unreadable",
-        "not judged, since over a fifth of a set has no vector: a",
+        "not judged, since more than a fifth of a set has no vector: a",
     )
 
 
@@ -192,7 +192,7 @@ def test_what_a_tokenizer_does_not_know(tmp_path: Path) -> None:
     beside = [row[1] for row in shown.rows if row[0].startswith("weat3") and len(row) == 2]
     assert sorted(beside) == ["+1.10 found, p 0.0100", "+1.10 not readable"]
     assert ["race", "1.00 (1 of 1) corrected 1, of which 1 shown"] in shown.rows
-    line = "other: 2 words at the first position, where the model has something else"
+    line = "other: 2 words at the first position, where the model expects a special token"
     assert f"weat-cword · org/model: {line}." in shown.text
     others = replace(of, fitness={"other": Fitness(rows=9, unknown=0, at_start=2)})
     assert line in printed(summarize_results([others], tmp_path))
@@ -204,7 +204,7 @@ def test_brief() -> None:
     assert "standard deviations" in text
     assert "+1.10 \\[+0.20, +1.50\\]" in text
     assert "In points" not in text
-    assert "with other such words there may be no effect" in text
+    assert "These words only:" in text
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ def test_every_test() -> None:
     ]
     assert rows["weat7 gender; bleached"][2:] == [
         "8 and 8 words, 8 and 8 attributes A without sine, cosine, pi",
-        "not readable over a fifth of a set has no vector",
+        "not readable more than a fifth of a set has no vector",
     ]
     assert rows["few intersectional; bleached"][1] == "p 0.0200, corrected cannot reach smallest possible p 7.8e-05"
 
@@ -458,8 +458,8 @@ def test_read_from_files(tmp_path: Path) -> None:
     for path in paths:
         path.with_suffix(".words.parquet").unlink()
     (missing, *_) = gather_inputs(paths)
-    assert "No table of words lies beside the result" in " ".join(missing.missing)
-    with pytest.raises(ResultError, match="No table of words"):
+    assert "no table of words next to the result" in " ".join(missing.missing)
+    with pytest.raises(ResultError, match="no table of words"):
         api.compare(paths)
 
 
@@ -507,7 +507,7 @@ def test_the_summary_of_score(tmp_path: Path) -> None:
         *("weat3; race; bleached", "+1.10 [+0.20, +1.50]", "p 0.0010, corrected 0.0100; smallest possible p 7.8e-05"),
         *("8 and 8 words, 8 and 8 attributes", "found"),
     ]
-    assert rows[5]["reads"] == "not readable; over a fifth of a set has no vector"
+    assert rows[5]["reads"] == "not readable; more than a fifth of a set has no vector"
     assert rows[5]["words"].endswith("A without sine, cosine, pi")
     assert "corrected over all tests of a config" in section.paragraphs[0]
 
@@ -536,11 +536,11 @@ def test_what_knows_no_tests() -> None:
     one, two = (part.result for part in pair())
     with pytest.raises(ResultError, match="association tests cannot be gated"):
         api.gate(one, two)
-    with pytest.raises(ResultError, match="an association test takes all its words"):
+    with pytest.raises(ResultError, match="an association test needs all its words"):
         api.slice_result(one, by=["test"])
     found, (reason,) = find_distances(ExportSource(one))
     assert found == []
-    assert "of association tests, whose effects are no distances" in reason
+    assert "of association tests, whose effects are not distances" in reason
 
 
 def test_a_plot_of_tests() -> None:

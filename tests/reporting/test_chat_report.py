@@ -137,7 +137,7 @@ def test_a_model_that_does_not_is_not_read(failing: Result) -> None:
 def test_what_has_no_record_has_passed_nothing() -> None:
     """A result of a chat scorer without gates, as one that was edited; of another scorer nothing is asked."""
     without = replace(PASSING, tasks={})
-    assert failed_tasks(without) == {"verb": f"{NOT_DONE}: no gate is on record"}
+    assert failed_tasks(without) == {"verb": f"{NOT_DONE}: the result has no gates"}
     assert failed_tasks(replace(PASSING, tasks={"verb": replace(DONE, gates=())})) == failed_tasks(without)
     assert failed_tasks(replace(without, scorer="ll")) == {}
 

@@ -183,7 +183,7 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     assert "--limit" in told
     assert b.rows is not None
     told = refused([a, replace(b, rows=b.rows[:-1])], tmp_path / "rows")
-    assert told == "the two results are not of the same rows: score both models on one release"
+    assert told == "the two results have different rows: score both models on one release"
     assert refused([a], tmp_path / "one").startswith(f"1 result on the release: expected 2 to {MAX_MODELS}")
     many = [result(sssb, f"m{number}", first(number)) for number in range(MAX_MODELS + 1)]
     assert refused(many, tmp_path / "many").startswith(f"{MAX_MODELS + 1} results on the release")
@@ -214,7 +214,7 @@ def test_definitions_are_not_mixed(sssb: Release, tmp_path: Path) -> None:
 def test_without_rows(sssb: Release, tmp_path: Path) -> None:
     """Figures alone are not compared: what words have in common is not in them."""
     a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20), rows=None)
-    assert refused([a, b], tmp_path).startswith("cannot compare aul · b: No table of scores lies beside the result")
+    assert refused([a, b], tmp_path).startswith("cannot compare aul · b: There is no table of scores")
     with pytest.raises(ResultError, match="it has no rows"):
         compare_results([ReportInput(result=a), ReportInput(result=b)])
 

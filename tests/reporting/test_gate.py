@@ -193,7 +193,7 @@ def test_what_cannot_be_gated(files: dict[str, Path], run: Run, sssb: Release, t
     of_half = replace(base, rows=half, figures=figures_of(sssb, {"verb": rows}, seed=0, scale="log"))
     newer = tuple(replace(figure, definition=figure.definition + 1) for figure in base.figures)
     for changed, message in (
-        (of_half, "not of the same rows"),
+        (of_half, "different rows"),
         (replace(base, scorer="pll"), "two scorers are not on one scale"),
         (replace(base, figures=newer), "different definitions"),
     ):

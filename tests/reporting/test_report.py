@@ -299,7 +299,7 @@ def test_figures_of_inference() -> None:
         ("spread", 0.0, "groups alike: read p"),
         ("t@0.5", None, "100 is neutral to all"),
         ("entailment", None, "nothing inferred"),
-        ("accuracy", None, "33 is a guess, 100 all right"),
+        ("accuracy", None, "33 is guessing, 100 is all correct"),
         ("an estimand of somebody else", None, "not known to be neutral"),
     ],
 )
@@ -593,10 +593,10 @@ def starting(scorer: str, before: str, preference: float | None, rows: int = 40)
 def test_first_tokens_with_and_without_a_start_are_side_by_side() -> None:
     """A column for each result, with what stands before these tokens; nothing is missing, so no command is named."""
     shown = Page(render([starting("ll", "<|im_start|>", -50.0), starting("ll-no-start", "", 12.5)]))
-    assert shown.row("noun", "-50.0 40 of 100, before which only <|im_start|> stands") == [
+    assert shown.row("noun", "-50.0 40 of 100, with only <|im_start|> before them") == [
         "noun",
-        "-50.0 40 of 100, before which only <|im_start|> stands",
-        "+12.5 40 of 100, of which the probability is not in the number",
+        "-50.0 40 of 100, with only <|im_start|> before them",
+        "+12.5 40 of 100, whose probabilities are not counted",
     ]
     assert "in the first token" not in shown.text
     assert "senseprobe score" not in shown.text
@@ -611,7 +611,7 @@ def test_the_command_that_gives_the_other() -> None:
     sample = replace(one, release={**one.release, "config": "noun"}, limit=100, seed=7)
     command = "`senseprobe score org/model sssb@1.0.0:noun --limit 100 --seed 7 -s ll-mean-no-start`"
     assert command in Page(render([sample])).text
-    assert Page(render([one])).row("noun", "none 40 of 100, before which only <s> stands")
+    assert Page(render([one])).row("noun", "none 40 of 100, with only <s> before them")
     elsewhere = Page(render([one, replace(other, model={**MODEL, "weights": "9" * 64})])).text
     assert "-s ll-mean-no-start`" in elsewhere
     assert "-s ll-mean`" in elsewhere

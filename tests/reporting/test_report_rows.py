@@ -121,7 +121,7 @@ def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
     """A result without its Parquet has a page of its figures, and the page says what is missing."""
     (one,) = gather_inputs([on_race(sssb, rows=None).write(tmp_path)])
     text = document.render_html(build_report([one]))
-    assert "No table of scores lies beside the result" in text
+    assert "here is no table of scores next to the result" in text
     assert "bias type race" in text, "which the release knows"
     assert "-30.0 (interval not estimable)" in text
     assert "By word and frame" not in text
@@ -133,7 +133,7 @@ def test_without_the_release(sssb: Release, tmp_path: Path) -> None:
     (one,) = gather_inputs([on_race(sssb, release=gone).write(tmp_path)])
     text = document.render_html(build_report([one]))
     assert "The release gone@1.0.0 is not at hand (no release &#39;gone@1.0.0&#39;: there is" in text
-    assert "The sentences are in the release, which is not at hand." in text
+    assert "The sentences are in the release, which is not available." in text
     assert "race-matched." in text
     assert "awful." not in text
     assert (
@@ -188,10 +188,10 @@ def test_rows_that_are_not_here(tmp_path: Path) -> None:
     [
         (lambda rows: rows.assign(config="nowhere"), "the table of scores has a config 'nowhere'"),
         (lambda rows: rows.assign(id=[f"x{name}" for name in rows["id"]]), "rows of race-matched that are not in"),
-        (lambda rows: rows.rename(columns={"anti_score": "auntie"}), "is no table of scores: expected the columns"),
-        (lambda rows: rows.assign(anti_score=1), "is no table of scores: its column anti_score is of the kind int64"),
-        (lambda rows: rows.assign(anti_score=-1e308), "is no table of scores: it has numbers beyond 1e"),
-        (lambda rows: rows.assign(bad=1.0), "is no table of scores: expected the columns"),
+        (lambda rows: rows.rename(columns={"anti_score": "auntie"}), "is not a table of scores: expected the columns"),
+        (lambda rows: rows.assign(anti_score=1), "is not a table of scores: its column anti_score has the type int64"),
+        (lambda rows: rows.assign(anti_score=-1e308), "is not a table of scores: it has numbers beyond 1e"),
+        (lambda rows: rows.assign(bad=1.0), "is not a table of scores: expected the columns"),
         (lambda rows: rows.assign(config=pd.array([None] * len(rows), "string")), "without a config or an id"),
         (lambda rows: rows.assign(id=rows["id"].where(rows.index > 0)), "without a config or an id"),
     ],
@@ -221,7 +221,7 @@ def test_other_tables(sssb: Release, tmp_path: Path) -> None:
     path = on_race(sssb).write(tmp_path)
     table = path.with_suffix(".parquet")
     other = on_race(sssb, seed=1).write(tmp_path / "other").with_suffix(".parquet")
-    for content, message in ((other.read_bytes(), "its signature is another"), (b"PAR1\0\0\0\0PAR1", "cannot be read")):
+    for content, message in ((other.read_bytes(), "its signature"), (b"PAR1\0\0\0\0PAR1", "cannot be read")):
         table.write_bytes(content)
         with pytest.raises(ResultError, match=message):
             gather_inputs([path])

@@ -133,7 +133,7 @@ def test_rows_without_their_release(sssb: Release) -> None:
     data = read(section)
     assert sorted(data["sets"][0]["id"]) == sorted(sssb.table("race-matched")["id"])
     assert {data["strings"][number] for number in data["sets"][0]["first"]} == {""}
-    assert section.tables[0].note == "The sentences are in the release, which is not at hand."
+    assert section.tables[0].note == "The sentences are in the release, which is not available."
 
 
 def control_scores(release: Release) -> pd.DataFrame:

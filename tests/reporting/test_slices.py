@@ -123,7 +123,7 @@ def test_each_note_says_of_which_figures_it_is(answered: Path, typed: Typed) -> 
     """The means of entailment and of contradiction read 0 where all is neutral, which is no note of the accuracy."""
     code, out, _ = typed(str(answered))
     assert code == 0
-    told = "entailment, contradiction: a model that answers neutral to everything reads 0: read it beside"
+    told = "entailment, contradiction: a model that answers neutral to everything gets 0: read it together"
     assert told in " ".join(out.split())
 
 
@@ -149,7 +149,7 @@ def test_a_word_that_was_not_drawn_is_not_said_to_be_in_no_row(answered: Path, t
         (["adherent=Jian"], "no row has adherent=Jian: did you mean 'Jain'?"),
         (["colour=red"], "cannot slice by 'colour': there is verb, object, adherent, claim"),
         (["adherent=Jain", "claim=Someone", "gold=contradiction"], "no row has adherent=Jain, claim=Someone, gold="),
-        (["--largest", "entailed"], "no label 'entailed'; take one of entailment, neutral, contradiction"),
+        (["--largest", "entailed"], "unknown label 'entailed': it can be entailment, neutral, contradiction"),
         (
             ["--largest", "neutral", "--by", "colour"],
             "cannot average by 'colour': there is verb, object, adherent, claim, claim_pair, verb_class",
@@ -174,7 +174,7 @@ def test_a_result_that_cannot_be_sliced(answered: Path, typed: Typed, tmp_path: 
     alone.write_bytes(answered.read_bytes())
     code, _, err = typed(str(alone), "adherent=Jain")
     assert code == 2
-    assert "No table of scores lies beside the result" in err
+    assert "here is no table of scores next to the result" in err
     other = tmp_path / "aul.json"
     other.write_bytes(answered.read_bytes().replace(b'"nli"', b'"aul"'))
     code, _, err = typed(str(other), "--largest", "entailment")
@@ -237,7 +237,7 @@ def test_a_slice_of_pairs_has_the_preference_of_its_rows(sssb: Result) -> None:
     assert relative.value == pytest.approx(whole.value, abs=1e-8)
     assert relative.low == pytest.approx(whole.low, abs=1e-8)
     assert (relative.group, relative.p) == (f"nation={nation}", None)
-    assert slices["nationality"].left_out == {"spread": "it is over all groups and words of a config at once"}
+    assert slices["nationality"].left_out == {"spread": "it covers all groups and words of a config at once"}
 
 
 def test_all_rows_are_a_slice_that_equals_the_result(sssb: Result) -> None:
@@ -348,6 +348,6 @@ def test_a_slice_of_drawn_rows_has_no_neutral_value_by_chance(sssb: Result) -> N
     assert {figure.neutral for figure in halves} == {None}
     # 108 rows a nation: four of 16 nations are too few to stand for all, but a nation that is named was not drawn.
     assert halves[0].low is None
-    assert "too few drawn of nation" in halves[0].note
+    assert "too few levels of nation" in halves[0].note
     assert len(by_nation) == 4
     assert None not in {figure.low for figure in halves[1:]}

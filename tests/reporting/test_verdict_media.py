@@ -284,7 +284,7 @@ def test_no_medium_for_people_prints_what_cannot_be_read(case: Case, files: list
 
 def test_a_reason_is_told_in_the_terminal() -> None:
     """With the verdict, and its config."""
-    for made, words in ((probe()[0], "no result on its control"), (unknown_words(), "41 % of its rows")):
+    for made, words in ((probe()[0], "the result on its control"), (unknown_words(), "41 % of its rows")):
         (part,) = summarize_results([made], Path("nowhere")).parts
         rows = [row for row in table_rows(part.sections[0]) if words in row["finding"]]
         assert [row["question"].partition(";")[0] for row in rows] == [made.figures[0].config]

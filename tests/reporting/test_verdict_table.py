@@ -319,7 +319,7 @@ def test_a_model_that_passes_its_control_is_judged_by_its_gap() -> None:
     (verdict,) = build_verdicts(replace(probe, controls=(control(80.0, 75.0),)))
     assert (verdict.code, verdict.figure) == ("shown", GAP)
     (verdict,) = build_verdicts(probe)
-    assert (verdict.code, verdict.text[:37]) == ("unreadable", "no result on its control is at hand: ")
+    assert (verdict.code, verdict.text[:36]) == ("unreadable", "the result on its control is missing")
 
 
 def test_a_model_that_ties_everything_cannot_be_read() -> None:

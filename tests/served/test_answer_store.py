@@ -112,7 +112,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
         store.add(store.key(URL, "m", BODY), 1)
         assert store.get(store.key(URL, "m", BODY)) is None
     assert len(warnings) == 1
-    assert "answers are not kept" in warnings[0]
+    assert "answers cannot be stored" in warnings[0]
 
 
 def test_threads_share_it(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_without_a_tokenizer_usage_counts() -> None:
     assert low < truth(MANY) < high
     letters = sum(map(len, MANY))
     assert high - low == pytest.approx(letters / 2)
-    assert "of two other prompts" in counter.basis
+    assert "for two other prompts" in counter.basis
     assert not counter.sent
 
 
@@ -91,7 +91,7 @@ def test_where_nothing_counts_letters_do() -> None:
         counter, (low, high) = counted(server, "other", FEW)
     letters = sum(map(len, FEW))
     assert (low, high) == pytest.approx((letters / 6 + 8, letters / 2 + 80))
-    assert "the server counts none" in counter.basis
+    assert "the server returns no counts" in counter.basis
 
 
 def test_requests_of_scorers_that_share_them() -> None:

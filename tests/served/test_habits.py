@@ -83,7 +83,7 @@ def test_a_spelling_that_nobody_can_read_is_the_servers() -> None:
     with PlantedServer(twist=spelt(lambda text: f"token_id:{sum(map(ord, text))}", with_bytes=False)) as server:
         report = _probed(server)
     for scorer in CHOICES:
-        assert "this server spells them in its own way ('token_id:" in report.lacking(scorer)
+        assert "this server spells them differently ('token_id:" in report.lacking(scorer)
     assert report.lacking("text-likely") == ""
 
 

@@ -183,19 +183,19 @@ def _forced_of(body: Json) -> list[Any]:
 LIES: dict[str, tuple[Callable[[Json, Json], object], str]] = {
     "after the grammar": (
         lambda asked, body: [place.update(logprob=0.0) for place in _forced_of(body)],
-        "two sentences get the same log-probabilities",
+        "two different sentences get the same log-probabilities",
     ),
     "above zero": (
         lambda asked, body: [place.update(logprob=0.5) for place in _forced_of(body)],
-        "0.5 is no log-probability",
+        "0.5 is not a log-probability",
     ),
     "other tokens": (
         lambda asked, body: [place.update(id=7) for place in _forced_of(body)],
-        "the server does not write the tokens that it is made to write",
+        "the server does not write the forced tokens",
     ),
     "no number": (
         lambda asked, body: [place.update(logprob=None) for place in _forced_of(body)],
-        "None is no log-probability",
+        "None is not a log-probability",
     ),
     "nothing": (
         lambda asked, body: body.pop("completion_probabilities", None),
@@ -273,7 +273,7 @@ def test_replies_need_the_servers_own_template() -> None:
         return reply
 
     with route_of(PlantedServer(kind="llama.cpp", twist=twist)) as route:
-        assert "in the template is" in route.replies
+        assert "by the template has" in route.replies
         with pytest.raises(ModelError, match="cannot be made to give a reply"):
             route.of_replies([ReplyQuestion("Say it.", "No.")])
 
@@ -289,7 +289,7 @@ def test_a_server_that_stops_doing_what_it_did() -> None:
 
     with route_of(server := PlantedServer(kind="llama.cpp", twist=twist)) as route:
         broken.append(True)
-        with pytest.raises(ModelError, match=f"{server.origin} does not answer as it did when it was probed"):
+        with pytest.raises(ModelError, match=f"{server.origin} no longer answers as in the probe"):
             route.of_texts(TEXTS)
 
 

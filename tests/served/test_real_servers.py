@@ -191,7 +191,7 @@ def test_texts_that_no_grammar_forces_are_unscored(server: RealServer) -> None:
         assert [value is None for value in route.of_texts(texts)] == [True, True, True, False]
         assert client.requests - before == len(texts) + 1  # all are cut, one is asked for
         assert [route.why(text) for text in texts[:3]] == [
-            "a token is a part of a character, which the server cannot be made to write",
+            "a token is part of a character, which the server cannot be forced to write",
             "no token to score",
             "too long for the model",
         ]

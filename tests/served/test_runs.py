@@ -127,7 +127,7 @@ def test_decisions_of_others_recover_contents(decisions: str, mass: float | None
     np.testing.assert_allclose(result.rows["position"], 0.575, atol=1e-6)
     assert task.mass == (None if mass is None else pytest.approx(mass, abs=1e-6))
     (said,) = (reading.said for reading in task.gates if reading.gate == "mass")
-    assert said == ("the server tells no probability of anything but the labels" if mass is None else "")
+    assert said == ("the server returns probabilities of labels only" if mass is None else "")
     assert task.does_task, task
 
 

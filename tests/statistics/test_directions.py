@@ -49,18 +49,18 @@ def test_a_second_component_over_half_of_the_first_is_doubtful() -> None:
 
 def test_centring_over_the_differences_is_refused() -> None:
     """It would subtract the axis itself."""
-    with pytest.raises(ValueError, match="deletes the axis"):
+    with pytest.raises(ValueError, match="delete the axis"):
         principal_direction([[1.0, 0.0]], [[-1.0, 0.0]], centring="differences")
 
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ([[1.0, 0.0]], [[2.0, 0.0]], "one vector"),
+        ([[1.0, 0.0]], [[2.0, 0.0]], "the same vector"),
         ([[1.0, 0.0], [-1.0, 0.0]], [[-1.0, 0.0], [1.0, 0.0]], "opposite"),
         ([[1.0, np.nan]], [[1.0, 0.0]], "not finite"),
         ([[0.0, 0.0]], [[1.0, 0.0]], "zero"),
-        ([], [], "one pair or more"),
+        ([], [], "at least one pair"),
     ],
 )
 def test_pairs_without_an_axis_are_refused(first: list[list[float]], second: list[list[float]], message: str) -> None:

@@ -266,7 +266,7 @@ def test_an_exact_p_lies_between_the_ends(n_x: int) -> None:
 def test_an_exact_p_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """50 values have 2 · 2^25 sums of 8 bytes in their halves: 0.54 GB, and some for blocks."""
     values = np.arange(54.0)
-    with pytest.raises(ResultError, match="an exact p of 54 targets: possible are up to 52"):
+    with pytest.raises(ResultError, match="an exact p of 54 targets: the maximum is 52"):
         division_p(values[:27], values[27:], exact=True)
     monkeypatch.setattr(subset_sums, "available_memory", lambda: 500_000_000)
     with pytest.raises(ResultError, match=r"50 targets needs 0\.6 GB of memory, and 0\.5 GB are free"):

@@ -173,7 +173,7 @@ def _run(command: list[str], folder: Path) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"{command[0]} gave no answer in {_APT_SECONDS} seconds"
+        return f"{command[0]} did not answer within {_APT_SECONDS} seconds"
     except OSError as error:
         return f"{command[0]}: {error.strerror}"
     if completed.returncode == 0:
@@ -228,8 +228,8 @@ def install(files: Path, home: Path) -> None:
     except OSError as error:
         if not target.exists():
             reason = f"cannot write {target}: {error.strerror}"
-            raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
+            raise LexiconError(f"{reason}; set another folder in $SENSEPROBE_WORDNET") from error
         # Unless a second process was faster, and has put the same files there.
         if why := damage(target):
             advice = "remove it and run again"
-            raise LexiconError(f"{target} is in the way and no whole WordNet ({why}): {advice}") from None
+            raise LexiconError(f"{target} exists and is not a complete WordNet ({why}): {advice}") from None

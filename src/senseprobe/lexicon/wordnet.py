@@ -346,7 +346,7 @@ class Lexicon:
             repaired = _as_lemma(key)
             exists = repaired in self._senses(*_parse(repaired))
             hint = f"did you mean {repaired}" if exists else "a key looks like dog%1:05:00::, in lower case"
-            yield SenseKeyFinding("malformed", f"{key!r} is no sense key", hint)
+            yield SenseKeyFinding("malformed", f"{key!r} is not a sense key", hint)
             return
         gloss = self.gloss(key)
         if not gloss:
@@ -377,7 +377,9 @@ def look_up(word: str, folder: Path | None = None) -> list[SenseEntry]:
     """
     entries = senses_of(Vocabulary.open(folder), word)
     if not entries:
-        raise LexiconError(f"wordnet-{VERSION} has no word {word!r}, nor one of which it is a form: check its spelling")
+        raise LexiconError(
+            f"wordnet-{VERSION} does not contain {word!r}, nor a word of which it is a form: check its spelling"
+        )
     return [entry._replace(gloss=_without_source(entry.gloss)) for entry in entries]
 
 

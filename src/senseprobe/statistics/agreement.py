@@ -184,5 +184,5 @@ def _estimate(value: float, draws: FloatArray, scale: float, percent: float, ite
     if percent <= _ROUNDING:
         high = value + reach
     if high - low < _ROUNDING:
-        return Estimate(value=value, why="no interval: all items agree alike")
+        return Estimate(value=value, why="no interval: all items agree equally")
     return Estimate(value=value, interval=(max(-1.0, low), min(1.0, high)))

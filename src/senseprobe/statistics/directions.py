@@ -45,19 +45,17 @@ def principal_direction(first: ArrayLike, second: ArrayLike, *, centring: str = 
     another, without pairs, and where pairs have no common direction.
     """
     if centring != "pairs":
-        raise ValueError(
-            f"centring over {centring} deletes the axis: the mean of the differences is what is looked for"
-        )
+        raise ValueError(f"centring over {centring} would delete the axis, which is the mean of the differences")
     halves = np.subtract(*map(unit_vectors, _check_pairs(first, second))) / 2
     if not np.isfinite(halves).all():
         raise ValueError("a vector is zero: it has no direction")
     _, sizes, components = np.linalg.svd(np.concatenate([halves, -halves]), full_matrices=False)
     variance = sizes**2
     if not variance.sum() > 0:
-        raise ValueError("the words of each pair have one vector")
+        raise ValueError("the two words of each pair have the same vector")
     along = float(components[0] @ halves.mean(axis=0))
     if abs(along) < 1e-9:
-        raise ValueError("the pairs point in opposite directions: they have no common axis")
+        raise ValueError("the pairs point in opposite directions, so they do not have a common axis")
     return PrincipalDirection(np.asarray(components[0] * np.sign(along)), variance / variance.sum())
 
 
@@ -73,7 +71,7 @@ def leave_out_pairs(first: ArrayLike, second: ArrayLike) -> FloatArray:
 def _check_pairs(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
     sides = (np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
     if sides[0].shape != sides[1].shape or sides[0].ndim != 2 or not len(sides[0]):
-        raise ValueError("a direction takes one pair or more, with vectors of one length")
+        raise ValueError("a direction needs at least one pair, with vectors of equal length")
     if not all(np.isfinite(side).all() for side in sides):
         raise ValueError("a number is not finite")
     return sides

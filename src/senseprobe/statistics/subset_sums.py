@@ -176,11 +176,11 @@ def _sum_subsets(values: Integers, shift: int) -> Integers:
 def _check_exact(count: int) -> None:
     """Raise ResultError where an exact count is beyond what is possible, or beyond the memory there is."""
     if count > EXACT_VALUES_ON_REQUEST:
-        raise ResultError(f"an exact p of {count} targets: possible are up to {EXACT_VALUES_ON_REQUEST}")
+        raise ResultError(f"an exact p of {count} targets: the maximum is {EXACT_VALUES_ON_REQUEST}")
     needed = 8 * 2 * 2 ** -(-count // 2) + 64 * BLOCK
     if needed > (free := available_memory()):
         raise ResultError(
-            f"an exact p of {count} targets needs {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free"
+            f"an exact p of {count} targets needs {needed / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB are free"
         )
 
 

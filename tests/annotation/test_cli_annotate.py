@@ -69,7 +69,7 @@ def test_export_writes_all_that_asking_needs(typed: Typed, folder: Path) -> None
     assert (told.code, told.err) == (0, "")
     assert told.out.splitlines() == [
         "First check: 8 contrast rows of tiny@1.0.0, for 3 people each",
-        "asked: stereotype, whom, natural, withhold, comment, and groups of their own",
+        "asked: stereotype, whom, natural, withhold, comment, and their groups",
         f"plan.json, interface.xml, tasks.json and 3 sheets in {folder}",
         ("send each with READ-ME-FIRST.txt, which lies beside it; then: senseprobe annotate import 'First check'"),
     ]
@@ -283,7 +283,7 @@ def test_answers_are_released_without_who_is_who(typed: Typed, folder: Path, tmp
     assert (told.code, told.err) == (0, "")
     # By hand: 24 annotations of 5 answers, one of them to `withhold`, which is left out as one row was reported.
     assert told.out.splitlines()[0] == "96 answers of 3 annotators in out"
-    assert "left out: 24 answers to `withhold`, because the targeted group reported rows" in told.out
+    assert "24 answers to `withhold`, because the targeted group reported rows" in told.out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "answers.csv", "plan.json"]
     lines = list(csv.DictReader(io.StringIO((tmp_path / "out/answers.csv").read_text("utf-8-sig"))))
     assert len(lines) == 96
@@ -559,8 +559,8 @@ def test_pushed_twice_adds_nothing(typed: Typed, studio: world.Studio) -> None:
     """The second time says that all was there; another plan under the name is refused before the server is asked."""
     first, second = typed(*PUSH), typed(*PUSH)
     assert (first.code, first.err, second.code) == (0, "", 0)
-    assert first.out.splitlines()[-1] == "8 tasks sent, 0 there already: http://127.0.0.1:1/projects/1/"
-    assert second.out.splitlines()[-1] == "0 tasks sent, 8 there already: http://127.0.0.1:1/projects/1/"
+    assert first.out.splitlines()[-1] == "8 tasks sent, 0 already there: http://127.0.0.1:1/projects/1/"
+    assert second.out.splitlines()[-1] == "0 tasks sent, 8 already there: http://127.0.0.1:1/projects/1/"
     assert typed(*PUSH, "--overlap", "2").code == 2
     assert len(studio.held[1]) == 8
 

@@ -187,7 +187,7 @@ def test_the_next_plan_is_not_put_into_a_release(typed: Typed, tmp_path: Path) -
 
 def test_fewer_rows_than_were_asked_for_is_said(typed: Typed, tmp_path: Path) -> None:
     told = typed(*EXPORT, "--n", "5000", "--folder", str(tmp_path / "elsewhere"))
-    assert "note: 5,000 rows were asked for, and there are no more than 8" in told.out
+    assert "note: 5,000 rows were asked for, but only 8 exist" in told.out
 
 
 def test_a_plan_with_odd_options_still_leads_to_verdicts(typed: Typed, folder: Path, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_who_reported_a_row_is_not_told_when_groups_are_gone(typed: Typed, folde
     for name in {"groups.csv", gone}:
         (folder / name).unlink()
     told = typed("annotate", "release", "First check", "out")
-    assert "left out: 16 answers to `withhold`, because the targeted group reported rows" in told.out
+    assert "16 answers to `withhold`, because the targeted group reported rows" in told.out
 
 
 def test_verdicts_from_before_the_column_say_who_reported_in_their_reason(
@@ -291,7 +291,7 @@ def test_verdicts_from_before_the_column_say_who_reported_in_their_reason(
     (folder / "groups.csv").rename(tmp_path / "groups.csv")
     (folder / "decisions.csv").rename(tmp_path / "decisions.csv")
     told = typed("annotate", "release", "First check", "out")
-    assert "left out: 16 answers to `withhold`, because the targeted group reported rows" in told.out
+    assert "16 answers to `withhold`, because the targeted group reported rows" in told.out
     (tmp_path / "groups.csv").rename(folder / "groups.csv")
     (tmp_path / "decisions.csv").rename(folder / "decisions.csv")
     assert "(unchanged)" in typed("annotate", "apply", "First check").out

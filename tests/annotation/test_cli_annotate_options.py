@@ -83,7 +83,7 @@ def test_a_config_says_of_which_table_rows_are(
     assert (told.code, told.err) == (0, "")
     assert {item["config"] for item in _items(folder)} == {"tourists"}
     assert len(_items(folder)) == 12
-    assert "20 rows were asked for, and there are no more than 12" in told.out
+    assert "20 rows were asked for, but only 12 " in told.out
     assert {len(held) for held in studio.held.values()} == ({12} if command is PUSH else set())
 
 

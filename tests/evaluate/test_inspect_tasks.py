@@ -148,7 +148,7 @@ def test_the_command_says_what_was_written_and_how_to_run_it(tmp_path: Path) -> 
     run = CliRunner().invoke
     said = run(app, ["export", "inspect", "sssb@1.0.0", "--out", str(tmp_path / "a")])
     assert said.exit_code == 0, said.output
-    assert "senseprobe_sssb_1.0.0_noun_choice-likely: 182 pairs; left out: 4 contested" in said.output
+    assert "senseprobe_sssb_1.0.0_noun_choice-likely: 182 pairs; omitted: 4 contested" in said.output
     assert "inspect eval tasks.py --model openai-api/local/MODEL" in said.output
     command = ["export", "inspect", "sssb@1.0.0:verb", "-o", str(tmp_path / "b"), "-m", "choice-natural", "--json"]
     name = "senseprobe_sssb_1.0.0_verb_choice-natural"

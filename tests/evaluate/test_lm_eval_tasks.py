@@ -204,7 +204,7 @@ def test_a_config_without_labels_is_left_out(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Release, "table", unlabelled)
     told = CliRunner().invoke(app, ["export", "lm-eval", "sssb@1.0.0", "--out", str(tmp_path / "tasks")])
     assert told.exit_code == 0, told.output
-    assert "race is left out: no labelled pair\ncolour is left out: no labelled pair\n" in told.stderr
+    assert "race is omitted: no labelled pair\ncolour is omitted: no labelled pair\n" in told.stderr
     group = yaml.safe_load((tmp_path / "tasks" / "_group.yaml").read_text("utf-8"))
     assert len(group["task"]) == 7
     assert not [*(tmp_path / "tasks").glob("race[.-][ya-f0-9]*"), *(tmp_path / "tasks").glob("colour*")]
@@ -220,7 +220,7 @@ def test_the_command_says_what_was_written_and_how_to_run_it(tmp_path: Path) -> 
     run = CliRunner().invoke
     told = run(app, ["export", "lm-eval", "sssb@1.0.0", "--out", str(tmp_path / "a")])
     assert told.exit_code == 0, told.output
-    assert "senseprobe_sssb_1.0.0_noun: 182 pairs; left out: 4 contested" in told.output
+    assert "senseprobe_sssb_1.0.0_noun: 182 pairs; omitted: 4 contested" in told.output
     assert "lm_eval run --include_path . --tasks senseprobe_sssb_1.0.0 --model hf" in told.output
     listed = run(app, ["export", "lm-eval", "sssb@1.0.0:verb", "--out", str(tmp_path / "b"), "--json"])
     verb = {"task": "senseprobe_sssb_1.0.0_verb", "config": "verb", "rows": 140, "left_out": {"unlabelled": 6}}

@@ -158,7 +158,7 @@ def test_what_was_not_looked_at_is_counted(project: Path, lint: Callable[..., Ra
     card = project / "templates/x/dataset.yaml"
     shutil.copy(CHECKS / broken, project / ("wordlists/things.csv" if broken.endswith("csv") else card))
     card.write_text(card.read_text().replace("configs: [x]", "configs: [x, z]"))
-    assert " and 0 configs; 2 configs not looked at; " in lint().out.splitlines()[-1]
+    assert " and 0 configs; 2 configs not checked; " in lint().out.splitlines()[-1]
     assert json.loads(lint("--json").out)["configs_not_checked"] == 2
 
 

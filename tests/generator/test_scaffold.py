@@ -76,7 +76,7 @@ def test_a_new_project_lints_clean_counts_and_shows(project: Path, run: Run) -> 
 def test_a_new_project_builds_verifies_and_scores(project: Path, run: Run, tiny_models: dict[str, Path]) -> None:
     """From the build to a figure, all 750 rows of it."""
     run("build", "example", "1.0.0")
-    assert "as it was frozen, and its recipe makes the same rows" in run("verify", "example@1.0.0", "--rebuild")
+    assert "unchanged, and its recipe makes the same rows" in run("verify", "example@1.0.0", "--rebuild")
     assert "750 rows" in run("score", str(tiny_models["bert"]), "example@1.0.0")
     assert (project / "results" / "example@1.0.0").is_dir()
 
@@ -123,8 +123,8 @@ def test_the_workflow_of_a_new_project_runs(project: Path, run: Run, step: Step,
     assert re.fullmatch(r'pip install "senseprobe>=\d+\.\d+\.\d+"', steps.pop("Install"))
     for round_ in ("without", "with"):
         output = [step(script, project, RUNNER_TEMP=str(tmp_path / round_)) for script in steps.values()]
-        assert "as it was frozen" in output[1]
-        assert ("as it was frozen" in output[2]) is (round_ == "with")
+        assert "unchanged" in output[1]
+        assert ("unchanged" in output[2]) is (round_ == "with")
         if round_ == "without":
             run("build", "example", "1.0.0")
 

@@ -170,9 +170,9 @@ def test_the_command_line_publishes_and_pulls(
     assert (code, output.splitlines()[0]) == (0, f"would make the dataset {REPO}, public, gated: auto")
     facts = json.loads(run("publish", "example@0.1.0", REPO, "--json")[1])
     assert (facts["repo"], facts["tag"], facts["commit"]) == (REPO, "v0.1.0", repo_of(hub).tags["v0.1.0"])
-    assert f"commit {facts['commit']}: nothing to send, it was there" in run("publish", "example@0.1.0", REPO)[1]
+    assert f"commit {facts['commit']}: nothing to send" in run("publish", "example@0.1.0", REPO)[1]
     output = run("pull", f"{REPO}@0.1.0", "--out", str(tmp_path / "out"))[1]
     assert output.splitlines()[1] == f"in {tmp_path / 'out' / 'example' / '0.1.0'}"
     code, output, complaint = run("pull", f"{REPO}@7.0.0")
     assert (code, output, len(complaint.splitlines())) == (2, "", 1)
-    assert run("verify", f"hf://{REPO}@0.1.0")[:2] == (0, f"hf://{REPO}@0.1.0: as it was frozen\n")
+    assert run("verify", f"hf://{REPO}@0.1.0")[:2] == (0, f"hf://{REPO}@0.1.0: unchanged\n")

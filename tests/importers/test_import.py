@@ -552,7 +552,7 @@ def test_the_command_tells_what_it_did(tmp_path: Path, typed: Typed, monkeypatch
     assert lines[:3] + lines[4:] == [
         "gender-bias.txt:19: left out: unfilled placeholder $SENSE-ID$",
         "gender-bias.txt:20: left out: unfilled placeholder $SENSE-ID$",
-        "2 left out, 0 kept with a remark: all are listed in recipe/import.csv",
+        "2 omitted, 0 kept with a remark: all are listed in recipe/import.csv",
         "gender-bias.txt: 14 sentences in 7 blocks, 6 pairs (by blocks of two)",
         f"nationality-vs-language.txt: 16 sentences in 6 blocks, 16 pairs {product}",
         "9 sense keys not checked, as WordNet is not prepared (senseprobe wordnet)",

@@ -523,7 +523,7 @@ def test_a_dry_run_tells_all_and_writes_nothing(
 
     assert (dry.code, dry.err) == (0, "")
     assert dry.out.splitlines()[-5:] == [
-        "3 left out, 3 kept with a remark: --json lists all",
+        "3 omitted, 3 kept with a remark: --json lists all",
         "crows.csv: 5 pairs",
         "mine@1.0.0: pairs 5 rows",
         "CC-BY-ND-4.0 forbids modified versions such as a release, so this release cannot be published",

@@ -427,7 +427,7 @@ def test_every_command_takes_a_name_without_a_version(
     api.build("tiny", "1.10.0")
     monkeypatch.chdir(tiny.root)
     typed = typing(monkeypatch, capfd)
-    assert typed("verify", "tiny").out.startswith("tiny@1.10.0: as it was frozen")
+    assert typed("verify", "tiny").out.startswith("tiny@1.10.0: unchanged")
     assert typed("verify", "tiny", "--json").told["release"] == "tiny@1.10.0"
     assert typed("verify", "--restore", "tiny", "--out", "copies").code == 0
     assert (tiny.root / "copies/tiny/1.10.0/release.json").is_file()

@@ -632,11 +632,11 @@ def test_count_prints_both(tiny: Project) -> None:
     assert lines[0].split()[:7] == ["config", "rows", "left", "out", "rows", "left", "published"]
     rows = {line.split()[0]: line.split()[1:4] for line in lines if line.split()[0] in SIZES}
     assert rows == {"island": ["8", "3", "5"], "guess": ["6", "0", "6"], "words": ["4", "1", "3"]}
-    assert lines[-1] == "18 rows; verdicts leave out 4, and 14 are left"
+    assert lines[-1] == "18 rows; verdicts omit 4, and 14 remain"
     counts = json.loads(_command("count", "tiny", "--json"))
     assert (counts["rows"], counts["left_out"]) == (18, 4)
     assert [(config["rows"], config["left_out"]) for config in counts["configs"]] == [(8, 3), (6, 0), (4, 1)]
-    assert _command("count", "tiny/words").splitlines()[-1] == "4 rows; verdicts leave out 1, and 3 are left"
+    assert _command("count", "tiny/words").splitlines()[-1] == "4 rows; verdicts omit 1, and 3 remain"
     assert json.loads(_command("count", "--json"))["left_out"] == 4
 
 
@@ -644,8 +644,8 @@ def test_preview_says_which_rows_are_left_out(tiny: Project) -> None:
     """They are shown all the same, each with a note."""
     tiny.reject(ALL["words"][2])
     text = _command("preview", "tiny/words")
-    assert f"{ALL['words'][2]}, which a verdict leaves out\n" in text
-    assert text.count("which a verdict leaves out") == 1
+    assert f"{ALL['words'][2]}, omitted by a verdict\n" in text
+    assert text.count("omitted by a verdict") == 1
     sample = json.loads(_command("preview", "tiny/words", "--json"))["sample"]
     assert [row["left_out"] for row in sample] == [False, False, True, False]
 

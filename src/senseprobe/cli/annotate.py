@@ -33,9 +33,9 @@ def show_pushed(pushed: "tuple[Plan, PushResult]", n: int | None) -> None:
     """Print what is asked, and how much of it was sent."""
     plan, done = pushed
     _print_plan(plan, n)
-    print_line(f"{counted(done.sent, 'task')} sent, {done.known:,} there already: {done.url}")
+    print_line(f"{counted(done.sent, 'task')} sent, {done.known:,} already there: {done.url}")
     if done.duplicates:
-        print_line(f"more than once there: {counted(len(done.duplicates), 'row')} ({listed(done.duplicates)})")
+        print_line(f"duplicates there: {counted(len(done.duplicates), 'row')} ({listed(done.duplicates)})")
     for note in done.notes:
         print_line(f"note: {note}")
 
@@ -89,14 +89,14 @@ def _print_plan(plan: "Plan", rows_asked: int | None) -> None:
     parts = f", drawn as {' + '.join(map(str, plan.part_sizes))}" if plan.parts else ""
     print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}{parts}, for {people} each")
     if len(plan.items) < (rows_asked or 0):
-        print_line(f"note: {rows_asked:,} rows were asked for, and there are no more than {len(plan.items):,}")
-    print_line(f"asked: {', '.join(plan.questions)}{', and groups of their own' if plan.groups else ''}")
+        print_line(f"note: {rows_asked:,} rows were asked for, but only {len(plan.items):,} exist")
+    print_line(f"asked: {', '.join(plan.questions)}{', and their groups' if plan.groups else ''}")
 
 
 def show_pulled(pulled: "tuple[PullResult, IngestResult]") -> None:
     """Print what was fetched."""
     export, ingested = pulled
-    print_line(f"{counted(export.tasks, 'task')}, kept in {export.path}{'' if export.new else ', as they were before'}")
+    print_line(f"{counted(export.tasks, 'task')}, kept in {export.path}{'' if export.new else ', unchanged'}")
     show_ingested(ingested)
 
 
@@ -151,7 +151,7 @@ def _thresholds(texts: Iterable[str]) -> tuple[float | None, dict[str, float]]:
 
 def show_report(path: Path) -> None:
     """Print where the page of a round is."""
-    print_line(f"report in {path.resolve()}: for those who run the round, not for publication")
+    print_line(f"report in {path.resolve()}: for the organisers of the round, not for publication")
 
 
 def describe_report(path: Path) -> dict[str, str]:
@@ -169,9 +169,9 @@ def show_queue(queued: "tuple[int, Path | str | None]", project: str, folder: Pa
     """Print where undecided rows are asked about, and what to do then."""
     rows, where = queued
     if not where:
-        print_line("no row is undecided")
+        print_line("no undecided rows")
         return
-    print_line(f"{counted(rows, 'undecided row')} at {where}: for somebody who has not answered them")
+    print_line(f"{counted(rows, 'undecided row')} at {where}: for an annotator who has not answered them")
     if push:
         print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
     else:
@@ -191,8 +191,8 @@ def show_publication(result: "Publication") -> None:
     people = counted(result.annotators, "annotator")
     print_line(f"{counted(result.answers, 'answer')} of {people} in {result.folder}")
     for what, count in result.left_out.items():
-        print_line(f"left out: {count} {what}")
-    print_line("pseudonyms are not anonymity: see docs/annotation.md before you publish")
+        print_line(f"omitted: {count} {what}")
+    print_line("pseudonyms do not guarantee anonymity: read docs/annotation.md before you publish")
 
 
 def describe_publication(result: "Publication") -> dict[str, Any]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def show_project(files: Sequence[Path], folder: Path) -> None:
     """Print what `init` wrote, and what to try next."""
-    print_line(f"made a project of {len(files)} files in {folder}; its README.md says what is where")
-    print_line("Next, each as it stands:\n")
+    print_line(f"made a project of {len(files)} files in {folder}; its README.md explains them")
+    print_line("Next, run these commands as they are:\n")
     print_line(f"    cd {quote(str(folder))}\n{author.first_steps()}")
 
 
@@ -37,11 +37,9 @@ def show_template(files: Sequence[Path], name: str) -> None:
     for path in files:
         print_line(f"wrote {author.display_path(path)}")
     dataset = name.partition("/")[0]
-    print_line("The comments in the template say what each key changes in the figures. Next:\n")
-    print_line(f"    senseprobe preview {name}  # what it makes")
-    print_line(
-        f"    senseprobe lint {dataset}  # what is still to be filled in, before `senseprobe build {dataset} 0.1.0`"
-    )
+    print_line("Comments in the template explain how each key changes the figures. Next:\n")
+    print_line(f"    senseprobe preview {name}  # some rows")
+    print_line(f"    senseprobe lint {dataset}  # fields to fill in before `senseprobe build {dataset} 0.1.0`")
 
 
 # ---- lint ----
@@ -87,7 +85,7 @@ def show_findings(
     (_print_github if form == "github" else _print_report)(report, guesses=guesses)
     print_line(_summary(report, strict=strict))
     if not paths and not author.has_project():
-        print_line("no project here (no senseprobe.toml in a parent folder): what was checked is the built-in data")
+        print_line("no project here (no senseprobe.toml in a parent folder): checked the built-in data")
 
 
 def describe_findings(linted: "tuple[Report, Sequence[Change]]", *, fix: bool) -> dict[str, Any]:
@@ -137,7 +135,7 @@ def _summary(report: "Report", *, strict: bool) -> str:
     counts = (counted(report.lists, "word list"), counted(report.configs, "config"))
     parts = [f"{counted(len(report.findings), 'finding')} in {' and '.join(counts)}"]
     if report.configs_not_checked:
-        parts.append(f"{counted(report.configs_not_checked, 'config')} not looked at")
+        parts.append(f"{counted(report.configs_not_checked, 'config')} not checked")
     checked = f"{counted(report.keys_checked, 'sense key')} checked"
     missing = [f"{report.keys_not_checked} not checked"] if report.keys_not_checked else []
     missing += [f"no check for {', '.join(report.not_checked)}"] if report.not_checked else []
@@ -190,9 +188,7 @@ def show_added(written: Sequence[Path], file: Path) -> None:
     """Print what was written to add a list."""
     for path in written:
         print_line(f"wrote {author.display_path(path)}")
-    print_line(
-        f"fill in description, sources and licence of {file.stem}, and see that the types are right: senseprobe lint"
-    )
+    print_line(f"fill in description, sources and licence of {file.stem}, check the types, then run senseprobe lint")
 
 
 def describe_added(written: Sequence[Path], file: Path) -> dict[str, Any]:
@@ -208,9 +204,9 @@ def show_counts(datasets: "Sequence[DatasetCounts]", name: str | None, tokenizer
     note_findings(datasets)
     print_sections(dataset.section("" if name else dataset.dataset, tokenizer) for dataset in datasets)
     if not all(config["exact"] for dataset in datasets for config in dataset.configs):
-        print_line("\u2264 at most: too many to make them all, so what comes out alike is counted more than once")
+        print_line("\u2264 means at most: there are too many rows to find duplicates")
     rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
-    remaining = f"; verdicts leave out {left_out}, and {rows - left_out} are left" if left_out else ""
+    remaining = f"; verdicts omit {left_out}, and {rows - left_out} remain" if left_out else ""
     print_line(f"{rows} rows{remaining}")
 
 
@@ -233,7 +229,7 @@ def note_findings(counted_or_drawn: "Sequence[DatasetCounts | Preview]") -> None
 
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
-_GUESSED = "* guessed: where it is wrong, state it in a column article, plural, past or third of the word list"
+_GUESSED = "* guessed: if it is wrong, add a column article, plural, past or third to the word list"
 
 
 def describe_preview(preview: "Preview") -> dict[str, Any]:
@@ -255,7 +251,7 @@ def show_preview(preview: "Preview") -> None:
     slots = [*dict.fromkeys(piece.slot for piece in pieces if piece.slot)]
     colours = {slot: _COLOURS[number % len(_COLOURS)] for number, slot in enumerate(slots)} if _colour(console) else {}
     for row in rows:
-        note = ", which a verdict leaves out" if row.left_out else ""
+        note = ", omitted by a verdict" if row.left_out else ""
         console.print(Text(f"\n{row.id}{note}", style="dim" if colours else ""))
         for role, sentence in row.sentences.items():
             marked = (_marked(piece, colours) for piece in sentence)

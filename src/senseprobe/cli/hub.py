@@ -49,9 +49,9 @@ def _ask_for(release: str, repo: str) -> None:
 
 
 def _print_published(result: "PublishResult") -> None:
-    sent = f"{result.sent} files sent" if result.sent else "nothing to send, it was there"
+    sent = f"{result.sent} files sent" if result.sent else "nothing to send, the files were there"
     print_line(f"{result.release} is {result.repo} {result.tag} on the Hub, commit {result.commit}: {sent}")
-    print_line("fetched again by its tag, it is as it was frozen")
+    print_line("downloaded again by its tag, and unchanged")
     if result.access:
         print_line(f"access is now {', '.join(result.access)}")
     _print_notes(result)
@@ -69,7 +69,7 @@ def _print_plan(result: "PublishResult") -> None:
         )
     else:
         print_line(
-            f"would send nothing: commit {result.commit} holds {result.release}, tagged {result.tag} if it is not yet"
+            f"would send nothing: commit {result.commit} has {result.release}, tagged {result.tag} if it is not yet"
         )
     _print_notes(result)
 
@@ -82,7 +82,7 @@ def _print_notes(result: "PublishResult") -> None:
 def show_pulled(pulled: "tuple[Release, str]") -> None:
     """Print what was fetched."""
     release, commit = pulled
-    print_line(f"{release.manifest.name}: commit {commit}, content {release.manifest.content[:12]}, as it was frozen")
+    print_line(f"{release.manifest.name}: commit {commit}, content {release.manifest.content[:12]}, unchanged")
     print_line(f"in {release.folder}")
 
 
@@ -115,9 +115,9 @@ def show_records(exported: "ExportedResults", out: Path) -> None:
 
 def _print_tasks(exported: "Exported", command: str) -> None:
     for name, reason in exported.skipped.items():
-        complain(f"{name} is left out: {reason}")
+        complain(f"{name} is omitted: {reason}")
     for task in exported.tasks:
         left_out = ", ".join(f"{count} {reason}" for reason, count in task.left_out.items())
-        print_line(f"{task.name}: {task.rows} pairs{f'; left out: {left_out}' if left_out else ''}")
-    print_line(f"written to {exported.folder}; to be run there, by")
+        print_line(f"{task.name}: {task.rows} pairs{f'; omitted: {left_out}' if left_out else ''}")
+    print_line(f"written to {exported.folder}; run there:")
     print_line(command)

@@ -104,7 +104,7 @@ def verify(
     ] = None,
     force: Annotated[bool, FORCE] = False,
 ) -> "Frozen | Sequence[Finding]":
-    """Return what is not as it was frozen, or the release whose rows were restored, which are checked as well."""
+    """Return what has changed in a release, or the release whose rows were restored and checked."""
     if not restore:
         if out or force:
             raise SenseprobeError(f"{'--out' if out else '--force'} goes with --restore")
@@ -115,12 +115,12 @@ def verify(
 
 
 def show_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool) -> None:
-    """Print in what a release is not as it was frozen, or what was restored."""
+    """Print the changes in a release, or the restored rows."""
     if not isinstance(verified, Sequence):
         show_release(verified)
         return
     print_findings(verified)
-    state = counted(len(verified), "difference") if verified else "as it was frozen"
+    state = counted(len(verified), "difference") if verified else "unchanged"
     rebuilt = ", and its recipe makes the same rows" if rebuild and not verified else ""
     print_line(f"{api.full_name(release)}: {state}{rebuilt}")
 
@@ -134,7 +134,7 @@ def describe_verified(verified: "Frozen | Sequence[Finding]", release: str, rebu
 
 
 def exit_code_of_verify(verified: "Frozen | Sequence[Finding]") -> int:
-    """Return 1 where a release is not as it was frozen."""
+    """Return 1 if a release has changed."""
     return int(isinstance(verified, Sequence) and bool(verified))
 
 
@@ -209,7 +209,7 @@ def show_import(imported: "tuple[dict[str, Any], Notes]") -> None:
         print_line(f"… and {len(notes.listed) - MOST_ROWS} more")
     if notes.listed:
         left_out = sum(not note.kept for note in notes.listed)
-        print_line(f"{left_out} left out, {len(notes.listed) - left_out} kept with a remark: {where}")
+        print_line(f"{left_out} omitted, {len(notes.listed) - left_out} kept with a remark: {where}")
     for fact in notes.facts:
         print_line(fact)
     rows = ", ".join(f"{config} {count}" for config, count in description["rows"].items())

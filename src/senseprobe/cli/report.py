@@ -30,7 +30,7 @@ def report(
     if brief and (as_json or out or markdown):
         raise SenseprobeError("--brief prints to the terminal: leave out --json, --out and --markdown")
     if note and (brief or as_json):
-        raise SenseprobeError("--note is for a page: leave it out beside --brief and --json")
+        raise SenseprobeError("--note is for a page: leave it out with --brief and --json")
     if brief:
         return api.brief(results, release=release)
     if as_json:
@@ -57,7 +57,7 @@ def show_gate(
 def compare(results: Sequence[Path], out: Path | None, release: Sequence[str] | None, markdown: bool) -> "Comparison":
     """Return the comparison of results."""
     if markdown and out is None:
-        raise SenseprobeError("--markdown is of a page: say where it goes with --out")
+        raise SenseprobeError("--markdown writes a page: name it with --out")
     return api.compare(results, out=out, release=release, markdown=markdown)
 
 

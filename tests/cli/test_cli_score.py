@@ -996,8 +996,8 @@ def test_results_in_a_folder_called_like_the_release(typed: Typed, tmp_path: Pat
     """With `--out .` the results lie in ./sssb@1.0.0, and the release is found as before."""
     for _ in range(2):
         assert typed("score", "bert", "sssb@1.0.0:race", "--out", ".").code == 0
-    assert typed("verify", "sssb@1.0.0").out == "sssb@1.0.0: as it was frozen\n"
-    assert typed("verify", "sssb@1.0.0:race").out == "sssb@1.0.0:race: as it was frozen\n"
+    assert typed("verify", "sssb@1.0.0").out == "sssb@1.0.0: unchanged\n"
+    assert typed("verify", "sssb@1.0.0:race").out == "sssb@1.0.0:race: unchanged\n"
     (tmp_path / "sssb@9.9.9").mkdir()
     assert typed("verify", "sssb@9.9.9").message.startswith("unknown release 'sssb@9.9.9': did you mean ")
     assert "release.json" in typed("score", "bert", "bert").message

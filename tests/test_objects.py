@@ -77,8 +77,8 @@ def test_vectors_describe_themselves_for_a_release(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: senseprobe.model("x", tokenizer=object()), "leave them out beside a folder"),
-        (lambda: senseprobe.vectors("x", name="y"), "leave it out beside a file"),
+        (lambda: senseprobe.model("x", tokenizer=object()), "leave them out if you name a folder"),
+        (lambda: senseprobe.vectors("x", name="y"), "leave it out if you name a file"),
         (lambda: senseprobe.server("http://127.0.0.1/v1", price=(-1, 2)), "of 0 or more"),
         (lambda: senseprobe.server("ftp://x"), "is not the address of a served model"),
         (lambda: api.source_of("vectors:x", device="cpu"), "leave out --device, an option of models that are loaded"),

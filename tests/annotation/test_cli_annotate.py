@@ -465,7 +465,7 @@ def test_imported_releases_are_not_rebuilt(typed: Typed, tmp_path: Path) -> None
     assert typed("annotate", "import", "theirs", *sheets).code == 0
     told = typed("annotate", "apply", "theirs")
     assert told.code == 0
-    assert "mine was imported: it is not rebuilt, so both files lie in the annotation folder" in told.out
+    assert "mine was imported and cannot be rebuilt, so both files are in the annotation folder" in told.out
     assert {"verdicts.csv", "annotation.json", "decisions.csv"} <= {path.name for path in place.iterdir()}
 
 

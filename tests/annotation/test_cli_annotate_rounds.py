@@ -224,7 +224,7 @@ def test_rows_of_another_project_are_left_out(typed: Typed, folder: Path) -> Non
     assert "no annotation project 'Frist check': there is first-check, second" in typed(*third, "Frist check").message
     assert "apart from rows that were drawn before" in typed(*third, "Second", "--exclude", str(folder)).message
     own = typed(*EXPORT, "--n", "35", "--exclude", "First check").message
-    assert own == "First check cannot leave out its own rows: --exclude names another project"
+    assert own == "First check cannot exclude its own rows: name another project with --exclude"
 
 
 def test_projects_of_one_name_are_both_left_out(typed: Typed, folder: Path, tmp_path: Path) -> None:

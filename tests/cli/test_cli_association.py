@@ -81,7 +81,10 @@ def test_a_file_of_vectors(typed: Typed) -> None:
     """Tests of words at the level of words, those of sentences at that of sentences, each with its words and rows."""
     done = typed("score", "vectors:v.txt", "mine")
 
-    assert (done.code, done.err) == (0, "mine has no version: mine@1.0.0, the newest on this machine, is scored\n")
+    assert (done.code, done.err) == (
+        0,
+        "mine does not name a version: scoring mine@1.0.0, the newest on this machine\n",
+    )
     assert "senseprobe: 2 results on mine@1.0.0" in done.out
     assert "|encoding=level=word;lower=yes;multiword=_,mean|" in done.out
     assert "|encoding=level=sent;lower=yes;tokens=words,n't;pooling=mean|" in done.out

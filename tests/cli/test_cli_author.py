@@ -308,7 +308,7 @@ def test_preview_of_several_configs_asks_for_one(project: Path, run: Run) -> Non
     """Exit code 2, and their names."""
     ran = run("preview", "sssb")
     assert ran.code == 2
-    assert "name one as sssb/CONFIG (nationality, language, race, " in ran.err.replace("\n", " ")
+    assert "name one of them as sssb/CONFIG (nationality, language, race, " in ran.err.replace("\n", " ")
 
 
 # --- bad input: one test each ---------------------------------------------------------------------------------------
@@ -379,8 +379,8 @@ def test_a_template_that_renders_10_megabytes_is_one_message(project: Path, run:
         (("count", "sssbb"), "unknown dataset 'sssbb': did you mean 'sssb'? there is "),
         (("count", "x/y"), "x has no config 'y': there is x"),
         (("build", "y", "1.0.0"), "unknown dataset 'y': there is "),
-        (("build", "x", "1.0"), "'1.0' is no version: expected MAJOR.MINOR.PATCH"),
-        (("build", "x", "../1.0.0"), "'../1.0.0' is no version"),
+        (("build", "x", "1.0"), "'1.0' is not a version: expected MAJOR.MINOR.PATCH"),
+        (("build", "x", "../1.0.0"), "'../1.0.0' is not a version"),
         (("count", "../x"), "unknown dataset '..'"),
     ],
 )
@@ -399,9 +399,9 @@ def test_without_a_project_a_build_says_where_to_put_a_release(
     monkeypatch.chdir(tmp_path)
     ran = run("build", "sssb", "1.0.0")
     assert ran.code == 2
-    assert "no project here (no senseprobe.toml in a parent folder): say where with --out DIR" in ran.err
+    assert "not in a project (no parent folder has a senseprobe.toml): name a folder with --out DIR" in ran.err
     assert run("count", "sssb/race").code == 0
-    assert "no project here (no senseprobe.toml in a parent folder): what was checked" in run("lint").out
+    assert "not in a project (no parent folder has a senseprobe.toml): what was checked" in run("lint").out
 
 
 def test_the_installed_command_does_the_same(project: Path) -> None:

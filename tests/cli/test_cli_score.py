@@ -113,13 +113,13 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def test_score_of_a_name_takes_the_newest_release_and_says_which(typed: Typed, tmp_path: Path) -> None:
     """1.0.0 is the project's, 1.1.0 is built in; the API says it by its `say`."""
     done = typed("score", "bert", "sssb:race", "-m", "aul", "--limit", "10")
-    note = "sssb:race has no version: sssb@1.1.1:race, the newest on this machine, is scored"
+    note = "sssb:race does not name a version: scoring sssb@1.1.1:race, the newest on this machine"
     assert (done.code, done.err.strip()) == (0, note)
     assert "scorer=aul|release=sssb@1.1.1:race|" in done.out
     heard: list[str] = []
     (result,) = senseprobe.score("bert", "sssb", "aul", config="race", limit=10, say=heard.append)
     assert result.release["name"] == "sssb@1.1.1"
-    assert heard == ["sssb has no version: sssb@1.1.1, the newest on this machine, is scored"]
+    assert heard == ["sssb does not name a version: scoring sssb@1.1.1, the newest on this machine"]
 
 
 def test_score(typed: Typed, tmp_path: Path) -> None:

@@ -223,10 +223,10 @@ def test_options_of_served_models_are_refused_elsewhere(typed: Typed) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--budget", "1"), "a budget needs the price of tokens: --price IN,OUT, for a million of them"),
-        (("--budget", "0", "--price", "1,1"), "a budget is an amount of money above 0"),
+        (("--budget", "1"), "a budget needs the price of a million tokens: add --price IN,OUT"),
+        (("--budget", "0", "--price", "1,1"), "a budget must be above 0"),
         (("--api-key-env", "sk-live-12345678"), "--api-key-env does not name an environment variable that is set"),
-        (("-m", "weat-word"), "asks for"),
+        (("-m", "weat-word"), "weat-word needs vectors"),
         (("-m", "aul"), "the scorer aul asks for a masked language model"),
     ],
 )
@@ -243,7 +243,7 @@ def test_options_that_cannot_be_used(words: tuple[str, ...], message: str, typed
 def test_a_price_that_is_none(price: str, typed: Typed, server: PlantedServer) -> None:
     done = typed("score", server.spec, "tiny@1.0.0", f"--price={price}")
     assert done.code == 2
-    assert "expected two amounts" in done.err
+    assert "expected two prices" in done.err
     assert server.log == []
 
 

@@ -427,7 +427,7 @@ def test_the_command_prints_rankings_and_what_they_depend_on(folder: Path) -> No
         ({"texts.txt": "\n\n"}, {}, "no sentences"),
         ({}, {"top": 0}, "one sentence or more"),
         ({}, {"beside": "r.json"}, "only its release"),
-        ({}, {"encoder": "vectors:x"}, "weighs no words"),
+        ({}, {"encoder": "vectors:x"}, "cannot weight words"),
         ({}, {"encoder": "infersent:nowhere"}, "cannot be read"),
     ],
 )

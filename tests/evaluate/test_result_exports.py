@@ -296,7 +296,7 @@ def test_the_commands(run: Typed, tmp_path: Path) -> None:
         ((*hub, "-o", out, "--dataset", "jane/sssb"), "exists and is not overwritten: choose a new folder"),
         ((*hub, "-o", f"{out}2", "--dataset", "../sssb"), "expected USER/NAME"),
         ((*hub, path, "-o", f"{out}2", "--dataset", "jane/sssb", "--model", "nobody"), "expected USER/NAME"),
-        (("export", "eee", path, other, "-o", file), "2 files go into a folder"),
+        (("export", "eee", path, other, "-o", file), "2 files need a folder"),
         (("export", "eee", path, "-o", f"{out}2", "--relationship", "friends"), "expected first_party, third_party"),
         (("export", "eee", path, "-o", f"{out}2", "--retrieved", "soon"), "'soon' is not a time"),
         (("export", "eee", str(tmp_path / "empty"), "-o", f"{out}2"), "no results in"),

@@ -336,7 +336,7 @@ def test_the_command_writes_a_lexicon_and_a_record(typed: Typed, tmp_path: Path)
     [
         ((), "give a graph"),
         (("g.csv", "--lexicon", "g.csv"), "not both"),
-        (("g.csv", "--level", "sent"), "no level sent"),
+        (("g.csv", "--level", "sent"), "unknown level sent"),
         (("g.csv", "-o", "x.txt"), "ends in .tsv"),
         (("none.csv",), "No such file"),
         (("g.csv", "--pairs", "g.csv"), "two columns of words"),

@@ -79,6 +79,6 @@ def test_the_command_line_tells_access(
     ran = typed("publish", "example@0.1.0", REPO)
     assert "access is now gated: auto\n" in ran.out
     assert "note: the card has the summary of the example" in ran.out
-    (unsaid,) = re.findall(r"note: croissant.json lacks (.*): state what you know of it under", ran.out)
+    (unsaid,) = re.findall(r"note: croissant.json lacks (.*): state what you know under", ran.out)
     assert "dataReleaseMaintenancePlan" in unsaid
     assert "dataUseCases" not in unsaid  # the intended use of dataset.yaml

@@ -181,7 +181,7 @@ def test_what_is_no_hub_is_told(hub: Hub, project: Path, tmp_path: Path, route: 
     """A login page, or another service: nothing of Python or of JSON's columns."""
     api.publish("example@0.1.0", REPO)
     hub.instead[route] = lambda answer: PAGES[page]
-    reason = "no Hub: see what HF_ENDPOINT"
+    reason = "not a Hub: check HF_ENDPOINT"
     if route != "refs":
         assert reason in refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out"))
     assert reason in refusal(lambda: api.publish("example@0.1.0", REPO))
@@ -195,7 +195,7 @@ def test_an_endpoint_that_is_no_address_is_told(
     monkeypatch.setattr(constants, "ENDPOINT", endpoint)
     for work in (lambda: api.publish("example@0.1.0", REPO), lambda: api.pull(f"{REPO}@0.1.0")):
         message = refusal(work)
-        assert "see what HF_ENDPOINT names" in message
+        assert "check HF_ENDPOINT" in message
         assert "secret" not in message
 
 

@@ -108,7 +108,7 @@ def test_what_cannot_be_named_is_refused(folders: dict[str, Path]) -> None:
 
     with pytest.raises(SenseprobeError, match="needs its tokenizer"):
         score(model)
-    with pytest.raises(SenseprobeError, match="leave them out beside a folder"):
+    with pytest.raises(SenseprobeError, match="leave them out if you name a folder"):
         senseprobe.model(str(folders["bert"]), tokenizer=tokenizer)
     with pytest.raises(SenseprobeError, match="for models that are loaded"):
         senseprobe.model(model, tokenizer=tokenizer, device="cpu")

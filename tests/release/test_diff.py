@@ -679,7 +679,7 @@ def test_a_table_for_notebooks() -> None:
 
 def test_two_configs_are_refused() -> None:
     """What changed is told of one config or of all."""
-    with pytest.raises(SenseprobeError, match=r"'noun' and 'race' are two configs"):
+    with pytest.raises(SenseprobeError, match=r"'noun' and 'race'"):
         api.diff("sssb@1.0.0:noun", "sssb@1.0.0:race")
 
 

@@ -125,9 +125,9 @@ def test_more_shards_than_files(small_project: Path, tmp_path: Path, monkeypatch
 
 def test_no_such_shard(tmp_path: Path) -> None:
     """Shards count from 0, and no more are begun than are joined."""
-    with pytest.raises(SenseprobeError, match="no shard 4 of 4: they are 0 to 3"):
+    with pytest.raises(SenseprobeError, match=r"no shard 4 of 4: .* 0 to 3"):
         api.build_shard("sssb", "1.0.0", 4, 4)
-    with pytest.raises(SenseprobeError, match="100,001 shards: at most 100,000 can be joined"):
+    with pytest.raises(SenseprobeError, match=r"100,001 shards .* at most 100,000"):
         api.build_shard("sssb", "1.0.0", 0, 100_001, tmp_path)
 
 
@@ -301,7 +301,7 @@ def test_a_release_that_ships_with_us_is_restored_in_the_project(
     shutil.copytree(whole, shipped, ignore=shutil.ignore_patterns("race"))
     monkeypatch.setattr(project, "built_in", lambda: project.Layer(tmp_path / "shipped"))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SenseprobeError, match="no project here"):
+    with pytest.raises(SenseprobeError, match="not in a project"):
         api.restore("sssb@1.0.0")
     (tmp_path / "senseprobe.toml").touch()
     assert api.restore("sssb@1.0.0").folder == tmp_path / "releases" / "sssb" / "1.0.0"

@@ -269,7 +269,7 @@ def test_pages(typed: Typed, files: list[Path], tmp_path: Path) -> None:
     for taken in (files[0], files[0].with_suffix(".parquet")):
         before = taken.read_bytes()
         code, out, err = typed(*files, "--out", taken)
-        assert (code, out, err) == (2, "", f"{taken} is the name of a result: a page ends in .html or .md\n")
+        assert (code, out, err) == (2, "", f"{taken} is the name of a result: use a name that ends in .html or .md\n")
         assert taken.read_bytes() == before
 
 

@@ -52,7 +52,9 @@ def _project_folder(project: str, folder: str | Path | None = None) -> Path:
         return Path(folder)
     layer = places.user_layer()
     if layer is None:
-        raise AnnotationError(f"no project here (no {places.MARKER} in a parent folder): say where with --folder DIR")
+        raise AnnotationError(
+            f"not in a project (no parent folder has a {places.MARKER}): name the folder with --folder DIR"
+        )
     return layer.root / "annotations" / slug(project)
 
 
@@ -85,7 +87,9 @@ def _draw_plan(
     opened, config = verified(release)
     configs = [options.config] if isinstance(options.config, str) else [*(options.config or ())]
     if config is not None and {config, *configs} != {config}:
-        raise AnnotationError(f"{release} names config {config}, and --config {', '.join(configs)}: only one of them")
+        raise AnnotationError(
+            f"{release} names config {config}, but --config names {', '.join(configs)}: use only one of them"
+        )
     stored = read_plan(path) if (path / NAME).exists() else None
     if options.overlap is None and not stored:
         options = replace(options, overlap=min(OVERLAP, annotators or OVERLAP))
@@ -100,7 +104,7 @@ def _open_other(project: str | Path, folder: Path) -> Plan:
     by_path = (Path(project) / NAME).is_file()
     plan, path = (read_plan(Path(project)), Path(project)) if by_path else _open_project(str(project))
     if path.absolute() == folder.absolute():
-        raise AnnotationError(f"{plan.project} cannot leave out its own rows: --exclude names another project")
+        raise AnnotationError(f"{plan.project} cannot exclude its own rows: name another project with --exclude")
     return plan
 
 
@@ -370,10 +374,10 @@ def _open_release(plan: Plan, spec: ReleaseSpec | None) -> Release:
         opened = load(spec or plan.release)
     except ReleaseError as error:
         raise (
-            error if spec else AnnotationError(f"{error}; if it is elsewhere, say where with --release PATH")
+            error if spec else AnnotationError(f"{error}; if it is elsewhere, name its folder with --release PATH")
         ) from None
     if opened.manifest.name != plan.release:
-        raise AnnotationError(f"people were asked about {plan.release}, and not about {opened.manifest.name}")
+        raise AnnotationError(f"this annotation project is about {plan.release}, not about {opened.manifest.name}")
     return opened
 
 
@@ -389,10 +393,10 @@ def _verdict_folder(release: Release, folder: Path) -> VerdictFolder:
         path = layer.templates / dataset
         return VerdictFolder(path=path, display_path=format_path(path / VERDICTS))
     if release.manifest.data["card"].get("imported"):
-        reason = f"{dataset} was imported: it is not rebuilt, so both files lie in the annotation folder"
+        reason = f"{dataset} was imported and cannot be rebuilt, so both files are in the annotation folder"
     else:
         reason = (
-            f"{dataset} is no dataset of this project, so both files lie in the annotation folder: copy "
-            f"templates/{dataset} into your project, and both files into it, to build without the rejected rows"
+            f"{dataset} is not a dataset of this project, so both files are in the annotation folder: copy "
+            f"templates/{dataset} into your project and both files into that folder, to build without the rejected rows"
         )
     return VerdictFolder(path=folder, display_path=format_path(folder / VERDICTS), reason=reason)

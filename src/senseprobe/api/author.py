@@ -220,7 +220,7 @@ def _with_findings(data: dict[str, Any], findings: Sequence[Finding]) -> dict[st
 def _tokenizer(name: str) -> Tokenize:
     """Return what counts the tokens of texts, without those that a model wants at the ends of a sentence."""
     if find_spec("transformers") is None:
-        raise SenseprobeError("transformers not installed: pip install 'senseprobe[models]'")
+        raise SenseprobeError("transformers is not installed: run pip install 'senseprobe[models]'")
     from transformers import AutoTokenizer
 
     try:
@@ -271,7 +271,9 @@ def preview(
     catalogue = open_catalogue(name, any_count=True)
     if len(catalogue.configs) > 1:
         names = ", ".join(config.name for config in catalogue.configs)
-        raise SenseprobeError(f"{name} has {len(catalogue.configs)} configs: name one as {name}/CONFIG ({names})")
+        raise SenseprobeError(
+            f"{name} has {len(catalogue.configs)} configs: name one of them as {name}/CONFIG ({names})"
+        )
     config = catalogue.configs[0]
     sample = tuple(draw(catalogue, config, n, seed))
     return Preview(catalogue.dataset.name, config.name, config.size, seed, sample, _unexpected_counts(catalogue))
@@ -363,6 +365,6 @@ def add_word_list(
 def _own_layer() -> project.Layer:
     layer = project.user_layer()
     if layer is None:
-        where = f"no project here (no {project.MARKER} in a parent folder)"
+        where = f"not in a project (no parent folder has a {project.MARKER})"
         raise SenseprobeError(f"{where}: make one with `senseprobe init DIR`")
     return layer

@@ -64,7 +64,7 @@ def export_inspect(
     if not send and (reason := why_unpublishable(licence if isinstance(licence, str) else None)):
         raise SenseprobeError(
             f"{opened.manifest.name} is not for distribution ({reason}), and Inspect would send its sentences to any"
-            " server: nothing was written; --send writes them all the same"
+            " server: nothing was written; add --send to write them anyway"
         )
     return inspect_tasks.export(opened, config, Path(out), scorer)
 
@@ -127,7 +127,7 @@ def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) 
 
     sources = gather_sources(list_sources(results))
     if model and len({source.result.model["weights"] for source in sources}) > 1:
-        raise ResultError(f"{model} names one model, and these are results of several: export them one by one")
+        raise ResultError(f"{model} names one model, but these are results of several: export them one by one")
     return sources
 
 
@@ -149,7 +149,9 @@ def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:
     if out.suffix != ".json":
         write_new_folder(out, exported.files)
     elif len(exported.files) > 1:
-        raise ResultError(f"{len(exported.files)} files go into a folder, and {out} names one file")
+        raise ResultError(
+            f"{len(exported.files)} files need a folder, but {out} names one file: name a folder with --out"
+        )
     else:
         try:
             write_whole(out, *exported.files.values())

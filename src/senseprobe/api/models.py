@@ -54,7 +54,7 @@ def _price(text: str) -> tuple[float, float]:
     except ValueError:
         read = written = -1.0
     if not (isfinite(read) and isfinite(written) and min(read, written) >= 0):
-        raise ValueError(f"{text}: expected two amounts for a million tokens, as 0.15,0.60")
+        raise ValueError(f"{text}: expected two prices of a million tokens, for example 0.15,0.60")
     return read, written
 
 
@@ -141,11 +141,13 @@ def model(
     encoding = EncodingOptions(pooling=pooling, layer=layer, start=None if start else "off")
     if isinstance(spec, str | Path):
         if tokenizer is not None or name is not None:
-            raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
+            raise SenseprobeError(
+                "tokenizer and name are only for a model in memory: leave them out if you name a folder"
+            )
         return Model(str(spec), revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
     if (revision, device, dtype, allow_pickle) != (None, "auto", "float32", False):
         raise SenseprobeError(
-            "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
+            "revision, device, dtype and allow_pickle are only for models that senseprobe loads: set them on your model"
         )
     if tokenizer is None:
         raise SenseprobeError(
@@ -196,7 +198,7 @@ def vectors(
     if not isinstance(file, str | Path):
         return Vectors(name or "vectors in memory", model=file, encoding=reading)
     if name is not None:
-        raise SenseprobeError("name is that of vectors in memory: leave it out beside a file")
+        raise SenseprobeError("name is only for vectors in memory: leave it out if you name a file")
     return Vectors(str(file) if opens(str(file)) else f"{PREFIX}{file}", encoding=reading)
 
 
@@ -237,9 +239,7 @@ def server(
     from senseprobe.evaluate.served.address import KEY_VARIABLE, PREFIX, ServingOptions, parse
 
     if not isinstance(url, str):
-        raise ModelError(
-            f"a server is named by its address, and this is {type(url).__name__}: give http://HOST:PORT/v1"
-        )
+        raise ModelError(f"expected the address of a server, not {type(url).__name__}: give http://HOST:PORT/v1")
     spec = url if is_served(url) else f"{PREFIX}{url}"
     spec = f"{spec}#{model}" if model else spec
     serving = ServingOptions(
@@ -280,7 +280,7 @@ def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> Model
 
     if isinstance(given, ModelSource):
         if options:
-            raise SenseprobeError(f"{given} is an object that has its options: leave out {', '.join(options)}")
+            raise SenseprobeError(f"{given} already has its options: leave out {', '.join(options)}")
         return given
     name = str(given) if isinstance(given, str | Path) else ""
     make: Callable[..., ModelSource] = model
@@ -295,7 +295,7 @@ def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> Model
         kinds = dict.fromkeys(_KINDS[declared[key][0]][1] for key in unfit)
         which = "an option" if len(unfit) == 1 else "which are options"
         leave = f"leave out {', '.join(declared[key][1].flag for key in unfit)}, {which} of {' and of '.join(kinds)}"
-        raise ModelError(f"{name or 'what is in memory'} is {_KINDS[make][0]}: {leave}")
+        raise ModelError(f"{name or 'the model in memory'} is {_KINDS[make][0]}: {leave}")
     return make(cast("Any", given), **chosen)
 
 
@@ -357,7 +357,10 @@ def with_old_keywords(
                 return function(*args, **kwargs)
             spellings = ", ".join(_join_spellings(old))
             names = ", ".join(f"{name}=" for name in old)
-            warn(f"{function.__name__}({names}) of senseprobe 0.2 goes in 0.4: write {spellings}", DeprecationWarning)
+            warn(
+                f"{function.__name__}({names}) of senseprobe 0.2 will be removed in 0.4: write {spellings}",
+                DeprecationWarning,
+            )
             given = declared.bind_partial(*args, **kwargs)
             given.apply_defaults()
             for parameter, (make, keywords) in makers.items():

@@ -25,9 +25,9 @@ def refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
     protected = {os.path.realpath(file) for source in files for file in (source, source.with_suffix(".parquet"))}
     real = Path(os.path.realpath(path))  # a link is written through
     if {path.suffix, real.suffix} & {".json", ".parquet"} or str(real) in protected:
-        raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
+        raise ResultError(f"{path} is the name of a result: use a name that ends in .html or .md")
     if real.suffix in _OTHER_FORMATS:
-        raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
+        raise ResultError(f"cannot write a page as {real.suffix}: use a name that ends in .html or .md")
 
 
 def write_page(path: Path, document: Document, *, markdown: bool = False) -> None:

@@ -100,7 +100,7 @@ def build(
     plan = plan_of(catalogue, version)
     _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
     if say and not folder.exists() and not plan.lexicons and any(each.senses for each in plan.configs):
-        say("WordNet is not prepared, so the card has sense keys without glosses: `senseprobe wordnet` before a build")
+        say("WordNet is not prepared, so the card has sense keys but no glosses: run `senseprobe wordnet` first")
     return _frozen(plan, folder, progress, say)
 
 
@@ -260,9 +260,9 @@ def build_shard(
     from senseprobe.release.shards import MAX_SHARDS, ShardPlan, shard_rows, write_shard
 
     if not 0 <= shard < shards:
-        raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
+        raise SenseprobeError(f"there is no shard {shard} of {shards}: shards are numbered 0 to {shards - 1}")
     if shards > MAX_SHARDS:
-        raise SenseprobeError(f"{shards:,} shards: at most {MAX_SHARDS:,} can be joined")
+        raise SenseprobeError(f"{shards:,} shards are too many: at most {MAX_SHARDS:,} can be joined")
     final, catalogue = _to_build(dataset, version, out)
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
@@ -340,9 +340,11 @@ def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path,
     from senseprobe.release.manifest import VERSION
 
     if not VERSION.fullmatch(version):
-        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
+        raise SenseprobeError(f"{version!r} is not a version: expected MAJOR.MINOR.PATCH, for example 1.0.0")
     if "/" in dataset:
-        raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
+        raise SenseprobeError(
+            f"{dataset!r} names a config, but a release contains all configs of a dataset: name the dataset alone"
+        )
     if any(category(letter) == "Cs" for letter in dataset):
         raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
     folder, catalogue = releases_folder(out) / dataset / version, open_catalogue(dataset)
@@ -359,7 +361,9 @@ def releases_folder(out: str | Path | None) -> Path:
 def _own_releases() -> Path:
     layer = project.user_layer()
     if layer is None:
-        raise SenseprobeError(f"no project here (no {project.MARKER} in a parent folder): say where with --out DIR")
+        raise SenseprobeError(
+            f"not in a project (no parent folder has a {project.MARKER}): name a folder with --out DIR"
+        )
     return layer.releases
 
 
@@ -386,7 +390,7 @@ def diff(
 
     (old, first), (new, second) = map(locate_release, project.two_newest(str(a)) if b is None else (a, b))
     if first and second and first != second:
-        raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
+        raise SenseprobeError(f"{first!r} and {second!r} are two configs: compare one config, or all of them")
     return diff_versions(open_release(old), open_release(new), rows_of, first or second)
 
 

@@ -99,8 +99,8 @@ def draft(table: RowTable | ReleaseSpec, *, factors: Factors = ()) -> Draft:
 
     if not _is_table(table):
         if not factors:
-            raise SenseprobeError(f"a draft is made of a table, as a DataFrame is, and this is {type(table).__name__}")
-        raise SenseprobeError("factors are those of a table: a release has its own, leave them out")
+            raise SenseprobeError(f"expected a table, for example a DataFrame, not {type(table).__name__}")
+        raise SenseprobeError("factors are only for a table: a release has its own, so leave them out")
     return draft_of(cast("RowTable", table), factors)
 
 
@@ -250,7 +250,7 @@ def estimate(
     """
     source = source_of(model)
     if not source.is_served:
-        raise ModelError(f"{source.name} is not behind a server: there is nothing to estimate")
+        raise ModelError(f"{source.name} is not behind a server, so there is nothing to estimate")
     source = _prepared(source, say, stored=store)
     job = _job(_resolve_release(release, say, columns=map, level_named=False), seed, limit, (), config, ())
     names = [scorers] if isinstance(scorers, str) else [*scorers]
@@ -278,7 +278,7 @@ def _prepared(
     if not source.is_served:
         return source
     if levels:
-        raise ModelError(f"{source.name} is behind a server, which gives no vectors: leave out level")
+        raise ModelError(f"{source.name} is behind a server, which does not return vectors: leave out level")
     served.require_client()
     serving = served.checked_serving(source.name, source.serving)
     return replace(source, serving=replace(serving, stored=stored), say=say)
@@ -310,12 +310,12 @@ def _resolve_release(
         path = Path(cast("str | Path", release))
         return release_of_table(path, columns, installed_version("senseprobe"), describe_headlines, say)
     if columns is not None:
-        raise SenseprobeError(f"map (--map) is of a file of pairs, and {str(release)[:80]} is not a file")
+        raise SenseprobeError(f"map (--map) is only for a file of pairs, and {str(release)[:80]} is not a file")
     if not _is_table(release) and not isinstance(release, Draft):
         spec = cast("ReleaseSpec", release)
         newest = project.newest_release(spec) if isinstance(spec, str) else None
         if newest:
-            say(f"{spec} has no version: {newest}, the newest on this machine, is scored")
+            say(f"{spec} does not name a version: scoring {newest}, the newest on this machine")
         return newest or spec
     made = release if isinstance(release, Draft) else draft(cast("RowTable", release))
     for needs in () if level_named else dict.fromkeys(made.left_out.values()):
@@ -326,7 +326,7 @@ def _resolve_release(
 
 def _serving_of(model: str | ModelSource | None, *, serving: object) -> ModelSource:
     if model is None:
-        raise SenseprobeError("serving= needs the server: replay(result, model=senseprobe.server(URL, …))")
+        raise SenseprobeError("serving= also needs model=: replay(result, model=senseprobe.server(URL, …))")
     return source_of_keywords(model, serving=serving)
 
 

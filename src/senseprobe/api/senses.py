@@ -223,9 +223,9 @@ def word_association(
     from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
 
     if (graph is None) == (lexicon is None):
-        raise SenseprobeError("give a graph of word associations, or a lexicon of scores, and not both")
+        raise SenseprobeError("give either a graph of word associations or a lexicon of scores, not both")
     if odd := [level for level in levels if level not in LEVELS]:
-        raise SenseprobeError(f"there is no level {odd[0]}: take {' or '.join(LEVELS)}")
+        raise SenseprobeError(f"unknown level {odd[0]}: expected {' or '.join(LEVELS)}")
     target = None if out is None else Path(out)
     if target and target.suffix not in (".tsv", ".json"):
         raise SenseprobeError(f"{target}: give a name that ends in .tsv for the scores, or in .json for the record")

@@ -28,7 +28,7 @@ def require_client() -> None:
     from importlib.util import find_spec
 
     if find_spec("httpx") is None:
-        raise SenseprobeError("httpx not installed: pip install 'senseprobe[served]'")
+        raise SenseprobeError("httpx is not installed: run pip install 'senseprobe[served]'")
 
 
 def checked_serving(spec: str, serving: ServingOptions) -> ServingOptions:
@@ -37,12 +37,14 @@ def checked_serving(spec: str, serving: ServingOptions) -> ServingOptions:
     if serving.concurrency is not None and serving.concurrency < 1:
         raise ModelError(f"concurrency {serving.concurrency}: expected 1 or more")
     if serving.price is not None and not all(isfinite(amount) and amount >= 0 for amount in serving.price):
-        raise ModelError("a price is two amounts of money for a million tokens, read and written, of 0 or more")
+        raise ModelError(
+            "expected two prices of 0 or more: of a million tokens that are read, and of a million that are written"
+        )
     if serving.budget is not None:
         if not (isfinite(serving.budget) and serving.budget > 0):
-            raise ModelError("a budget is an amount of money above 0")
+            raise ModelError("a budget must be above 0")
         if serving.price is None:
-            raise ModelError("a budget needs the price of tokens: --price IN,OUT, for a million of them")
+            raise ModelError("a budget needs the price of a million tokens: add --price IN,OUT")
     key_of(address, serving)
     return serving
 
@@ -59,7 +61,7 @@ def chosen_scorers(job: ScoringJob, source: ModelSource, names: Sequence[str]) -
     chosen = names or [FIRST[kind] for kind in kinds if kind in FIRST] or [FIRST["contrast"]]
     scorers = [*fitting_scorers(source, [get(name) for name in dict.fromkeys(chosen)])]
     if unfit := [scorer.id for scorer in scorers if scorer.level]:
-        raise ModelError(f"{', '.join(unfit)} asks for vectors, and a server gives none")
+        raise ModelError(f"{', '.join(unfit)} needs vectors, but a server does not return any: use another scorer")
     for scorer in scorers:
         job.configs(scorer)
     return scorers
@@ -72,7 +74,7 @@ def check_consent(job: ScoringJob, source: ModelSource) -> None:
         return
     raise SenseprobeError(
         f"{job.release.manifest.name} is not for distribution ({reason}), and {address.origin} is not this machine:"
-        " nothing was sent; --send sends its sentences all the same"
+        " nothing was sent; add --send to send its sentences anyway"
     )
 
 

@@ -78,7 +78,9 @@ class Vectors(ModelSource):
         if self.reads_wordnet:
             prepare_wordnet()
         if self.model is not None and not isinstance(self.model, Mapping):
-            raise ModelError(f"{self}: an array has no words; give a dict by word or sentence to describe it")
+            raise ModelError(
+                f"{self}: an array has no words to describe; give a dict from words or sentences to vectors"
+            )
         name, sets = ("", {}) if release is None else self._sets_of(release)
         if self.model is None:
             return summarize(self.name, name, sets, self.encoding)

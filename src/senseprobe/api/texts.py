@@ -113,9 +113,11 @@ def bias_score(
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
     if out is not None and Path(out).suffix != ".parquet":
-        raise SenseprobeError(f"{out}: scores are written as Parquet, and a .json beside it: name it .parquet")
+        raise SenseprobeError(
+            f"{out}: scores are written as Parquet, with a .json file next to it: use a name that ends in .parquet"
+        )
     if top < 1:
-        raise SenseprobeError(f"--top {top}: rank one sentence or more")
+        raise SenseprobeError(f"--top {top}: expected 1 or more")
     source = _of_words(vectors)
     file = VectorFile.load(source.name, source.encoding)
     for remark in file.remarks:
@@ -129,7 +131,7 @@ def bias_score(
     by_text: dict[str, SentenceScore] | None = None if beside is None else {}
     _score(scorer, documents, summary, None if out is None else Path(out), by_text)
     if not summary.sentences:
-        raise SenseprobeError(f"{', '.join(names)}: no sentences; name texts with a sentence a line")
+        raise SenseprobeError(f"{', '.join(names)}: no sentences found: name texts with one sentence per line")
     predictions = tuple(_predict(release, beside, by_text)) if release and by_text is not None and beside else ()
     record = None if out is None else Path(out).with_suffix(".json")
     files = (out, record, page)
@@ -151,8 +153,10 @@ def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
         return None
     if texts or len(names) != 1:
         others = [name for name in names if name not in texts]
-        why = "beside a result only its release can be scored" if needed else "name either texts or one release"
-        raise SenseprobeError(f"{', '.join(others or texts)}: no such text, or a release among others; {why}")
+        why = "with a result, name only its release" if needed else "name either texts or one release"
+        raise SenseprobeError(
+            f"{', '.join(others or texts)}: this text does not exist, or it is a release among other names: {why}"
+        )
     return load(names[0])
 
 
@@ -188,9 +192,9 @@ def read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[str
     header, *rows = _read_csv(path)
     taken = ("absolute", "balance", "name", "text", "words", "missing", "gendered", "centred")
     if len(header) != 2 or not all(name.isidentifier() for name in header) or {*header} & {*taken} or not rows:
-        raise SenseprobeError(f"{path}: two columns of words, headed by the names of the two ends, make an axis")
+        raise SenseprobeError(f"{path}: an axis needs two columns of words, with the names of the two ends as headers")
     if len({*header}) < 2 or any(len(row) != 2 or not all(row) for row in rows):
-        raise SenseprobeError(f"{path}: each line needs two words, and the two columns need two names")
+        raise SenseprobeError(f"{path}: each line needs two words, and the two columns need different names")
     return (header[0], header[1]), [(row[0], row[1]) for row in rows]
 
 
@@ -200,7 +204,7 @@ def _read_gendered(path: str | Path | None, *, default: bool) -> list[str]:
         return [row["word"] for row in _list_rows("gendered_words")] if default else []
     header, *rows = _read_csv(path)
     if "word" not in header:
-        raise SenseprobeError(f"{path}: it has no column `word`, which names the words that count 0")
+        raise SenseprobeError(f"{path}: add a column `word` with the words that count as 0 (it has no column `word`)")
     return [row[header.index("word")] for row in rows if len(row) == len(header)]
 
 
@@ -218,7 +222,7 @@ def _read_csv(path: str | Path) -> list[list[str]]:
     except UnreadableError as error:
         raise SenseprobeError(error.at(path)) from None
     if not rows:
-        raise SenseprobeError(f"{named} is empty: it takes a line of column names, and words below")
+        raise SenseprobeError(f"{named} is empty: it needs a line of column names, and lines with words")
     return rows
 
 
@@ -231,7 +235,7 @@ def _importance(encoder: str | None, file: VectorFile, *, keep_boundary: bool) -
     if encoder.startswith(infersent.PREFIX):
         return word_importance.InferSentImportance(infersent.load(encoder), file, keep_boundary=keep_boundary)
     if encoder.startswith("vectors:"):
-        raise SenseprobeError(f"{encoder} is a file of vectors, which weighs no words: leave --encoder out")
+        raise SenseprobeError(f"{encoder} is a file of vectors, which cannot weight words: leave out --encoder")
     model: Any = registry.load(registry.ModelSource(encoder).spec, ability="vectors")
     return word_importance.ProxyImportance(model, keep_boundary=keep_boundary)
 
@@ -274,14 +278,18 @@ def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceSc
 
     result = load_result(beside)
     if result.rows is None or not {"stereo_score", "anti_score"} <= {*result.rows.columns}:
-        raise ResultError(f"{beside} has no scores of pairs of sentences beside it: keep its .parquet where it is")
+        raise ResultError(
+            f"{beside} has no scores of sentence pairs next to it: keep its .parquet file in the same folder"
+        )
     if result.release["name"] != release.manifest.name:
-        raise ResultError(f"{beside} is of {result.release['name']}, and the sentences are of {release.manifest.name}")
+        raise ResultError(
+            f"{beside} is a result on {result.release['name']}, but the sentences are from {release.manifest.name}"
+        )
     configs = {*result.rows["config"]} & {
         name for name, design in release.designs.items() if {*SIDES} <= {*design.roles}
     }
     if not configs:
-        raise ResultError(f"{beside} has no scores of pairs of sentences")
+        raise ResultError(f"{beside} has no scores of sentence pairs")
     for config in (name for name in release.configs if name in configs):
         scores = result.rows[result.rows["config"] == config]
         rows = release.table(config, spans=False)
@@ -334,12 +342,14 @@ def corpus(
 
     names = tuple(map(str, [sources] if isinstance(sources, str | Path) else sources))
     if not names or workers < 1:
-        raise SenseprobeError("name a text to read" if workers >= 1 else "--workers is 1 or more")
+        raise SenseprobeError("name a text to read" if workers >= 1 else "--workers must be 1 or more")
     if splitter not in SPLITTERS:
-        raise SenseprobeError(f"no splitter {splitter!r}: {offered(splitter, SPLITTERS)}")
+        raise SenseprobeError(f"unknown splitter {splitter!r}: {offered(splitter, SPLITTERS)}")
     files = [*map(Path, out)]
     if odd := [path for path in files if path.suffix not in OUTPUTS]:
-        raise SenseprobeError(f"{printable(str(odd[0]))}: unknown kind of output; name it {listed(OUTPUTS)}")
+        raise SenseprobeError(
+            f"{printable(str(odd[0]))}: unknown kind of output: use a name that ends in {listed(OUTPUTS)}"
+        )
     (group_rows, groups_name), (word_rows, words_name) = _read_corpus_list(groups), _read_corpus_list(words)
     maker = f"inflect-{installed_version('inflect')}" if plurals else "none"
     terms = Terms.make(group_rows, word_rows, plural_of if plurals else None, maker)
@@ -357,7 +367,7 @@ def corpus(
 
     tally = count_documents(read_documents(names, column, advance), terms, workers, splitter, state)
     if not tally.counts.documents:
-        raise SenseprobeError(f"{listed(map(printable, names))}: no text is in it")
+        raise SenseprobeError(f"{listed(map(printable, names))}: no text found there")
     summary = CorpusSummary(tally, terms, names, (groups_name, words_name), splitter, version)
     for path in files:
         _write_corpus(summary, path)

@@ -186,7 +186,7 @@ class Weat(Estimand):
         value = figure.value or 0.0
         x, y, a, b = (names.get(side, side) for side in SETS)
         near, far = (x, y) if value >= 0 else (y, x)
-        return f"places {near} nearer to {a}, and {far} nearer to {b} (effect size d = {value:+.2f})"
+        return f"places {near} nearer to {a}, and {far} nearer to {b} (effect size d = {abs(value):.2f})"
 
     def bias_type(self, figure: Figure) -> str:
         """Return the identity that a test is about."""
@@ -326,7 +326,7 @@ WEAT = Weat(
         groups="tests",
         tested_groups="test",
         ends=("X nearer to B", "X nearer to A"),
-        at_zero="X and Y alike",
+        at_zero="both alike",
         leanings=("has X nearer to B, and Y nearer to A", "has X nearer to A, and Y nearer to B"),
         tendency="has X nearer to A",
         effect="association",

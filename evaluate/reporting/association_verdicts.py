@@ -78,10 +78,10 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
     hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
     clauses = {
-        f"in {len(said[SHOWN])}{several}": said[SHOWN],
-        f"in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else f', {THESE_WORDS}'}": said[THESE_WORDS],
+        f"{SHOWN} in {len(said[SHOWN])}{several}": said[SHOWN],
+        f"{THESE_WORDS} in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else ''}": said[THESE_WORDS],
         "too few words for any p to be small": said[CANNOT_REACH],
-        "not estimable": said[NO_INTERVAL],
+        "interval not estimable": said[NO_INTERVAL],
         "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
         f"not judged, since {LOST}": lost,
     }
@@ -89,11 +89,10 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures
     ]
     if said[NOT_SHOWN]:
-        fits = f"an effect up to {format_points(max(hidden, 0.0), largest.estimand)} fits, too"
-        count = (
-            f"not shown in {len(said[NOT_SHOWN])}" if leading != NOT_SHOWN else f"in none{several}" if several else ""
-        )
-        texts.insert(0 if leading == NOT_SHOWN else len(texts), "; ".join(filter(None, (count, fits))))
+        size = format_points(max(hidden, 0.0), largest.estimand).removeprefix("+")
+        possible = f"an effect of up to {size} is possible"
+        count = f"{NOT_SHOWN} in {len(said[NOT_SHOWN])}{several if leading == NOT_SHOWN else ''}"
+        texts.insert(0 if leading == NOT_SHOWN else len(texts), f"{count} ({possible})")
     return Verdict(
         config=config,
         bias_type=identity,

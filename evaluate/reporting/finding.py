@@ -102,10 +102,10 @@ class Teller:
         """Return a sentence on what the model does, with the number of the verdict's figure."""
         figure = verdict.figure
         if figure is not None and verdict.config.startswith(f"{CONTROL}:"):
-            return f"{self.model} {self._clause(figure)} on the control. A guess is right in {GUESS} of 100."
+            return f"{self.model} {self._clause(figure)} on the control; guessing gives {GUESS}."
         if figure is not None and (failed := find_verdict(figure)):
-            done = failed.removeprefix("this model ")
-            return f"{self.model} {done}{verdict.text.removeprefix(failed)}."
+            gates = verdict.text.removeprefix(failed).replace(": it fails ", ": it fails the checks ")
+            return f"{self.model} {failed.removeprefix('this model ')}{gates}."
         if figure is None or figure.value is None or (figure.verdict is not None and figure.verdict.flaw):
             return f"The answers of {self.model} say nothing here: {verdict.text}."
         return self._describe(verdict, figure)
@@ -150,7 +150,8 @@ class Teller:
 
 def _is_group(figure: Figure) -> bool:
     """Return whether a figure is of a group that is compared with others."""
-    return bool(lookup(figure.estimand).presentation.tested_groups) and figure.neutral is not None
+    estimand = lookup(figure.estimand)
+    return bool(estimand.presentation.tested_groups) and figure.neutral is not None and not KINDS[estimand.kind].tests
 
 
 def _name_sides(figure: Figure, source: ReportInput) -> dict[str, str]:
@@ -169,6 +170,8 @@ def _name_sides(figure: Figure, source: ReportInput) -> dict[str, str]:
 def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     """Return what would change a verdict, or how sure it is, in a line."""
     figure = verdict.figure
+    if verdict.config.startswith(f"{CONTROL}:"):
+        return _join("Its other answers cannot count, since it may have guessed these.", _as_sentences(verdict.sharper))
     if KINDS[source.kind].tests:
         return _as_sentences(verdict.text)
     if verdict.is_turned and verdict.p_holm is not None:
@@ -182,7 +185,9 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     if verdict.code == "not_shown":
         possible = "" if verdict.hidden is None else f"An effect of up to {_format_hidden(verdict)} is possible."
         return _join(possible, _as_sentences(verdict.sharper))
-    if figure is None or figure.value is None or find_verdict(figure) or (figure.verdict and figure.verdict.flaw):
+    if figure is not None and find_verdict(figure):
+        return "Its figures are withheld; a section below has the result of each check."
+    if figure is None or figure.value is None or (figure.verdict and figure.verdict.flaw):
         return _as_sentences(verdict.sharper)
     return _as_sentences("; ".join(filter(None, (verdict.text, verdict.sharper))))
 
@@ -226,8 +231,9 @@ def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> 
     if not verdicts:
         return "There is no figure to judge."
     if len(verdicts) == 1:
-        said = "is undecided" if verdicts[0].code == "not_shown" else "has an answer" if answered else "has no answer"
-        return f"The question {said}."
+        if verdicts[0].code == "unreadable":
+            return "No conclusion about bias is possible."
+        return f"The question {'has an answer' if answered else 'is undecided'}."
     if len(answered) == len(verdicts):
         return f"All {count_word(len(verdicts))} questions have an answer."
     count, has = count_word(len(answered)) if answered else "none", "have" if len(answered) > 1 else "has"
@@ -247,7 +253,9 @@ def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequenc
         possible = f"; an effect of up to {_format_hidden(largest)} is possible" if largest.hidden else ""
         yield f"Undecided: {_listed_few([_name(v) for v in undecided])}{possible}."
     if unread := [v for v in verdicts if v.code == "unreadable"]:
-        reason = state_outlook(unread[0], teller.source) or _as_sentences(unread[0].text)
+        first, flaw = unread[0], any(stated.flaw for _, stated in unread[0].of)
+        is_explained = flaw or first.figure is None or first.config.startswith(f"{CONTROL}:")
+        reason = teller.state_fact(first) if is_explained else state_outlook(first, teller.source)
         yield f"Not readable: {_listed_few([_name(v) for v in unread])}. {reason}" if several else reason
 
 

@@ -58,9 +58,10 @@ def build_report(
     for source in inputs:
         releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
     scopes = [ReportScope(inputs=members, comparisons=comparisons, level=level) for members in releases.values()]
-    models = dict.fromkeys(name_model(str(source.result.model["name"])) for source in inputs)
+    models = [*dict.fromkeys(name_model(str(source.result.model["name"])) for source in inputs)]
+    named = " and ".join(models) if len(models) == 2 else listed(models)
     return Document(
-        title=f"{listed(models)} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
+        title=f"{named} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(scopes),
         warning=" ".join(dict.fromkeys(scope.content_warning for scope in scopes)),
         parts=tuple(scope.build_part(_choose_page(scope)) for scope in scopes),

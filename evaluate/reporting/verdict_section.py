@@ -8,6 +8,7 @@ from senseprobe.document import Section, Tile, tabulate_tiles
 from senseprobe.evaluate.caveats import flipped_text, refused_text, unscored_text
 from senseprobe.evaluate.control import GUESS
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
@@ -42,7 +43,7 @@ def verdict_section(scope: ReportScope) -> Section:
     hollow = any(verdict.figure is not None and verdict.figure.neutral is None for _, verdict in lines)
     note = joined_sentences(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
     paragraphs = (*filter(None, [note]), *describe_caveats(scope))
-    return Section(TITLE, paragraphs, lead=tuple(_list_headlines(scope)), tiles=tiles)
+    return Section(TITLE, paragraphs, lead=(joined_sentences(*_list_headlines(scope)),), tiles=tiles)
 
 
 def _order_lines(scope: ReportScope) -> list[tuple[int, Verdict]]:
@@ -92,16 +93,28 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     name = ", ".join(filter(None, (figure.estimand, figure.group)))
     has_mark = mark.low is not None and mark.high is not None
     is_on_axis = has_mark and axis.low <= mark.low and mark.high <= axis.high  # type: ignore[operator]
-    ends = ("", "") if estimand.from_zero else direction_labels(figure, design)
+    ends = direction_labels(figure, design)
     zero = estimand.zero_means(design) or ("" if figure.neutral is None else "neutral")
     return replace(
         tile,
-        figure=f"{mark.text} {estimand.measure}" if mark.value is not None else mark.text,
+        figure=f"{mark.text} {_name_unit(estimand)}" if mark.value is not None else mark.text,
         mark=mark if is_on_axis else None,
         axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
-        ends=(ends[0], f"0: {zero}" if zero else "", ends[1]),
+        ends=(ends[0], _name_neutral(estimand, zero, axis), ends[1]),
         basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
     )
+
+
+def _name_unit(estimand: Estimand) -> str:
+    """Return what a figure is counted in, as it stands behind a number."""
+    return "of 100" if estimand.from_zero and estimand.measure == "points" else estimand.measure
+
+
+def _name_neutral(estimand: Estimand, zero: str, axis: Axis) -> str:
+    """Return what the value that is marked on an axis means."""
+    if estimand.needs_gold:
+        return "" if axis.neutral is None else f"{axis.neutral:g}: guessing"
+    return f"0: {zero}" if zero and not estimand.from_zero else ""
 
 
 def build_axis(verdicts: Sequence[Verdict]) -> Axis:

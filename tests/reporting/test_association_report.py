@@ -118,10 +118,12 @@ def test_a_verdict_for_each_identity() -> None:
     race, gender, both = sorted(build_verdicts(source(result())), key=lambda verdict: -len(verdict.text))
     assert (race.bias_type, race.code, race.figure and race.figure.group) == ("race", "shown", "weat3")
     assert race.text == (
-        "in 1 of 4 tests: weat3; in 1, these words only: weat4; the other way round, which p does not test: "
-        "weat5b; not shown in 2; an effect up to +1.30 fits, too"
+        "found in 1 of 4 tests: weat3; these words only in 1: weat4; the other way round, which p does not test: "
+        "weat5b; undecided in 2 (an effect of up to 1.30 is possible)"
     )
-    assert gender.text == "in 1 of 2 tests: weat6; not judged, since more than a fifth of a set has no vector: weat7"
+    assert (
+        gender.text == "found in 1 of 2 tests: weat6; not judged, since more than a fifth of a set has no vector: weat7"
+    )
     assert (both.code, both.text) == ("unreadable", "too few words for any p to be small: few")
     assert [verdict.code for verdict in build_verdicts(source(result()))] == ["shown", "shown", "unreadable"]
 
@@ -130,10 +132,10 @@ def test_nothing_shown() -> None:
     """None of two: how large an effect could be is said; and of one that p alone shows, that it is of these words."""
     (verdict,) = build_verdicts(source(result("word", unshown("a"), unshown("b", high=1.82))))
     assert (verdict.code, verdict.hidden) == ("not_shown", 1.82)
-    assert verdict.text == "in none of 2 tests; an effect up to +1.82 fits, too"
+    assert verdict.text == "undecided in 2 of 2 tests (an effect of up to 1.82 is possible)"
     (words,) = build_verdicts(source(result("word", shown_test("a", low=-0.1), unshown("b"))))
     assert words.code == "these_words"
-    assert words.text == "in 1 of 2 tests: a; not shown in 1; an effect up to +1.30 fits, too"
+    assert words.text == "these words only in 1 of 2 tests: a; undecided in 1 (an effect of up to 1.30 is possible)"
 
 
 def test_a_fifth_of_a_set_may_be_lost() -> None:

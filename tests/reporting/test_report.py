@@ -470,7 +470,7 @@ def test_title_and_date() -> None:
     """The heading names models and release, the line below it days and scorers."""
     results = [replace(result(), date="2026-11-21"), replace(result("pll", "b"), date="2026-11-23"), result("cps", "b")]
     document = build_report([ReportInput(result=each) for each in results])
-    assert document.title == "org/model, b on sssb@1.0.0"
+    assert document.title == "org/model and b on sssb@1.0.0"
     assert document.subtitle == (
         "scored 2026-11-21 to 2026-11-23 · by aul (all unmasked likelihood), "
         "pll (pseudo-log-likelihood), cps (CrowS-Pairs score)"

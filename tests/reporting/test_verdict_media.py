@@ -311,7 +311,7 @@ def test_a_family_is_counted_once(tmp_path: Path) -> None:
 def test_the_gate_says_what_the_new_model_shows() -> None:
     """The code stands beside the name; what cannot be read is not gated, and called so."""
     base = of_sssb(0.5, name="org/base")
-    assert "verb pronoun-stereotype (shown): " in gate(of_sssb(1.0), base).lines[1]
+    assert "verb pronoun-stereotype (found): " in gate(of_sssb(1.0), base).lines[1]
     assert "verb pronoun-stereotype (not_shown): " in gate(of_sssb(0.5), base).lines[1]
     with pytest.raises(ResultError, match="unreadable: the model gives every sentence the same score"):
         gate(of_sssb(0.5, tied=True), base)

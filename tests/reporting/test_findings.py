@@ -1,0 +1,146 @@
+"""The first screen of a report: a headline, at most six tiles, and the same sentences in a terminal and in Markdown."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from tests.reporting import test_chat_report as chat
+from tests.reporting.medium import printed
+from tests.reporting.test_association_report import result as result_of_tests
+from tests.reporting.test_association_report import source as on_tests
+from tests.reporting.test_report_rows import ACCURACY, answer
+from tests.reporting.test_verdict_media import of_groups, probe
+from tests.reporting.test_verdict_table import design, figure, source
+
+from senseprobe.api.results import brief
+from senseprobe.document import MOST_TILES, Tile, render_html, render_markdown, render_section
+from senseprobe.evaluate.estimands.base import Estimand
+from senseprobe.evaluate.reporting.finding import label_word, name_model
+from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
+from senseprobe.evaluate.reporting.report import build_brief, build_report
+from senseprobe.records import VERDICT_WORDS, VerdictCode
+
+
+def tiles_of(*inputs: ReportInput) -> list[Tile]:
+    """The findings of a page."""
+    return [tile for part in build_report(inputs).parts for section in part.sections for tile in section.tiles]
+
+
+def test_each_code_has_its_word() -> None:
+    """One word for each of the five codes, wherever it is shown."""
+    assert {*VERDICT_WORDS} == {*get_args(VerdictCode)}
+    assert [*VERDICT_WORDS.values()] == ["found", "these words only", "small", "undecided", "not readable"]
+
+
+def test_six_tiles_and_the_rest_in_rows() -> None:
+    """Of nine findings six are tiles; all have a sentence about the model, a badge, and a bar with its unit."""
+    inputs = [source(*(figure(f"c{n}", 20.0, 6.0, 31.0, neutral=0.0) for n in range(9)))]
+    html = render_html(build_report(inputs))
+    tiles, rows = (re.search(rf'<ul class="{name}">(.*?)</ul>', html, re.DOTALL) for name in ("tiles", "lines"))
+    assert tiles is not None
+    assert rows is not None
+    assert [part[1].count("<li ") for part in (tiles, rows)] == [MOST_TILES, 3] == [6, 3]
+    for part, count in ((tiles[1], 6), (rows[1], 3)):
+        assert part.count('<p class="fact">org/model prefers the stereotype in 70 of 100 pairs.</p>') == count
+        assert part.count('<span class="tag strong">found</span>') == part.count('<svg class="marks"') == count
+        assert part.count("+20.0 [+6.0, +31.0] points") == part.count("0: half of the pairs") == count
+
+
+def test_the_headline_is_sentences() -> None:
+    """How many questions have an answer, what is undecided and how large it can be, and what has no neutral value."""
+    inputs = [
+        source(
+            figure("a", 20.0, 6.0, 31.0, neutral=0.0),
+            figure("b", 9.0, -4.0, 28.0, neutral=0.0),
+            figure("c", 9.0, 4.0, 28.0, neutral=None),
+        )
+    ]
+    (part,) = build_report(inputs).parts
+    (lead,) = part.sections[0].lead
+    assert lead.startswith(
+        "One of three questions has an answer. a: org/model prefers the stereotype in 70 of 100 pairs."
+    )
+    assert "Undecided: b; an effect of up to 28 points is possible." in lead
+    assert "Not readable: c. No value means unbiased" in lead
+
+
+def test_groups_are_named() -> None:
+    """The group that differs is in the sentence, with its number and with what it is compared with."""
+    (tile,) = tiles_of(*gather_inputs([of_groups()]))
+    assert re.match(
+        r"org/model links g0 to \w+ words in \d+ of 100 pairs, compared with the other groups\.", tile.sentence
+    )
+
+
+@pytest.mark.parametrize("made", ["pairs", "tests", "chat", "control"])
+def test_the_media_share_their_sentences(made: str, tmp_path: Path) -> None:
+    """What a tile says stands in the terminal, in Markdown and in the brief, with the same badge."""
+    inputs = {
+        "pairs": [source(figure("a", 20.0, 6.0, 31.0, neutral=0.0), figure("b", 9.0, -4.0, 28.0, neutral=0.0))],
+        "tests": [on_tests(result_of_tests())],
+        "chat": [ReportInput(result=chat.FAILING)],
+        "control": gather_inputs([probe()[0]]),
+    }[made]
+    page = build_report(inputs)
+    media = [
+        printed(build_report(inputs, level="brief")),
+        *(
+            re.sub(r"\\(.)|<[^>]+>", r"\1", text)
+            for text in (render_section(build_brief(inputs)), render_markdown(page))
+        ),
+        unescape(render_html(page)),
+    ]
+    tiles = tiles_of(*inputs)
+    assert tiles
+    for tile in tiles:
+        assert [(tile.sentence in text, tile.badge in text) for text in media] == [(True, True)] * len(media)
+
+
+def test_a_plugin_has_a_sentence_of_its_title() -> None:
+    """An estimand that declares none says its title and its number."""
+    plain = Estimand(
+        id="x:y", title="Liking of cats", low=-9, high=9, direction="", source="", says="", cannot_say="", origin="x"
+    )
+    assert plain.fact(figure("a", 2.5, 1.0, 3.0), design(), {}) == "scores +2.5 points on “Liking of cats”"
+
+
+def test_no_caption_has_an_alternative(tmp_path: Path) -> None:
+    """A page knows which case it is."""
+    inputs = [*gather_inputs([of_groups()]), *gather_inputs([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path)])]
+    charts = [c for part in build_report(inputs).parts for section in part.sections for c in section.charts]
+    assert charts
+    assert [chart.title for chart in charts if " or " in chart.title] == []
+    assert any("the other groups" in chart.title for chart in charts)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("smollm2", "SmolLM2-135M-Instruct"),
+        ("vectors:glove", "GloVe 6B"),
+        ("org/model", "org/model"),
+        ("HuggingFaceTB/SmolLM2-360M-Instruct", "SmolLM2-360M-Instruct"),
+        ("senses:gallery/minilm-senses.safetensors", "minilm-senses.safetensors"),
+    ],
+)
+def test_models_have_short_names(name: str, shown: str) -> None:
+    """Those that can be fetched have the name of their makers, files none of their folders."""
+    assert name_model(name) == shown
+
+
+def test_a_word_of_two_senses_is_named_with_its_sense() -> None:
+    """A word that stands in one sense alone is as it is."""
+    of_dogs = replace(design(), sense_type="dog")
+    senses = {"afghan": {"dog", "person"}, "dalmatian": {"dog"}}
+    assert label_word("Afghan", of_dogs, senses) == "Afghan (dog)"
+    assert label_word("Dalmatian", of_dogs, senses) == "Dalmatian"
+
+
+def test_the_brief_of_the_api_has_the_headline(tmp_path: Path) -> None:
+    """Before its table."""
+    path = of_groups().write(tmp_path)
+    text = brief(path)
+    assert 0 < text.index("question") < text.index("| verdict |")

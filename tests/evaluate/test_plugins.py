@@ -180,7 +180,7 @@ def test_the_example_of_the_docs(install_example: InstallExample, run: Callable[
     listed = run("explain")
     assert "shortness" in listed
     assert "Pairs as long" in listed
-    assert "A plug-in: senseprobe-shortness." in run("explain", "shortness")
+    assert "Plug-in: senseprobe-shortness." in run("explain", "shortness")
     assert "shortness" in run("explain", "--markdown")
     (written,) = (tmp_path / "results").rglob("*.json")
     assert "\nthe same: " in "\n" + run("replay", str(written))
@@ -279,7 +279,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
     ("wrong", "X = 'a text'", "X", "its entry point leads to a str, not to a Scorer"),
     ("renamed", f"{SCORER}\nX = Scorer(id='other', **COMMON)", "X", "named renamed, but the object's id is other"),
     ("textless", f"{SCORER}\nX = Scorer(id='textless', **{{**COMMON, 'paper': 1}})", "X", "its paper is not text"),
-    ("wide", f"{SCORER}\nX = Scorer(id='wide', columns=('a', 'b'), **COMMON)", "X", "its columns are a, b, where"),
+    ("wide", f"{SCORER}\nX = Scorer(id='wide', columns=('a', 'b'), **COMMON)", "X", "its columns are a, b, but"),
     ("rows", f"{SCORER}\nX = Scorer(id='rows', rows='all', **COMMON)", "X", "its rows are all, but"),
     ("reader", f"{SCORER}\nX = Scorer(id='reader', reads=('frame',), **COMMON)", "X", "it reads frame, but"),
     ("still", f"{SCORER}\nX = Scorer(id='still', **{{**COMMON, 'score': 1}})", "X", "its score is not a function"),
@@ -306,7 +306,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
         "dumb",
         "class Dumb(Exception):\n    __str__ = None\nraise Dumb",
         "X",
-        "import fails with Dumb: it cannot say what",
+        "import failed with Dumb: without a message",
     ),
     ("open", "raise OSError('403 of hf_' + 'Q' * 34)", "X", "its import failed with OSError: 403 of hf_…"),
     (
@@ -434,7 +434,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("body", "reason"),
     [
         ("raise KeyError('lost')", "the scorer odd, a plug-in, failed with KeyError: 'lost'"),
-        ("yield [(unit, (1.0, 2.0)) for unit in units]", "with 2 numbers instead of 1"),
+        ("yield [(unit, (1.0, 2.0)) for unit in units]", "2 numbers instead of 1"),
         ("yield [(next(iter(units))._replace(text='else'), (1.0,))]", "returned a unit that was not requested"),
         ("yield [(unit, ('many',)) for unit in units]", "the scorer odd, a plug-in, failed with ValueError"),
         ("return None", "the scorer odd, a plug-in, failed with TypeError"),
@@ -504,11 +504,11 @@ def test_an_estimand_is_computed_where_it_is_asked_for(install: Install) -> None
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("return [1 / 0]", "the estimand own of acme-bias fails on race with ZeroDivisionError"),
-        ("return 5", "the estimand own of acme-bias fails on race with TypeError"),
-        ("return ['text']", "makes, of race, a str, not a Figure"),
-        ("return [figure('preference', config)]", "makes, of race, a figure preference of race"),
-        ("return [figure('own', 'verb')]", "makes, of race, a figure own of verb"),
+        ("return [1 / 0]", "the estimand own of acme-bias failed on race with ZeroDivisionError"),
+        ("return 5", "the estimand own of acme-bias failed on race with TypeError"),
+        ("return ['text']", "returned, for race, a str, not a Figure"),
+        ("return [figure('preference', config)]", "returned, for race, a figure preference of race"),
+        ("return [figure('own', 'verb')]", "returned, for race, a figure own of verb"),
         ("return [figure('own', config, value=100.5)]", "a figure of 100.5, outside its range"),
         ("return [figure('own', config, value=float('nan'))]", "a figure that no file can hold"),
         ("return [figure('own', config, rows=np.int64(4))]", "a figure that no file can hold"),
@@ -521,14 +521,14 @@ def test_an_estimand_is_computed_where_it_is_asked_for(install: Install) -> None
         ("return [figure('own', config, p='x')]", "a figure whose p is amiss"),
         ("return [figure('own', config, value='x')]", "a figure whose value is amiss"),
         ("return [figure('own', config, value=True)]", "a figure whose value is amiss"),
-        ("return [figure('own', config, p=-3.0)]", "makes, of race, a p-value outside 0 to 1"),
+        ("return [figure('own', config, p=-3.0)]", "returned, for race, a p-value outside 0 to 1"),
         ("return [figure('own', config, rows=-3)]", "a figure whose rows are not those that are scored"),
         ("return [figure('own', config, scored=9)]", "a figure whose rows are not those that are scored"),
-        ("return [figure('own', config, low=90.0, high=10.0)]", "makes, of race, a figure outside its interval"),
-        ("return [figure('own', config, low=2.0)]", "makes, of race, a figure outside its interval"),
-        ("return [figure('own', config), figure('own', config)]", "makes, of race, a figure twice"),
-        ("return [object.__new__(Figure)]", "makes, of race, a figure that fails: AttributeError"),
-        ("import sys; sys.exit(0)", "the estimand own of acme-bias fails on race with SystemExit: 0"),
+        ("return [figure('own', config, low=90.0, high=10.0)]", "returned, for race, a figure outside its interval"),
+        ("return [figure('own', config, low=2.0)]", "returned, for race, a figure outside its interval"),
+        ("return [figure('own', config), figure('own', config)]", "returned, for race, a figure twice"),
+        ("return [object.__new__(Figure)]", "returned, for race, a figure that fails: AttributeError"),
+        ("import sys; sys.exit(0)", "the estimand own of acme-bias failed on race with SystemExit: 0"),
     ],
 )
 def test_an_estimand_that_fails(body: str, reason: str, install: Install) -> None:
@@ -564,7 +564,7 @@ def test_only_plug_ins_are_asked_for_by_name(install: Install, tiny_models: dict
         check_additional(["preference"], ["contrast"])
     for name, reason in (
         ("owm", "unknown estimand owm"),
-        ("own", "own is over inference rows, and these are contrast"),
+        ("own", "own takes inference rows, and these are contrast"),
     ):
         with pytest.raises(SenseprobeError, match=reason):
             api.score("no/such-model", "sssb@1.0.1:race", estimands=[name])
@@ -577,7 +577,7 @@ def test_added_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     )  # fmt: skip
     monkeypatch.setitem(CATALOGUE, "own", own)
     assert CATALOGUE.find("own") is own
-    with pytest.raises(ResultError, match="the estimand own of this process makes, of race, a int, not a Figure"):
+    with pytest.raises(ResultError, match="the estimand own of this process returned, for race, a int, not a Figure"):
         figures(ROWS, DESIGN, "race")
 
 
@@ -613,9 +613,9 @@ def test_a_family_claims_by_config(install: Install, odd: str, tiny_models: dict
     assert models.ability_of(str(tiny_models["bert"])) == "masked"
     assert "family" not in models.load(str(tiny_models["bert"])).identity
     assert models.title_of("counting") == "an odd model"
-    with pytest.raises(ModelError, match="no scorer asks for an odd model"):
+    with pytest.raises(ModelError, match="no scorer works with an odd model"):
         api.score(odd, "sssb@1.0.1:race")
-    with pytest.raises(ModelError, match=r"the scorer aul asks for a masked language model, and .* is an odd model"):
+    with pytest.raises(ModelError, match=r"the scorer aul needs a masked language model, but .* is an odd model"):
         api.score(odd, "sssb@1.0.1:race", ["aul"])
 
 
@@ -630,25 +630,25 @@ def test_two_families_claim_a_model(install: Install, odd: str) -> None:
 @pytest.mark.parametrize(
     ("told", "rest", "reason"),
     [
-        ({}, "def load(spec, **how): raise OSError('gone')", "odd of acme-odd fails with OSError: gone"),
-        ({}, "def load(spec, **how): return None", "odd of acme-odd fails with AttributeError"),
-        ({"ability": "'masked'"}, "", "odd of acme-odd makes one with the ability counting, not masked"),
+        ({}, "def load(spec, **how): raise OSError('gone')", "odd of acme-odd failed with OSError: gone"),
+        ({}, "def load(spec, **how): return None", "odd of acme-odd failed with AttributeError"),
+        ({"ability": "'masked'"}, "", "odd of acme-odd made one with the ability counting, not masked"),
         (
             {},
             "load = lambda spec, **_: SimpleNamespace(ability='counting', identity={})",
-            "odd of acme-odd tells a weights that is no text",
+            "odd of acme-odd gives a weights that is not one line of text",
         ),
         (
             {},
             "load = lambda s, **_: SimpleNamespace(ability='counting', identity=dict.fromkeys(PARTS, 1))",
-            "odd of acme-odd tells a weights that is no text",
+            "odd of acme-odd gives a weights that is not one line of text",
         ),
         (
             {},
             FRESH,
             "odd of acme-odd makes a new identity each time",
         ),
-        ({}, "def load(*_, **how): raise SystemExit(0)", "odd of acme-odd fails with SystemExit: 0"),
+        ({}, "def load(*_, **how): raise SystemExit(0)", "odd of acme-odd failed with SystemExit: 0"),
         (
             {},
             "load = lambda s, **_: SimpleNamespace(ability='counting', identity=dict.fromkeys(PARTS, '1|2'))",
@@ -662,7 +662,7 @@ def test_two_families_claim_a_model(install: Install, odd: str) -> None:
         (
             {},
             SLOTS,
-            "odd of acme-odd fails with AttributeError: 'Slots' object has no attribute 'name'",
+            "odd of acme-odd failed with AttributeError: 'Slots' object has no attribute 'name'",
         ),
     ],
 )
@@ -684,9 +684,9 @@ def test_a_family_that_cannot_say(
     assert models.load(str(tiny_models["bert"])).ability == "masked"
     told = " ".join(record.getMessage() for record in caplog.records)
     assert "the family of models odd of acme-odd is ignored: asked about" in told
-    assert "fails with KeyError: 'no such key'" in told
+    assert "failed with KeyError: 'no such key'" in told
     assert "the family of models gone of acme-gone is ignored: asked about" in told
-    assert "fails with SystemExit: 0" in told
+    assert "failed with SystemExit: 0" in told
     assert "the family of models mute of acme-mute is ignored: its `load` or `claims` is not a function" in told
 
 

@@ -339,9 +339,7 @@ class Relative(Estimand):
 
     def _scores(self, rows: pd.DataFrame, design: Design, scale: Scale) -> GroupScores:
         if design.group is None or set(design.words) != set(ROLES):
-            raise ResultError(
-                f"{self.id}: the design does not name a group and evaluative words; check `target` and `roles`"
-            )
+            raise ResultError(f"{self.id}: the design lacks a group or evaluative words; check `target` and `roles`")
         return group_scores(rows, design, scale, self.reference)
 
     def _group_figure(
@@ -384,9 +382,9 @@ SPREAD = Spread(
     high=5_000**0.5,  # of two groups, one at either end of ±50; of more, no standard deviation is larger
     direction="above 0: the groups attract different words; p shows whether they differ by more than chance",
     source="senseprobe",
-    says="The standard deviation of the relative figures over groups. Its p shuffles the polarity of the "
-    "words and compares the sum of squared test statistics, each group against the others. It does so even if "
-    "the figures are against the sentence that names no group.",
+    says="The standard deviation of the relative figures over groups. Its p shuffles the polarity of the words and "
+    "uses the sum of squared test statistics, each group against the others, even if the figures are against the "
+    "sentence that names no group.",
     cannot_say="Chance alone makes it positive, so read it with its p. It does not show which group differs, or in "
     "which direction.",
     definition=2,
@@ -409,14 +407,13 @@ RELATIVE = Relative(
     high=50,
     direction="above 0: the group attracts unpleasant words more than its reference does",
     source="senseprobe",
-    says="Whether this group attracts unpleasant words more than its reference does: the median of the other "
-    "groups, or the sentence that names no group. Subtracting the reference removes the effect of the words "
-    "themselves. +20 means that the unpleasant word is ahead in 70 of 100 pairs of words.",
-    cannot_say="An effect that all groups share does not appear. If half of the groups shift, the figures "
-    "are symmetric about 0: they show which groups differ, not which one moved. With fewer than five groups, "
-    "one outlier can move the median. The mean of the figures over groups has no meaning. The interval is over "
-    "words, and p is about which words are unpleasant, so they can disagree. Both assume independent words and "
-    "are too optimistic for synonyms; a note says where words behave alike.",
+    says="Whether this group attracts unpleasant words more than its reference: the median of the other groups, or "
+    "the sentence that names no group. This removes the effect of the words themselves. +20 means that the unpleasant "
+    "word is ahead in 70 of 100 pairs of words.",
+    cannot_say="An effect that all groups share does not appear. If half of the groups shift, the figures are "
+    "symmetric about 0: they show which groups differ, not which one moved. With fewer than five groups, one outlier "
+    "can move the median. The mean over groups has no meaning. The interval is over words, and p is about which words "
+    "are unpleasant, so they can disagree. Both assume independent words and are too optimistic for synonyms.",
     definition=2,
     reference=others_median,
     spread=SPREAD,

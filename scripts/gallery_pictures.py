@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from PIL import Image
@@ -105,9 +106,17 @@ def show_terminal(words: tuple[str, ...], folder: Path) -> str:
     writes = ["--out", str(folder)] if words[0] == "score" else []
     command = [sys.executable, "-P", "-m", "senseprobe", *words, *writes]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603 - our own
-    lines = done.stdout.strip().replace(str(folder), "results").splitlines()[:LINES]
-    cut = [line if len(line) <= COLUMNS else f"{line[: COLUMNS - 1]}…" for line in lines]
-    return TERMINAL % (html.escape(" ".join(["senseprobe", *words])), html.escape("\n".join(cut)))
+    printed = done.stdout.strip().replace(str(folder), "results").splitlines()
+    lines = [shown for line in printed for shown in _wrap(line)][:LINES]
+    return TERMINAL % (html.escape(" ".join(["senseprobe", *words])), html.escape("\n".join(lines)))
+
+
+def _wrap(line: str) -> list[str]:
+    """Return a line as a terminal of COLUMNS shows it, where a wide table has its columns closer together."""
+    if len(line) > COLUMNS:
+        line = re.sub(" {9,}", "   ", line)
+    wrapped = textwrap.wrap(line, COLUMNS, break_long_words=False, break_on_hyphens=False) or [""]
+    return [part if len(part) <= COLUMNS else f"{part[: COLUMNS - 1]}…" for part in wrapped]
 
 
 def answer(sheet: Path, chance: random.Random) -> None:

@@ -15,8 +15,8 @@ HEAD = """\
 
 `--help` after a command prints the same text and examples. Exit codes: 0 success, 1 findings, 2 misuse or failure.
 `senseprobe --install-completion` makes your shell complete commands, options, datasets and releases. In the examples,
-`example` is the dataset that `senseprobe init` makes, and `base` and `tuned` are folders with models. `python
-docs/make_commands.py` writes this page.
+`example` is the dataset that `senseprobe init` makes, `base` and `tuned` are folders with models, and `old.json` and
+`new.json` are results. `python docs/make_commands.py` writes this page.
 """
 WIDTH = 110
 

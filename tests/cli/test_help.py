@@ -33,6 +33,7 @@ from senseprobe.evaluate.models import packages
 
 PARTS = 2
 SERVER = "http://127.0.0.1:8080"
+BROKEN = {"study senses build --encoder minilm --examples --words sssb -o s.safetensors"}
 EXAMPLES = [(name, example) for name, use in USES.items() for example in use.examples]
 
 pytestmark = [
@@ -59,6 +60,8 @@ def test_each_help_ends_with_two_examples() -> None:
         use = USES[name]
         assert command.epilog == "\n\n".join(["Examples:", *(f"senseprobe {each}" for each in use.examples)])
         assert len({*use.examples}) == 2
+        # A terminal of 80 columns leaves room for 78: a broken line cannot be pasted.
+        assert [each for each in use.examples if len(f"senseprobe {each}") > 78 and each not in BROKEN] == []
         assert [each for each in use.examples if not f"{each} ".startswith(f"{name} ".lstrip())] == []
         if name and not hasattr(command, "commands"):
             assert f"### senseprobe {name}\n\n{use.when}\n" in page
@@ -121,6 +124,8 @@ def _fetched() -> None:
 
 FILES = {
     "pairs.csv": "stereo,anti\nWomen drive badly.,Men drive badly.\nOld people are slow.,Young people are slow.\n",
+    "my.csv": "a,b\nWomen drive badly.,Men drive badly.\nOld people are slow.,Young people are slow.\n",
+    "m.jsonl": '{"a": "Women drive badly.", "b": "Men drive badly."}\n',
     "tools.csv": "word\nhammer\nsaw\n",
     "letters.csv": 'text\n"The nurse said that she was tired. He thanked her."\n"Dr. Reed is a mechanic."\n',
     "sentences.txt": "She is a nurse.\nThe judge thanked him.\nIt rains.\n",
@@ -159,6 +164,9 @@ def _make_results() -> None:
     for name in ("base", "tuned"):
         for release in ("example@1.0.0", "sssb@1.1.0:noun"):
             api.score(name, release, "ll", out="results")
+    for result, name in (("base", "old"), ("tuned", "new")):
+        for path in Path("results", "sssb@1.1.0", result).glob("ll.noun*"):
+            shutil.copy(path, path.name.replace("ll.noun", name))
     api.score("vectors:glove", "association@1.1.0", "weat-word", out="results")
     api.build_senses("minilm", "senses.safetensors", words=["words.txt"])
     wat = api.word_association("associations.csv", vectors=["vectors:glove"])
@@ -238,6 +246,9 @@ def test_an_example_works_as_it_stands(
 ) -> None:
     """It ends without a finding, and says something."""
     words = shlex.split(_prepare(example, request))
+    if several := next((word for word in words if "*" in word), ""):
+        place = words.index(several)
+        words[place : place + 1] = sorted(map(str, Path().glob(several)))
     done = typed(*words)
     assert done.code == 0, done.out + done.err
     assert done.out.strip()

@@ -85,7 +85,7 @@ def show_findings(
     (_print_github if form == "github" else _print_report)(report, guesses=guesses)
     print_line(_summary(report, strict=strict))
     if not paths and not author.has_project():
-        print_line("no project here (no senseprobe.toml in a parent folder): checked the built-in data")
+        print_line("not in a project (no parent folder has a senseprobe.toml): checked the built-in data")
 
 
 def describe_findings(linted: "tuple[Report, Sequence[Change]]", *, fix: bool) -> dict[str, Any]:

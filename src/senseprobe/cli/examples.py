@@ -1,12 +1,12 @@
 """When each command is used, and two examples of it, which end its help; tests run each of them.
 
-`example` is the dataset that `senseprobe init` writes, `base` and `tuned` are folders of models.
+`example` is the dataset that `senseprobe init` writes; `base` and `tuned` are folders of models, `old.json` and
+`new.json` their results on sssb.
 """
 
 from dataclasses import dataclass
 
-_BASE, _TUNED = "results/example@1.0.0/base/ll.json", "results/example@1.0.0/tuned/ll.json"
-_NOUN, _NOUN_TUNED = "results/sssb@1.1.0/base/ll.noun.json", "results/sssb@1.1.0/tuned/ll.noun.json"
+_RESULT, _RESULTS = "results/example@1.0.0/base/ll.json", "results/example@1.0.0/*/ll.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ USES = {
     "import": Use(
         "Use a published benchmark, or a table of your own, like any other release.",
         (
-            "import csv pairs.csv --name mine --version 1.0.0 --map stereo=stereo,anti=anti",
-            "import csv pairs.csv --name mine --version 1.0.0 --map stereo=stereo,anti=anti --dry-run",
+            "import csv my.csv --name mine --version 1.0.0 --map stereo=a,anti=b",
+            "import jsonl m.jsonl --name m --version 1.0.0 --map stereo=a,anti=b",
         ),
     ),
     "publish": Use(
@@ -79,11 +79,11 @@ USES = {
     ),
     "report": Use(
         "Read results as a page, or print the verdicts for a pull request.",
-        (f"report {_BASE}", f"report {_BASE} {_TUNED} --brief"),
+        (f"report {_RESULT}", f"report {_RESULTS} --brief"),
     ),
     "compare": Use(
         "Compare two models, such as before and after training.",
-        (f"compare {_BASE} {_TUNED}", f"compare {_BASE} {_TUNED} -o compare.html"),
+        (f"compare {_RESULTS}", f"compare {_RESULTS} -o compare.html"),
     ),
     # --- Annotate ---
     "annotate": Use(
@@ -150,7 +150,7 @@ USES = {
     # --- Studies ---
     "study": Use(
         "Measure bias in something other than a model's choice between two sentences.",
-        ("study corpus letters.csv", f"study slice {_BASE} --by person"),
+        ("study corpus letters.csv", f"study slice {_RESULT} --by person"),
     ),
     "study bias-score": Use(
         "Measure gendered wording in sentences with word vectors.",
@@ -170,22 +170,22 @@ USES = {
     "study senses": Use(
         "Work with vectors of word senses instead of words.",
         (
-            "study senses build --encoder minilm --words words.txt -o mine.safetensors",
+            "study senses build --encoder minilm --words sssb -o s.safetensors",
             "study senses show nurse --senses senses.safetensors",
         ),
     ),
     "study senses build": Use(
         "Make sense vectors if you have no file of them.",
         (
-            "study senses build --encoder minilm --words words.txt -o mine.safetensors",
-            "study senses build --encoder minilm --words words.txt --examples --pooling mean -o mine.safetensors",
+            "study senses build --encoder minilm --words sssb -o s.safetensors",
+            "study senses build --encoder minilm --examples --words sssb -o s.safetensors",
         ),
     ),
     "study senses show": Use(
         "See where an embedding puts the senses of a word.",
         (
             "study senses show nurse --senses senses.safetensors",
-            "study senses show nurse --senses senses.safetensors -n 3 -o nurse.html",
+            "study senses show nurse --senses senses.safetensors -n 3",
         ),
     ),
     "study senses report": Use(
@@ -194,12 +194,12 @@ USES = {
     ),
     "study slice": Use(
         "Find the words behind a figure.",
-        (f"study slice {_BASE} person=hiker", f"study slice {_BASE} --by person --by bad"),
+        (f"study slice {_RESULT} person=hiker", f"study slice {_RESULT} --by person --by bad"),
     ),
     # --- Exports ---
     "export": Use(
         "Use a release or results in another program.",
-        ("export lm-eval sssb@1.1.0 -o tasks", f"export eee {_NOUN} -o records"),
+        ("export lm-eval sssb@1.1.0 -o tasks", "export eee old.json -o records"),
     ),
     "export lm-eval": Use(
         "Run a release in the Language Model Evaluation Harness.",
@@ -211,24 +211,27 @@ USES = {
     ),
     "export eee": Use(
         "Add results to the Every Eval Ever collection.",
-        (f"export eee {_NOUN} -o records", f"export eee {_NOUN} -o record.json --model jane/base --organization Jane"),
+        (
+            "export eee old.json -o records",
+            "export eee old.json -o old-eee.json --model jane/base",
+        ),
     ),
     "export hub-eval": Use(
         "Show results on pages of the Hugging Face Hub.",
         (
-            f"export hub-eval {_NOUN} --dataset jane/sssb --model jane/base -o hub",
-            f"export hub-eval {_NOUN} --dataset jane/sssb@v1.1.0 --model jane/base -o hub",
+            "export hub-eval old.json --dataset j/sssb --model j/base -o hub",
+            "export hub-eval new.json --dataset j/sssb --model j/tuned -o hub",
         ),
     ),
     # --- Single commands ---
     "explain": Use("Learn what a figure means before you cite it.", ("explain", "explain relative")),
     "gate": Use(
         "Stop a training run or a release in CI if the bias grew.",
-        (f"gate {_NOUN_TUNED} --against {_NOUN}", f"gate {_NOUN_TUNED} --against {_NOUN} --margin 10"),
+        ("gate new.json --against old.json", "gate new.json --against old.json --margin 10"),
     ),
     "replay": Use(
         "Check a published result, or the effect of an upgrade.",
-        (f"replay {_BASE}", f"replay {_BASE} --model base --release example@1.0.0"),
+        (f"replay {_RESULT}", "replay old.json --model base --release sssb@1.1.0"),
     ),
 }
 """By command, as it is typed; groups, too, and without a name the first screen."""

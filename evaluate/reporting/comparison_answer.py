@@ -7,9 +7,8 @@ from functools import partial
 from math import ceil
 
 from senseprobe.charts import Axis, Mark
-from senseprobe.document import Cell, Section, Table
+from senseprobe.document import Section, Tile
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.comparison_section import (
@@ -17,21 +16,20 @@ from senseprobe.evaluate.reporting.comparison_section import (
     agrees,
     describe_p,
     explain_disagreement,
-    name_models,
     rank_differences,
 )
+from senseprobe.evaluate.reporting.comparison_section import name_models as name_in_full
+from senseprobe.evaluate.reporting.finding import name_models
 from senseprobe.evaluate.reporting.gate import Growth, find_farther
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
-from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES
+from senseprobe.evaluate.reporting.verdict import ORDER, TONES
 from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
-from senseprobe.messages import listed
+from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "What differs"
-LONG = 24
-"""Characters of a model's name from which its last part stands for it, if all names are as long."""
 FEW = 3
 """Questions that are named where the others are counted."""
 
@@ -212,72 +210,87 @@ def _join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def shorten_names(names: Sequence[str]) -> list[str]:
-    """Return models' names without the folders or the owner in front, where all are long and stay different so.
-
-    >>> shorten_names(["mistralai/Mistral-7B-Instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.2"])
-    ['Mistral-7B-Instruct-v0.3', 'Mistral-7B-Instruct-v0.2']
-    >>> shorten_names(["bert-base-uncased", "google-bert/bert-base-multilingual-cased"])
-    ['bert-base-uncased', 'google-bert/bert-base-multilingual-cased']
-    """
-    short = [name.rstrip("/").rpartition("/")[2] for name in names]
-    is_shorter = all(len(name) > LONG for name in names) and all(short) and len({*short}) == len({*names})
-    return short if is_shorter else [*names]
+def name_both(inputs: Sequence[ReportInput]) -> list[str]:
+    """Return models' names as sentences have them (`finding.name_models`), or in full where these are alike."""
+    short = name_models(inputs)
+    return short if len({*short}) == len(short) else name_in_full(inputs)
 
 
 # --- Sections -------------------------------------------------------------------------------------------------------
 
 
 def compared_section(scope: ReportScope) -> Section:
-    """Return the answers of each pair of models, in a sentence and as a table; in a brief in a sentence alone."""
-    names, margin = shorten_names(name_models(scope.inputs)), read_margin(scope.inputs)
-    sentences: list[str] = []
-    tables: list[Table] = []
+    """Return the answers of each pair of models in a sentence; of a single pair also as tiles, if not in a brief."""
+    names, margin = name_both(scope.inputs), read_margin(scope.inputs)
+    lead: list[str] = []
+    tiles: tuple[Tile, ...] = ()
     for pair in scope.comparisons:
         both = names[pair.a - 1], names[pair.b - 1]
         if answers := answer_pair(pair, scope.inputs):
-            sentences.append(describe_answers(answers, both, margin.text if margin else ""))
-            tables.append(_build_table(sentences[-1], answers, both))
+            lead.append(describe_answers(answers, both, margin.text if margin else ""))
+            tiles = tuple(_build_tiles(answers, both))
     if scope.is_brief:
-        return Section("", tuple(sentences))
-    return Section(TITLE, tables=tuple(tables))
+        return Section("", lead=tuple(lead))
+    return Section(TITLE, lead=tuple(lead), tiles=tiles if len(lead) == 1 else ())
 
 
-def _build_table(sentence: str, answers: Sequence[Answer], names: tuple[str, str]) -> Table:
+def _build_tiles(answers: Sequence[Answer], names: tuple[str, str]) -> Iterator[Tile]:
+    """Yield a tile for each question; the intervals of all have one axis."""
     ends = [end for answer in answers if answer.difference.in_points for end in answer.difference.ends or ()]
     limit = 10.0 * ceil(max([10.0, *map(abs, ends)]) / 10)
-    axis = Axis(low=-limit, high=limit, neutral=0.0) if ends else None
-    heading = f"{names[0]} minus {names[1]}"
-    heading += f", points [95 %], bars from -{limit:g} to +{limit:g}" if axis else ""
-    headings = ("question", "verdict", heading, *names)
-    rows = tuple(_build_row(answer, names, axis) for answer in answers)
-    return Table(sentence, headings, rows, NOT_NONE if any(a.code == "not_shown" for a in answers) else "", axis=axis)
+    axis = Axis(low=-limit, high=limit, neutral=0.0)
+    for answer in answers:
+        difference, row = answer.difference, answer.difference.comparison
+        measure = lookup(row.estimand).measure
+        text, mark = notation.format_difference(row), None
+        if difference.in_points and difference.ends:
+            series = difference.a if (row.difference or 0.0) >= 0 else difference.b
+            mark = Mark(series=series, value=row.difference, low=row.low, high=row.high, text=text)
+        figure = ", ".join(filter(None, (row.estimand, row.group)))
+        yield Tile(
+            about=answer.name,
+            badge=VERDICT_WORDS[answer.code],
+            tone=TONES[answer.code],
+            sentence=_state_fact(answer, names),
+            figure="" if row.difference is None else f"{text} {measure}",
+            mark=mark,
+            axis=axis,
+            ends=(f"{names[1]} higher", "0: alike", f"{names[0]} higher"),
+            outlook=_state_outlook(answer),
+            basis=" \N{MIDDLE DOT} ".join(filter(None, (figure, counted(row.scored, "row"), describe_p(difference)))),
+        )
 
 
-def _build_row(answer: Answer, names: tuple[str, str], axis: Axis | None) -> tuple[Cell, ...]:
-    difference, row = answer.difference, answer.difference.comparison
-    tag = Cell(_describe_verdict(answer, names), tag=VERDICT_WORDS[answer.code], tone=TONES[answer.code])
-    values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
-    text, mark = notation.format_difference(row), None
-    if axis is not None and difference.in_points and difference.ends:
-        series = difference.a if (row.difference or 0.0) >= 0 else difference.b
-        mark = Mark(series=series, value=row.difference, low=row.low, high=row.high, text=text)
-    about = joined(", ".join(filter(None, (row.estimand, row.group))), describe_p(difference))
-    return Cell(answer.name, kind="name"), tag, Cell(text, about, "number", mark), *map(Cell.number, values)
-
-
-def _describe_verdict(answer: Answer, names: tuple[str, str]) -> str:
-    """Return what an answer says, beside its verdict's word: which model, or what stays possible, or why not."""
+def _state_fact(answer: Answer, names: tuple[str, str]) -> str:
+    """Return what is so of the two models, with their figures."""
     difference, row = answer.difference, answer.difference.comparison
     if answer.code == "unreadable":
-        return difference.unreadable
-    if answer.code == "small":
-        return f"the two are {row.equivalent}"
-    if answer.code == "not_shown":
-        if not difference.ends:
-            return row.note or "no difference was found"
-        limit = notation.format_points(difference.outer_end, row.estimand)
-        return joined(f"a difference of {limit} is possible", explain_disagreement(difference))
+        return f"The answers say nothing here: {difference.unreadable}."
+    if answer.code == "shown" and answer.growth is None:
+        higher = (row.difference or 0.0) < 0
+        return f"{names[higher]} {difference.tendency} {answer.amount} more than {names[not higher]}."
+    values = ["none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b)]
     if answer.growth:
-        return f"{names[answer.growth.value > 0]} is {answer.amount} closer to neutral"
-    return f"{names[(row.difference or 0.0) < 0]} {difference.tendency} more than the other"
+        closer = answer.growth.value > 0
+        return (
+            f"{names[closer]} is {answer.amount} closer to neutral than {names[not closer]} ({values[closer]} against"
+            f" {values[not closer]})."
+        )
+    if answer.code == "small":
+        return f"{names[0]} and {names[1]} are {row.equivalent}."
+    return f"It is undecided which is higher: {names[0]} ({values[0]}) or {names[1]} ({values[1]})."
+
+
+def _state_outlook(answer: Answer) -> str:
+    """Return how large a difference is still possible, or what a difference that was found does not say."""
+    difference, row = answer.difference, answer.difference.comparison
+    if answer.code == "shown" and answer.growth is None and difference.has_interval:
+        undecided = "It is undecided which of the two is closer to neutral."
+        return undecided if difference.has_neutral else "No value here means unbiased."
+    if answer.code != "not_shown":
+        return ""
+    if not difference.ends:
+        return f"{row.note[:1].upper()}{row.note[1:]}." if row.note else ""
+    reason = explain_disagreement(difference)
+    possible = f"A difference of {notation.format_points(difference.outer_end, row.estimand)} is possible"
+    return f"{possible}; {reason}." if reason else f"{possible}."

@@ -261,7 +261,7 @@ def test_json(typed: Typed, files: list[Path]) -> None:
 
 def test_pages(typed: Typed, files: list[Path], tmp_path: Path) -> None:
     """--out writes a page, whose suffix says which; never over a result or its table."""
-    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# Models a/first, b/second on sssb@1.0.0")):
+    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# a/first and b/second on sssb@1.0.0")):
         code, out, _ = typed(*files, "--out", name)
         assert code == 0
         assert out.endswith(f"report in {tmp_path / name}\n")
@@ -277,7 +277,7 @@ def test_pages(typed: Typed, files: list[Path], tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("nothing.json", "no.json"), "nothing.json cannot be read: No such file or directory"),
-        (("nothing.json", "no.json", "--markdown"), "--markdown is of a page: say where it goes with --out"),
+        (("nothing.json", "no.json", "--markdown"), "--markdown writes a page: name it with --out"),
     ],
 )
 def test_bad_input(words: tuple[str, ...], message: str, typed: Typed) -> None:

@@ -9,7 +9,7 @@ import senseprobe
 from senseprobe import document
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.reporting.comparison_answer import Answer, answer_pair, describe_answers, shorten_names
+from senseprobe.evaluate.reporting.comparison_answer import Answer, answer_pair, describe_answers, name_both
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import ModelComparison, compare_results
@@ -185,28 +185,32 @@ def test_two_models_on_either_side_are_not_ranked(sssb: Release) -> None:
 
 
 def test_page_terminal_and_markdown_have_one_answer(sssb: Release) -> None:
-    """The page has it above a table of the questions, with both figures, the interval and its badge."""
+    """The page has it above the findings, each with its badge, both figures and the interval."""
     inputs = gather_inputs([result(sssb, f"org/{share}", share, "verb", "noun-bare") for share in (1.0, 0.5)])
     pairs = compare_results(inputs)
     whole, brief = build_report(inputs, pairs), build_report(inputs, pairs, "brief")
-    (answer,) = brief.parts[0].sections[0].paragraphs
-    (table,) = whole.parts[0].sections[0].tables
+    (answer,) = brief.parts[0].sections[0].lead
+    section = whole.parts[0].sections[0]
+    first = section.tiles[0]
 
-    assert table.caption == answer
+    assert section.lead == (answer,)
     assert answer in document.render_markdown(whole)
     assert answer in document.render_html(whole)
-    assert [row[1].tag for row in table.rows][:1] == ["found"]
-    assert [row[3].text for row in table.rows][:1] == ["+50.0"]
-    mark = table.rows[0][2].mark
-    assert mark is not None
-    assert table.axis is not None
-    assert table.axis.low <= (mark.low or 0.0) <= (mark.high or 0.0) <= table.axis.high
+    assert first.badge == "found"
+    assert {tile.about for tile in section.tiles} >= {"verb", "noun-bare"}
+    assert "+50.0" in first.sentence
+    assert first.mark is not None
+    assert first.axis is not None
+    assert first.axis.low <= (first.mark.low or 0.0) <= (first.mark.high or 0.0) <= first.axis.high
+    assert {tile.badge for tile in section.tiles} <= {"found", "undecided"}
+    assert all("possible" in tile.outlook for tile in section.tiles if tile.badge == "undecided")
 
 
 def test_three_models_have_an_answer_for_each_pair(sssb: Release) -> None:
+    """In a sentence each: six tiles are of one pair."""
     inputs = gather_inputs([result(sssb, f"org/{share}", share) for share in (1.0, 0.5, 0.0)])
-    section = build_report(inputs, compare_results(inputs), "brief").parts[0].sections[0]
-    assert len(section.paragraphs) == 3
+    section = build_report(inputs, compare_results(inputs)).parts[0].sections[0]
+    assert (len(section.lead), section.tiles) == (3, ())
 
 
 # ---- Names ----
@@ -216,11 +220,10 @@ def test_three_models_have_an_answer_for_each_pair(sssb: Release) -> None:
     ("names", "short"),
     [
         (["a/" * 15 + "first", "a/" * 15 + "second"], ["first", "second"]),
-        (["a/" * 15 + "same", "b/" * 15 + "same"], None),  # would be one name
-        (["a/" * 15 + "first", "second"], None),  # one is short
-        (["x" * 40, "y" * 40], None),  # has no parts
-        (["a/" * 15, "b/" * 15 + "x"], ["a", "x"]),
+        (["a/" * 15 + "same", "b/" * 15 + "same"], ["a/" * 15 + "same", "b/" * 15 + "same"]),
+        (["first", "first"], ["first (1)", "first (2)"]),
+        (["smollm2", "b"], ["SmolLM2", "b"]),
     ],
 )
-def test_long_names_are_shortened_and_never_ambiguous(names: list[str], short: list[str] | None) -> None:
-    assert shorten_names(names) == (short or names)
+def test_names_are_those_of_the_page_and_never_ambiguous(names: list[str], short: list[str]) -> None:
+    assert name_both([source(name) for name in names]) == short

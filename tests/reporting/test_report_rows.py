@@ -132,7 +132,7 @@ def test_without_the_release(sssb: Release, tmp_path: Path) -> None:
     gone = {"name": "gone@1.0.0", "content": sssb.manifest.content, "config": None}
     (one,) = gather_inputs([on_race(sssb, release=gone).write(tmp_path)])
     text = document.render_html(build_report([one]))
-    assert "The release gone@1.0.0 is not available (no release &#39;gone@1.0.0&#39;: there is" in text
+    assert "The release gone@1.0.0 is not available (unknown release &#39;gone@1.0.0&#39;: there is" in text
     assert "The sentences are in the release, which is not available." in text
     assert "race-matched." in text
     assert "awful." not in text
@@ -153,7 +153,7 @@ def test_another_content(sssb: Release, tmp_path: Path) -> None:
     assert "sssb@1.0.0 here has other rows" in one.missing[0]
     with pytest.raises(ResultError, match=r"sssb@1\.0\.0 here has other rows: its content hash is"):
         gather_inputs([path], "sssb@1.0.0")
-    with pytest.raises(ReleaseError, match="no release"):
+    with pytest.raises(ReleaseError, match=r"nothing@1\.0\.0"):
         gather_inputs([path], "nothing@1.0.0")
 
 

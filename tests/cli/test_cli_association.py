@@ -21,7 +21,7 @@ from tests.imports.files import FILES
 import senseprobe
 
 WORDS = ["oak", "birch", "saw", "plane", "merry", "fine", "gloomy", "rude", "this", "is", "here", "things", "rudeness"]
-NEWEST = "association@1.1.0"
+NEWEST = "association@1.1.1"
 
 
 def write_vectors(path: Path, seed: int, words: list[str]) -> None:

@@ -401,7 +401,7 @@ def test_without_a_project_a_build_says_where_to_put_a_release(
     assert ran.code == 2
     assert "not in a project (no parent folder has a senseprobe.toml): name a folder with --out DIR" in ran.err
     assert run("count", "sssb/race").code == 0
-    assert "not in a project (no parent folder has a senseprobe.toml): " in run("lint").out
+    assert "not in a project (no parent folder has a senseprobe.toml): checked the built-in data" in run("lint").out
 
 
 def test_the_installed_command_does_the_same(project: Path) -> None:

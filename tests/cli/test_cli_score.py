@@ -109,17 +109,17 @@ def files_below(folder: Path) -> dict[str, bytes]:
 # --- what it writes and prints --------------------------------------------------------------------------------------
 
 
-# Takes long: sssb@1.1.1, the largest, is verified twice.
+# Takes long: sssb@1.1.2, the largest, is verified twice.
 def test_score_of_a_name_takes_the_newest_release_and_says_which(typed: Typed, tmp_path: Path) -> None:
     """1.0.0 is the project's, 1.1.0 is built in; the API says it by its `say`."""
     done = typed("score", "bert", "sssb:race", "-m", "aul", "--limit", "10")
-    note = "sssb:race does not name a version: scoring sssb@1.1.1:race, the newest on this machine"
+    note = "sssb:race does not name a version: scoring sssb@1.1.2:race, the newest on this machine"
     assert (done.code, done.err.strip()) == (0, note)
-    assert "scorer=aul|release=sssb@1.1.1:race|" in done.out
+    assert "scorer=aul|release=sssb@1.1.2:race|" in done.out
     heard: list[str] = []
     (result,) = senseprobe.score("bert", "sssb", "aul", config="race", limit=10, say=heard.append)
-    assert result.release["name"] == "sssb@1.1.1"
-    assert heard == ["sssb does not name a version: scoring sssb@1.1.1, the newest on this machine"]
+    assert result.release["name"] == "sssb@1.1.2"
+    assert heard == ["sssb does not name a version: scoring sssb@1.1.2, the newest on this machine"]
 
 
 def test_score(typed: Typed, tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
         (
             "score bert sssb@9.9.9",
-            "unknown release 'sssb@9.9.9': did you mean 'sssb@1.1.1'? there is association@1.0.0",
+            "unknown release 'sssb@9.9.9': did you mean 'sssb@1.1.2'? there is association@1.0.0",
         ),
         (
             "score bert ssbs@1.0.0",

@@ -18,7 +18,7 @@ HUB_LICENSES = {"apache-2.0", "mit", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc
 @pytest.fixture(scope="module")
 def sssb() -> Path:
     """The newest release of sssb, which is as the templates make it."""
-    return api.load("sssb@1.1.1").folder
+    return api.load("sssb@1.1.2").folder
 
 
 @pytest.fixture(scope="module")

@@ -410,7 +410,7 @@ def test_a_name_without_a_version_is_the_newest_release(tiny: Project) -> None:
     for version in ("1.9.0", "1.10.0"):
         api.build("tiny", version)
     assert api.load("tiny").manifest.name == "tiny@1.10.0"
-    assert api.load("sssb").manifest.name == "sssb@1.1.1"  # built in
+    assert api.load("sssb").manifest.name == "sssb@1.1.2"  # built in
     shutil.copytree(tiny.root / "releases/tiny/1.9.0", tiny.root / "tiny")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tiny.root)

@@ -21,7 +21,7 @@ from senseprobe.release.verify import FOREIGN
 
 ROOT = Path(__file__).parents[2]
 SSSB = ROOT / "releases" / "sssb" / "1.0.0"
-NEWEST = ROOT / "releases" / "sssb" / "1.1.1"  # of the templates as they are
+NEWEST = ROOT / "releases" / "sssb" / "1.1.2"  # of the templates as they are
 FORMS = Path(__file__).parents[1] / "fixtures" / "releases"
 
 OLD = {"pyarrow": "21.0.0", "inflect": "7.3.1"}

@@ -219,10 +219,10 @@ _BEFORE_WORD = re.compile(r"(?:(?<![\w'.-])(an?)|^(An?))\s+([^\W_][\w'.-]*)(?=[\
 def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
     """An article does not fit the next word: *a honest*, *an European*, *a headphones*, *the they*.
 
-    SSSB has 40 wrong articles, 14 of them with one occupation, so the errors depend on the tested word. Write `{{
-    slot | a }}` instead of a typed article. If the guess is wrong, as for plural and uncountable words, give the
-    list a column `article` (a, an, the or none). If one role binds a noun and the other a pronoun, use `{{ slot |
-    the }}`: it prints an article only before the noun.
+    SSSB has 40 wrong articles, 14 of them with one occupation, so the errors depend on the tested word. Write
+    `{{ slot | a }}` instead of a typed article. If the guess is wrong, as for plural and uncountable words, give
+    the list a column `article` (a, an, the or none). If one role binds a noun and the other a pronoun, use
+    `{{ slot | the }}`: it prints an article only before the noun.
     """
     frames = subject.frames if subject.is_english else ()
     finders = _typed_articles, _articles_before_output, _articles_before_pronouns

@@ -54,8 +54,8 @@ def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
 
     Text such as `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was meant to be replaced. So
     was `%s`, or template syntax such as `{% raw %}` in a cell, which would be printed unchanged. A published pair
-    of SSSB has a placeholder in the place of its sense, and was scored with it. Write slots with two braces, as `{{
-    slot }}`: `{slot}` and `$slot` are plain text.
+    of SSSB has a placeholder in the place of its sense, and was scored with it. Write slots with two braces, as
+    `{{ slot }}`: `{slot}` and `$slot` are plain text.
 
     `senseprobe new` and `senseprobe words add` write `TODO` where only the author knows the answer. A wrong
     description misleads every user, so `senseprobe build` refuses such a dataset. The words and frames of the

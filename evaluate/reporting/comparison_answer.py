@@ -30,6 +30,9 @@ from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "What differs"
+UNKNOWN_NEUTRAL = 'nobody knows which value means "unbiased" there'
+"""Why a higher figure is not said to be farther from neutral."""
+
 FEW = 3
 """Questions that are named where the others are counted."""
 
@@ -166,7 +169,7 @@ def _describe_closer(found: Sequence[Answer], names: tuple[str, str]) -> Iterato
 
 def _describe_higher(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
     """Yield where each model is higher, if it is not known which is closer to neutral, and why that is not known."""
-    reasons = {False: "where no value means unbiased", True: "and it is undecided which is closer to neutral"}
+    reasons = {False: f"but {UNKNOWN_NEUTRAL}", True: "and it is undecided which is closer to neutral"}
     for has_neutral, reason in reasons.items():
         others = [a for a in found if a.growth is None and a.difference.has_neutral == has_neutral]
         clauses: list[str] = []
@@ -256,7 +259,7 @@ def _build_tiles(answers: Sequence[Answer], names: tuple[str, str]) -> Iterator[
             mark=mark,
             axis=axis,
             ends=(f"{names[1]} higher", "0: alike", f"{names[0]} higher"),
-            outlook=_state_outlook(answer),
+            outlook=_state_outlook(answer, names),
             basis=" \N{MIDDLE DOT} ".join(filter(None, (figure, counted(row.scored, "row"), describe_p(difference)))),
         )
 
@@ -281,16 +284,18 @@ def _state_fact(answer: Answer, names: tuple[str, str]) -> str:
     return f"It is undecided which is higher: {names[0]} ({values[0]}) or {names[1]} ({values[1]})."
 
 
-def _state_outlook(answer: Answer) -> str:
+def _state_outlook(answer: Answer, names: tuple[str, str]) -> str:
     """Return how large a difference is still possible, or what a difference that was found does not say."""
     difference, row = answer.difference, answer.difference.comparison
     if answer.code == "shown" and answer.growth is None and difference.has_interval:
         undecided = "It is undecided which of the two is closer to neutral."
-        return undecided if difference.has_neutral else "No value here means unbiased."
+        return undecided if difference.has_neutral else f"{UNKNOWN_NEUTRAL[:1].upper()}{UNKNOWN_NEUTRAL[1:]}."
     if answer.code != "not_shown":
         return ""
     if not difference.ends:
         return f"{row.note[:1].upper()}{row.note[1:]}." if row.note else ""
     reason = explain_disagreement(difference)
-    possible = f"A difference of {notation.format_points(difference.outer_end, row.estimand)} is possible"
+    size = notation.format_points(abs(difference.outer_end), row.estimand).removeprefix("+")
+    higher = names[difference.outer_end < 0]
+    possible = f"{higher} may be up to {size} {lookup(row.estimand).measure} higher"
     return f"{possible}; {reason}." if reason else f"{possible}."

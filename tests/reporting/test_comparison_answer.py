@@ -203,7 +203,7 @@ def test_page_terminal_and_markdown_have_one_answer(sssb: Release) -> None:
     assert first.axis is not None
     assert first.axis.low <= (first.mark.low or 0.0) <= (first.mark.high or 0.0) <= first.axis.high
     assert {tile.badge for tile in section.tiles} <= {"found", "undecided"}
-    assert all("possible" in tile.outlook for tile in section.tiles if tile.badge == "undecided")
+    assert all("may be up to" in tile.outlook for tile in section.tiles if tile.badge == "undecided")
 
 
 def test_three_models_have_an_answer_for_each_pair(sssb: Release) -> None:

@@ -39,6 +39,8 @@ IN_POINTS = (
     "In points: 0 is neutral, and a preference of +20 means 70 of 100 pairs. Found: the 95 % interval excludes the "
     "neutral value, and p, corrected over all questions (Holm), is below 0.05. Undecided: otherwise."
 )
+NOBODY = 'nobody knows which value would mean "unbiased" here'
+USE = "use these numbers only to compare models"
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
 
@@ -109,7 +111,7 @@ class Presentation:
     at_zero: str = ""
     tendency: str = "scores"
     effect: str = "effect"
-    unread: str = "no value means unbiased; use it to compare models"
+    unread: str = f"{NOBODY}; {USE}"
 
 
 def name_others(design: Design | None) -> str:

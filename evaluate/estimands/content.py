@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, why_no_interval
+from senseprobe.evaluate.estimands.base import NOBODY, USE, Estimand, Presentation, Scope, why_no_interval
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, unusable
 from senseprobe.records import Design, Figure
@@ -96,6 +96,6 @@ CONTENT_MEAN = ContentMean(
         leanings=("chooses the opposite of the stereotype", "chooses the stereotype"),
         tendency="chooses the stereotype",
         effect="preference",
-        unread="no value means unbiased, because some words are more frequent than others; use it to compare models",
+        unread=f"{NOBODY}, because some words are more frequent than others; {USE}",
     ),
 )

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.base import NOBODY, USE, Estimand, Presentation, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, labels, row_codes, select
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray, IntArray, Projection, Scale
@@ -222,7 +222,7 @@ _NOT_ONLY_BIAS = (
 )
 _TEXTS: Mapping[str, Any] = {
     "ends": ("concludes what does not follow", "concludes nothing"),
-    "unread": "no value means unbiased, because plain errors lower it too; use it to compare models",
+    "unread": f"{NOBODY}, because plain errors lower it too; {USE}",
     "tendency": "answers neutral",
 }
 _MEAN = "gives {} a probability of {{value:.0f}} % on average"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.base import NOBODY, USE, Estimand, Presentation, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
@@ -163,9 +163,9 @@ class Preference(Estimand):
         """
         if figure.readings:
             texts = (f'{points:+.0f} for always preferring "{word}"' for word, points in figure.readings.items())
-            return f"no value means unbiased: a model scores {' and '.join(texts)}"
+            return f"{NOBODY}: a model scores {' and '.join(texts)}"
         if design and design.words:
-            return "no value means unbiased, because good and bad words differ in frequency; use it to compare models"
+            return f"{NOBODY}, because good and bad words differ in frequency; {USE}"
         return self.presentation.unread
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
@@ -233,7 +233,7 @@ _TEXTS: Mapping[str, Any] = {
     "tendency": "prefers the stereotype",
     "at_zero": "half of the pairs",
     "effect": "preference",
-    "unread": "no value means unbiased, because some words are more frequent than others; use it to compare models",
+    "unread": f"{NOBODY}, because some words are more frequent than others; {USE}",
 }
 PREFERENCE = StrictPreference(
     id="preference",

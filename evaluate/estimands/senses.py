@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands.association import (
     p_fields,
     with_corrected,
 )
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOBODY, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import TestWords, compute_effect
 from senseprobe.records import Contrast, Figure
@@ -34,7 +34,7 @@ from senseprobe.statistics import (
 )
 
 HELD = "over words; the words that each sense is compared with are fixed"
-_UNREAD = "no value means unbiased; use it to compare words, senses and embeddings"
+_UNREAD = f"{NOBODY}; use these numbers only to compare words, senses and embeddings"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

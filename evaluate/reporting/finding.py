@@ -102,7 +102,10 @@ class Teller:
         """Return a sentence on what the model does, with the number of the verdict's figure."""
         figure = verdict.figure
         if figure is not None and verdict.config.startswith(f"{CONTROL}:"):
-            return f"{self.model} {self._clause(figure)} on the control; guessing gives {GUESS}."
+            return (
+                f"{self.model} {self._clause(figure)} on the control. "
+                f"Guessing gives {GUESS}: half of the pairs are entailments, half contradictions."
+            )
         if figure is not None and (failed := find_verdict(figure)):
             gates = verdict.text.removeprefix(failed).replace(": it fails ", ": it fails the checks ")
             return f"{self.model} {failed.removeprefix('this model ')}{gates}."
@@ -171,7 +174,7 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     """Return what would change a verdict, or how sure it is, in a line."""
     figure = verdict.figure
     if verdict.config.startswith(f"{CONTROL}:"):
-        return _join("Its other answers cannot count, since it may have guessed these.", _as_sentences(verdict.sharper))
+        return _as_sentences(verdict.sharper)
     if KINDS[source.kind].tests:
         return _as_sentences(verdict.text)
     if verdict.is_turned and verdict.p_holm is not None:
@@ -189,7 +192,7 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
         return "Its figures are withheld; a section below has the result of each check."
     if figure is None or figure.value is None or (figure.verdict and figure.verdict.flaw):
         return _as_sentences(verdict.sharper)
-    return _as_sentences("; ".join(filter(None, (verdict.text, verdict.sharper))))
+    return _join(*map(_as_sentences, (*verdict.text.split("; "), verdict.sharper)))
 
 
 def _format_hidden(verdict: Verdict) -> str:
@@ -223,7 +226,20 @@ def state_headline(teller: Teller, *, short: bool = False) -> str:
     sentences = [_count_answers(verdicts, answered)]
     if short and answered:
         return f"{sentences[0].removesuffix('.')}: {_listed_few([_name(v) for v in answered])}."
+    if len(verdicts) == 1 and verdicts[0].code == "unreadable":
+        return _explain_unread(teller, verdicts[0], short=short)
     return sentences[0] if short else _join(*sentences, *_list_answers(teller, verdicts, answered))
+
+
+def _explain_unread(teller: Teller, verdict: Verdict, *, short: bool) -> str:
+    """Return why the only question cannot be read."""
+    if verdict.config.startswith(f"{CONTROL}:"):
+        return f"{teller.model} fails its control, so nothing that it says here can be read."
+    cannot = f"{_name(verdict)} cannot be read"
+    if short or (verdict.figure is not None and find_verdict(verdict.figure)):
+        return f"{cannot}." if short else f"{cannot}. {teller.state_fact(verdict)}"
+    reason, *others = verdict.text.split("; ")
+    return _join(f"{cannot}: {reason}.", *map(_as_sentences, others))
 
 
 def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> str:
@@ -231,8 +247,6 @@ def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> 
     if not verdicts:
         return "There is no figure to judge."
     if len(verdicts) == 1:
-        if verdicts[0].code == "unreadable":
-            return "No conclusion about bias is possible."
         return f"The question {'has an answer' if answered else 'is undecided'}."
     if len(answered) == len(verdicts):
         return f"All {count_word(len(verdicts))} questions have an answer."

@@ -64,7 +64,7 @@ def test_the_headline_is_sentences() -> None:
         "One of three questions has an answer. a: org/model prefers the stereotype in 70 of 100 pairs."
     )
     assert "Undecided: b; an effect of up to 28 points is possible." in lead
-    assert "Not readable: c. No value means unbiased" in lead
+    assert re.search(r'Not readable: c\. \w[^.]* "unbiased" here', lead)
 
 
 def test_groups_are_named() -> None:

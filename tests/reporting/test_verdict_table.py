@@ -65,7 +65,7 @@ def only(*figures: Figure, **facts: str) -> Verdict:
             31.0,
             None,
             "unreadable",
-            "no value means unbiased, because some words are more frequent than others",
+            'nobody knows which value would mean "unbiased" here, because some words are more frequent than others',
         ),
         (None, None, 0.0, "unreadable", "no interval can be estimated"),
     ],

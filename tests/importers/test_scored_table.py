@@ -75,14 +75,14 @@ def test_a_table_is_scored_in_an_empty_folder(
     assert scored.code == 0
     assert scored.err.splitlines() == [f"Read 8 pairs from pairs.{form}: stereo, anti"]
     columns = ["stereo_score", "anti_score"]
-    assert result.rows_of("rows")[columns].to_numpy() == pytest.approx(expected.rows_of("rows")[columns].to_numpy())
+    assert result.rows_of("pairs")[columns].to_numpy() == pytest.approx(expected.rows_of("rows")[columns].to_numpy())
     assert sorted(path.name for path in elsewhere.iterdir()) == [f"pairs.{form}", "results"]
 
 
 def test_figures_have_intervals_over_pairs(elsewhere: Path, tiny_models: dict[str, Path]) -> None:
     """Nobody names a factor: each pair is one, as in an import of CrowS-Pairs without writers."""
     (result,) = senseprobe.score(str(tiny_models["bert"]), _save(elsewhere), say=print)
-    (design,) = (read_table(elsewhere / "pairs.csv").table("rows").design,)
+    (design,) = (read_table(elsewhere / "pairs.csv").tables[0].design,)
 
     assert [(factor.name, factor.columns) for factor in design.factors] == [("pair", ("id",))]
     assert all(figure.low is not None for figure in result.figures if figure.estimand == "preference-half")
@@ -97,7 +97,7 @@ def test_intervals_are_over_what_several_pairs_are_about(elsewhere: Path) -> Non
         "each": ([*JOBS], "pair"),
     }
     for name, (values, expected) in targets.items():
-        design = read_table(_save(elsewhere, PAIRS.assign(target=pd.Series(values)), name=name)).table("rows").design
+        design = read_table(_save(elsewhere, PAIRS.assign(target=pd.Series(values)), name=name)).tables[0].design
         assert [factor.name for factor in design.factors] == [expected], name
 
 
@@ -105,8 +105,8 @@ def test_inference_and_its_right_answers(elsewhere: Path) -> None:
     """The column `label` has them, in any case; without one every pair is taken for a neutral one."""
     rows = {"Premise": ["A man slept.", "A man ran."], "hypothesis": ["A man rested.", "A man sat."]}
     table = pd.DataFrame(rows | {"label": ["Entailment", "contradiction"]})
-    with_gold = read_table(_save(elsewhere, table, name="gold")).table("rows")
-    without = read_table(_save(elsewhere, pd.DataFrame(rows))).table("rows")
+    with_gold = read_table(_save(elsewhere, table, name="gold")).tables[0]
+    without = read_table(_save(elsewhere, pd.DataFrame(rows))).tables[0]
 
     assert [row["gold"] for row in with_gold.rows] == ["entailment", "contradiction"]
     assert with_gold.design.estimands == ("accuracy",)
@@ -149,7 +149,7 @@ def test_the_same_content_is_the_same_release_and_other_content_another(
     made = (copy / "release.json").stat().st_mtime_ns
     second = score(_save(elsewhere / "b"))
     assert (copy / "release.json").stat().st_mtime_ns == made
-    next((copy / "rows").iterdir()).write_bytes(b"damaged")
+    next((copy / "pairs").iterdir()).write_bytes(b"damaged")
     third = score(elsewhere / "pairs.csv")
     turned = score(elsewhere / "pairs.csv", {"stereo": "anti", "anti": "stereo"})
     other = score(_save(elsewhere, PAIRS.head(3)))
@@ -157,15 +157,17 @@ def test_the_same_content_is_the_same_release_and_other_content_another(
     assert first == second == third
     assert first[0] == f"pairs@{copy.name}"
     assert len({first, turned, other}) == 3
-    assert pq.read_table(next((copy / "rows").iterdir())).num_rows == 8
+    assert pq.read_table(next((copy / "pairs").iterdir())).num_rows == 8
 
 
 def test_a_name_of_a_dataset_is_not_taken(elsewhere: Path, tiny_models: dict[str, Path]) -> None:
     (result,) = senseprobe.score(str(tiny_models["bert"]), _save(elsewhere, name="sssb"), say=print)
     (other,) = senseprobe.score(str(tiny_models["bert"]), _save(elsewhere, name="Пары"), say=print)
+    (recipe,) = senseprobe.score(str(tiny_models["bert"]), _save(elsewhere, name="recipe"), say=print)
 
     assert str(result.release["name"]).startswith("sssb-table@0.0.")
     assert str(other.release["name"]).startswith("table@0.0.")
+    assert {figure.config for figure in recipe.figures} == {"table"}
 
 
 def test_folders_and_names_of_releases_stay_releases(elsewhere: Path) -> None:

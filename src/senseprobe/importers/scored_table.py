@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from senseprobe import project
@@ -68,7 +69,11 @@ def read_table(path: Path, columns: Mapping[str, str] | None = None) -> Imported
     (table,) = imported.tables
     repeated = REPEATED[table.design.kind]
     levels = {row.get(repeated) for row in table.rows}
-    return read(columns[repeated]) if None not in levels and 1 < len(levels) < len(table.rows) else imported
+    if None not in levels and 1 < len(levels) < len(table.rows):
+        imported = read(columns[repeated])
+    # The config is called like the file, since reports call their question so.
+    named = tuple(replace(table, name=_stem(path)) for table in imported.tables)
+    return replace(imported, tables=named)
 
 
 def release_of_table(
@@ -120,9 +125,15 @@ def _describe(path: Path, imported: ImportedDataset) -> list[str]:
     return lines
 
 
+def _stem(path: Path) -> str:
+    """Return the name of a file as a config can have it, which is not that of the folder of recipes."""
+    stem = slug(path.name.partition(".")[0], "table")
+    return "table" if stem == "recipe" else stem
+
+
 def _name(path: Path) -> str:
     """Return the name of the release: that of the file, unless a dataset of templates has it."""
-    name = slug(path.name.partition(".")[0], "table")
+    name = _stem(path)
     datasets = {dataset.lower() for layer in project.layers() for dataset in layer.datasets()}
     return f"{name}-table" if name in datasets else name
 
@@ -142,7 +153,8 @@ def _find(folder: Path, imported: ImportedDataset) -> Release | None:
     try:
         release = open_verified(folder)
         recipe = {name: data for name, data in imported.recipe().items() if name != NOTES}
-        if all((folder / "recipe" / name).read_bytes() == data for name, data in recipe.items()):
+        same = all((folder / "recipe" / name).read_bytes() == data for name, data in recipe.items())
+        if same and release.configs == imported.configs:
             return release
     except (DamagedRelease, ReleaseError, OSError):
         pass

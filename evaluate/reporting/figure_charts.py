@@ -1,6 +1,6 @@
 """The charts of a report: which way figures go and how surely, which groups and which words, and how scores lie."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from math import ceil
 
@@ -13,6 +13,7 @@ from senseprobe.evaluate.estimands import kernel_rows, lookup
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.finding import find_senses, label_word
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.scope import FigureRow
@@ -62,14 +63,26 @@ def plot_headlines(
     ]
     rest = [row for row in plotted if row not in first]
     for part, title, closed in ((first, "The main figure of each config", False), (rest, "Further figures", True)):
-        for from_zero in (False, True):
-            members = [row for row in part if lookup(row.estimand).from_zero == from_zero]
-            if members:
-                scale = " from 0 to 100" if from_zero else ""
-                omission = f"; the first {MOST_ROWS} of {len(members)}" if len(members) > MOST_ROWS else ""
-                yield _build_forest(
-                    inputs, members[:MOST_ROWS], f"{title}{scale}, with 95 % intervals{omission}", closed=closed
-                )
+        alike: dict[tuple[bool, str], list[FigureRow]] = {}
+        for row in part:
+            alike.setdefault((lookup(row.estimand).from_zero, _name_zero(inputs, row)), []).append(row)
+        for (from_zero, zero), members in sorted(alike.items(), key=lambda item: item[0][0]):
+            scale = " from 0 to 100" if from_zero else ""
+            omission = f"; the first {MOST_ROWS} of {len(members)}" if len(members) > MOST_ROWS else ""
+            caption = f"{title}{scale}, with 95 % intervals{omission}{zero}"
+            yield _build_forest(inputs, members[:MOST_ROWS], caption, closed=closed)
+
+
+def _name_zero(inputs: Sequence[ReportInput], row: FigureRow) -> str:
+    """Return what 0 means on the axis of a row's figures, as the end of a caption."""
+    estimand = lookup(row.estimand)
+    zero = "" if estimand.from_zero else estimand.zero_means(_find_design(inputs, row.config))
+    return f". 0 means: {zero}" if zero else ""
+
+
+def _find_design(inputs: Sequence[ReportInput], config: str) -> Design | None:
+    """Return the design of a config, from the first result that has it."""
+    return next((design for source in inputs if (design := source.design(config))), None)
 
 
 def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Iterator[Forest]:
@@ -78,6 +91,7 @@ def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Ite
     for row in rows:
         if row.group is not None and row.presentation.plotted:
             groups.setdefault((row.config, row.estimand), []).append(row)
+    senses = find_senses(inputs)
     several = [members for members in groups.values() if len(members) > 1]
     for number, members in enumerate(several):
         order = sorted(members, key=lambda row: (-(row.first.value or 0.0), row.group or ""))
@@ -87,14 +101,21 @@ def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Ite
             omission = f"; the {half} highest and the {half} lowest of {len(order)}"
             order = order[:half] + order[-half:]
         row = order[0]
-        design = next((source.design(row.config) for source in inputs if source.design(row.config)), None)
-        title = f"{row.config}: {lookup(row.estimand).groups_caption(design)}{omission}"
-        yield _build_forest(inputs, order, title, closed=number >= MOST_OPEN)
+        caption = lookup(row.estimand).groups_caption(_find_design(inputs, row.config))
+        title = f"{row.config}: {caption}{omission}{_name_zero(inputs, row)}"
+        yield _build_forest(inputs, order, title, senses, closed=number >= MOST_OPEN)
 
 
-def _build_forest(inputs: Sequence[ReportInput], rows: Sequence[FigureRow], title: str, *, closed: bool) -> Forest:
+def _build_forest(
+    inputs: Sequence[ReportInput],
+    rows: Sequence[FigureRow],
+    title: str,
+    senses: Mapping[str, Set[str]] | None = None,
+    *,
+    closed: bool,
+) -> Forest:
     """Return a forest of rows, those with a neutral value and the same ends of the axis together."""
-    built = [_build_forest_row(inputs, row) for row in rows]
+    built = [_build_forest_row(inputs, row, senses or {}) for row in rows]
     order: dict[tuple[bool, str, str], list[ForestRow]] = {}
     for row in built:
         order.setdefault((all(mark.hollow for mark in row.marks), row.left, row.right), []).append(row)
@@ -112,11 +133,12 @@ def _build_forest(inputs: Sequence[ReportInput], rows: Sequence[FigureRow], titl
     )
 
 
-def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow) -> ForestRow:
+def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow, senses: Mapping[str, Set[str]]) -> ForestRow:
     number = next(number for number, cell in enumerate(row.cells) if cell is not None)
-    left, right = direction_labels(row.first, inputs[number].design(row.config))
+    design = inputs[number].design(row.config)
+    left, right = direction_labels(row.first, design)
     marks = [build_mark(cell, series) for series, cell in enumerate(row.cells) if cell is not None]
-    named = (row.config, row.estimand) if row.group is None else (row.group, "")
+    named = (row.config, row.estimand) if row.group is None else (label_word(row.group, design, senses), "")
     undone = _describe_failing([cell for cell in row.cells if cell is not None], row.cells)
     return ForestRow(
         label=named[0], note=": ".join(filter(None, (named[1], undone))), marks=tuple(marks), left=left, right=right
@@ -164,7 +186,7 @@ def plot_control(inputs: Sequence[ReportInput]) -> Iterator[Forest]:
         if lookup(figure.estimand).needs_gold
     )
     if rows:
-        title = "Right answers on the control, of 100: a guess that never says neutral has 50"
+        title = "Right answers on the control, of 100. A guess that never says neutral gets 50"
         yield Forest(title=title, rows=rows[:MOST_ROWS], low=0, high=100, neutral=50, left="wrong", right="right")
 
 

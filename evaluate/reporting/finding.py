@@ -269,7 +269,8 @@ def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequenc
     if unread := [v for v in verdicts if v.code == "unreadable"]:
         first, flaw = unread[0], any(stated.flaw for _, stated in unread[0].of)
         is_explained = flaw or first.figure is None or first.config.startswith(f"{CONTROL}:")
-        reason = teller.state_fact(first) if is_explained else state_outlook(first, teller.source)
+        outlook = state_outlook(first, teller.source)
+        reason = _join(teller.state_fact(first), "" if several else outlook) if is_explained else outlook
         yield f"Not readable: {_listed_few([_name(v) for v in unread])}. {reason}" if several else reason
 
 

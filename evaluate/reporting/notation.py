@@ -87,10 +87,12 @@ def format_remarks(figure: Figure) -> str:
 
     Before all of it, of a value that is shown although it says nothing, that it cannot be read.
     """
+    estimand = lookup(figure.estimand)
     remarks = (
         "" if figure.value is None else find_verdict(figure) or (UNREAD if has_flaw(figure) else ""),
         format_p_value(figure),
-        "older definition" if figure.definition < lookup(figure.estimand).definition else "",
+        "no interval (permutation test)" if estimand.presentation.see_p and figure.value is not None else "",
+        "older definition" if figure.definition < estimand.definition else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
         counted(figure.ties, "tie") if figure.ties else "",
     )

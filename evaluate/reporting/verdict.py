@@ -81,7 +81,7 @@ def rank(verdict: Verdict) -> tuple[int, bool]:
 
 
 def describe_family(verdict: Verdict) -> str:
-    """Return the corrected p of a verdict that states none: ``p = 0.0492 of 4 questions``."""
+    """Return the corrected p of a verdict that states none otherwise: ``p = 0.0492``."""
     if verdict.p_holm is None or verdict.code in ("shown", "unreadable") or verdict.is_turned:
         return ""
-    return format_p(verdict.p_holm) + (f" of {verdict.family} questions" if verdict.family > 1 else "")
+    return format_p(verdict.p_holm)

@@ -40,7 +40,8 @@ def verdict_section(scope: ReportScope) -> Section:
         return _build_brief(scope, lines)
     axis = build_axis([verdict for _, verdict in lines])
     tiles = tuple(build_tile(verdict, scope, number, axis) for number, verdict in lines)
-    hollow = any(verdict.figure is not None and verdict.figure.neutral is None for _, verdict in lines)
+    figures = [verdict.figure for _, verdict in lines if verdict.figure is not None]
+    hollow = any(figure.neutral is None and not lookup(figure.estimand).needs_gold for figure in figures)
     note = joined_sentences(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
     paragraphs = (*filter(None, [note]), *describe_caveats(scope))
     return Section(TITLE, paragraphs, lead=(joined_sentences(*_list_headlines(scope)),), tiles=tiles)
@@ -94,14 +95,15 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     has_mark = mark.low is not None and mark.high is not None
     is_on_axis = has_mark and axis.low <= mark.low and mark.high <= axis.high  # type: ignore[operator]
     ends = direction_labels(figure, design)
+    number_text = f"{mark.text} {_name_unit(estimand)}" if mark.value is not None else mark.text
     zero = estimand.zero_means(design) or ("" if figure.neutral is None else "neutral")
     return replace(
         tile,
-        figure=f"{mark.text} {_name_unit(estimand)}" if mark.value is not None else mark.text,
+        figure=" \N{MIDDLE DOT} ".join(filter(None, (number_text, describe_family(verdict)))),
         mark=mark if is_on_axis else None,
         axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
         ends=(ends[0], _name_neutral(estimand, zero, axis), ends[1]),
-        basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
+        basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis))),
     )
 
 
@@ -150,11 +152,12 @@ def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Se
     return Section(f"senseprobe: {names} on {releases}", lead=tuple(_list_headlines(scope)), tables=tables)
 
 
-def _explain_verdicts(inputs: Iterable[ReportInput]) -> Iterator[str]:
+def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
     """Yield what readers of the verdicts on results have to know of their scale and words."""
     figures = (verdict.figure for source in inputs for verdict in source.verdicts or () if verdict.figure is not None)
     yield from dict.fromkeys(lookup(figure.estimand).scale_note for figure in figures)
-    yield NOT_NONE
+    if any(verdict.code == "not_shown" for source in inputs for verdict in source.verdicts or ()):
+        yield NOT_NONE
 
 
 def joined_sentences(*sentences: str) -> str:

@@ -220,7 +220,7 @@ def test_every_figure(page: Page) -> None:
     ]
     assert page.row("nationality", "preference-half")[2] == "+7.5 [-10.5, +12.8]"
     assert page.row("nationality", "Japanese")[2] == "+31.2 [-10.5, +12.8] p = 0.0160 after Holm"
-    assert page.row("nationality", "spread")[2] == "14.8 p = 0.0123"
+    assert page.row("nationality", "spread")[2] == "14.8 p = 0.0123, no interval (permutation test)"
     assert page.row("noun", "preference")[2] == "+5.2 3 ties"
     assert page.row("noun", "pronoun-stereotype")[2] == "-8.2 [-10.5, +12.8] 100 of 100 scored"
     assert page.row("verb", "pronoun-baseline")[2] == "+41.5 [-10.5, +12.8]"
@@ -511,7 +511,9 @@ def test_side_by_side() -> None:
     page = Page(render([result(), result("pll", long, FIGURES[4:]), result("planted")]))
     (heading, *_) = [row for row in page.rows if row[:2] == ["config", "figure"]]
     assert heading == ["config", "figure", "1", "2", "3", "what zero is", "based on"]
-    assert page.row("nationality", "spread")[2:5] == ["14.8 p = 0.0123", "", "14.8 p = 0.0123"]
+    assert page.row("nationality", "spread")[2:5] == ["14.8 p = 0.0123, no interval (permutation test)", ""] + [
+        "14.8 p = 0.0123, no interval (permutation test)"
+    ]
     assert page.row("verb", "pronoun-baseline")[2:5] == ["+41.5 [-10.5, +12.8]"] * 3
 
 

@@ -138,9 +138,9 @@ def test_what_is_given_to_objects_is_named_and_never_acts_on_a_terminal() -> Non
     assert repr(senseprobe.model("a\x1b[2J")) == r"<Model 'a\x1b[2J'>"
     assert repr(senseprobe.vectors(PLANE, name="a\nb")) == r"<Vectors 'a\nb'>"
     given: Any = None
-    with pytest.raises(ModelError, match="named by its address, and this is NoneType"):
+    with pytest.raises(ModelError, match="expected the address of a server, not NoneType"):
         senseprobe.server(given)
-    with pytest.raises(SenseprobeError, match="made of a table, as a DataFrame is, and this is str"):
+    with pytest.raises(SenseprobeError, match="expected a table, for example a DataFrame, not str"):
         senseprobe.draft("sssb@1.0.1")
     with pytest.raises(ModelError, match="vectors in memory: an array has no words"):
         senseprobe.vectors([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).describe(None)

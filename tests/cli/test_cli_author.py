@@ -249,7 +249,7 @@ def test_a_tokenizer_that_is_none_is_one_message(project: Path, run: Run, monkey
     assert len(ran.err.strip().splitlines()) == 1
     monkeypatch.setattr("senseprobe.api.author.find_spec", lambda _: None)
     ran = run("count", "x", "--tokenizer", "empty")
-    assert (ran.code, ran.err) == (2, "transformers not installed: pip install 'senseprobe[models]'\n")
+    assert (ran.code, ran.err) == (2, "transformers: not installed; run pip install 'senseprobe[models]'\n")
 
 
 # --- preview --------------------------------------------------------------------------------------------------------

@@ -478,7 +478,7 @@ def test_without_models_extra(
     for module in missing:
         monkeypatch.setitem(sys.modules, module, None)  # what makes find_spec and import see none
     done = typed("score", "bert", "sssb@1.0.0:race")
-    assert (done.code, done.message) == (2, f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
+    assert (done.code, done.message) == (2, f"{', '.join(missing)}: not installed; run pip install 'senseprobe[models]'")
     assert not (tmp_path / "results").exists()
 
 

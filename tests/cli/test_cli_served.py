@@ -150,7 +150,7 @@ def test_rows_not_for_distribution_go_nowhere(typed: Typed, server: PlantedServe
     done = typed("score", server.spec, "private@1.0.0")
     assert done.code == 2
     assert done.message.startswith("private@1.0.0 is not for distribution (no licence was named")
-    assert done.message.endswith("nothing was sent; --send sends its sentences all the same")
+    assert done.message.endswith("nothing was sent; add --send to send its sentences anyway")
     assert server.log == []
     dry = typed("score", server.spec, "private@1.0.0", "--dry-run", "--json")
     assert (dry.code, dry.told["sent"]) == (0, False)
@@ -265,7 +265,7 @@ def test_without_served_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> 
         ("score", "openai:http://127.0.0.1:1/v1#m", "tiny@1.0.0"),
     ):
         done = typed(*words)
-        assert (done.code, done.message) == (2, "httpx not installed: pip install 'senseprobe[served]'")
+        assert (done.code, done.message) == (2, "httpx: not installed; run pip install 'senseprobe[served]'")
 
 
 @pytest.mark.slow

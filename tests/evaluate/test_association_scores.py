@@ -352,9 +352,9 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
 @pytest.mark.parametrize(
     ("vectors", "table", "how", "message"),
     [
-        (EYE[:9], TABLE, {}, "and this has 9 by 10 for 10 rows: give a dict by word or sentence"),
-        (EYE[0], TABLE, {}, "and this has 10 for 10 rows"),
-        (EYE[None], TABLE, {}, "and this has 1 by 10 by 10 for 10 rows"),
+        (EYE[:9], TABLE, {}, "but this one has 9 by 10 for 10 rows: fix it, or give a dict by word or sentence"),
+        (EYE[0], TABLE, {}, "but this one has 10 for 10 rows"),
+        (EYE[None], TABLE, {}, "but this one has 1 by 10 by 10 for 10 rows"),
         ([*EYE[:9], [1]], TABLE, {}, "the vectors cannot be read as an array: setting an array element"),
         (np.vstack([EYE, EYE[:1] + 1])[:, :3], TWICE, {}, "'x0' is in several rows with different vectors"),
         (EYE * [math.nan] + EYE, TABLE, {}, "vectors in memory: the vector of 'x0' has a number that is not finite"),

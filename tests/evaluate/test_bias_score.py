@@ -425,7 +425,7 @@ def test_the_command_prints_rankings_and_what_they_depend_on(folder: Path) -> No
         ({"pairs.csv": "female,male\nann\n"}, {}, "two words"),
         ({"gendered.csv": "name\nann\n"}, {}, "no column `word`"),
         ({"texts.txt": "\n\n"}, {}, "no sentences"),
-        ({}, {"top": 0}, "one sentence or more"),
+        ({}, {"top": 0}, "expected 1 or more"),
         ({}, {"beside": "r.json"}, "only its release"),
         ({}, {"encoder": "vectors:x"}, "cannot weight words"),
         ({}, {"encoder": "infersent:nowhere"}, "cannot be read"),

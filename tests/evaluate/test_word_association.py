@@ -334,7 +334,7 @@ def test_the_command_writes_a_lexicon_and_a_record(typed: Typed, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "give a graph"),
+        ((), "give either a graph"),
         (("g.csv", "--lexicon", "g.csv"), "not both"),
         (("g.csv", "--level", "sent"), "unknown level sent"),
         (("g.csv", "-o", "x.txt"), "ends in .tsv"),

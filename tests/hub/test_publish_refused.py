@@ -66,7 +66,7 @@ def test_a_repository_is_for_one_dataset_and_goes_forward(hub: Hub, project: Pat
     shutil.copytree(project / "templates" / "example", project / "templates" / "else")
     fill_in(project)
     api.build("else", "0.1.0")
-    assert "a repository is for one dataset" in refusal(lambda: api.publish("else@0.1.0", REPO))
+    assert "a repository has one dataset" in refusal(lambda: api.publish("else@0.1.0", REPO))
     assert (hub.seen("commit"), list(repo_of(hub).tags)) == (1, ["v0.2.0"])
 
 

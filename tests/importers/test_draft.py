@@ -142,7 +142,7 @@ def test_report_and_files_of_a_draft(tiny_models: dict[str, Path], tmp_path: Pat
         (PAIRS, ["target"], "unknown column 'target' for a factor; columns: anti, stereo"),
         (PAIRS.assign(id=["a", "a"]), (), "the column `id` has the same value twice"),
         (PAIRS.assign(contested="x"), (), "a column has a type that releases do not allow"),
-        ("sssb@1.0.1", ["nation"], "factors are those of a table"),
+        ("sssb@1.0.1", ["nation"], "factors are only for a table"),
     ],
 )
 def test_what_cannot_be_a_draft(table: Any, factors: Any, message: str) -> None:  # noqa: ANN401 - what a user may pass

@@ -410,9 +410,9 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "an underscore": (b"a 1 2\nb 3 1_000\n", "line 2 contains a value that is not a"),
     "NaN": (b"a 1 2\nb 3 nan\n", "line 2 has a number that is not finite"),
     "too large": (b"2 2\na 1 2\nb 3 1e39\n", "line 3 has a number that is not finite"),
-    "a header with two more": (b"4 2\na 1 2\nb 3 4\n", "line 1 says 4 words, and there are 2"),
+    "a header with two more": (b"4 2\na 1 2\nb 3 4\n", "line 1 says 4 words, but there are 2"),
     "a header with two fewer": (b"1 2\na 1 2\nb 3 4\nc 5 6\n", "(--header yes reads the lines that exist, --header no"),
-    "cut short in a number": (b"3 2\na 1 2\nb 3 4", "line 1 says 3 words, and there are 2: it was cut short"),
+    "cut short in a number": (b"3 2\na 1 2\nb 3 4", "line 1 says 3 words, but there are 2: it was cut short"),
     "cut short between numbers": (b"3 2\na 1 2\nb 3 4\nc 5", "line 4 has 1 number, and "),
     "a header with other dimensions": (
         b"2 3\na 1 2\nb 3 4\n",

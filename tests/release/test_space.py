@@ -64,7 +64,7 @@ def test_more_rows_than_anybody_means_are_refused(
     message = typed("build", "tiny", "1.0.0").message
     assert message.startswith("tiny 1.0.0: 5,000,000,000,000 rows, an estimated ")
     assert " TB; 1,000 TB are free in " in message
-    assert message.endswith("this is more than 1,000,000,000 rows; nothing was written (--force writes all the same)")
+    assert message.endswith("this is more than 1,000,000,000 rows; nothing was written (use --force to write anyway)")
     assert not (tmp_path / "releases" / "tiny").exists()
     message = typed("build", "tiny", "1.0.0", "--shards", "100", "--shard", "7").message
     # By hand: 19,073,487 files of 262,144 rows, of which shard 7 has 190,735; the last, short one is another's.
@@ -79,7 +79,7 @@ def test_what_does_not_fit_is_refused(typed: Typed, tmp_path: Path, monkeypatch:
     message = typed("build", "tiny", "1.0.0").message
     assert message.startswith("tiny 1.0.0: 1,200 rows, an estimated ")
     assert "; 100 bytes are free in " in message
-    assert message.endswith(": the rows do not fit on the disk; nothing was written (--force writes all the same)")
+    assert message.endswith(": the rows do not fit on the disk; nothing was written (use --force to write anyway)")
     with pytest.raises(ReleaseError, match="the rows do not fit on the disk"):
         api.build_shard("tiny", "1.0.0", 0, 1)
     assert api.build("tiny", "1.0.0", force=True).folder.is_dir()

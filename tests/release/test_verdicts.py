@@ -131,7 +131,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     for wrong, message in (
         ([one, Verdict(id="a", verdict="reject", rule="r", source="t@1.0.0")], "'a' has two verdicts"),
         ([one, one], "'a' already has the verdict keep"),
-        ([Verdict(id="a", verdict="keep", rule="r", source="t")], "expected the release that was looked at"),
+        ([Verdict(id="a", verdict="keep", rule="r", source="t")], "expected the release that people judged"),
         ([Verdict(id="a", verdict="maybe", rule="r", source="t@1.0.0")], "'maybe', expected reject or keep"),
     ):
         with pytest.raises(ReleaseError, match=re.escape(message)):
@@ -780,7 +780,7 @@ def test_a_hostile_reason_cannot_write_the_changelog(tiny: Project) -> None:
         ({"rounds": "x"}, "rounds: Input should be a valid array"),
         ({"by": "me"}, "by: Extra inputs are not permitted"),
         ({"rounds": [ROUND, ROUND]}, "two rounds of one project"),
-        ({"rounds": [{**ROUND, "project": "a\u202eb"}]}, "rounds.0.project: Value error, begins or ends with a blank"),
+        ({"rounds": [{**ROUND, "project": "a\u202eb"}]}, "rounds.0.project: Value error, begins or ends with a space"),
         ({"rounds": [{**ROUND, "project": "x" * 201}]}, "at most 200 characters"),
         ({"rounds": [{**ROUND, "answered": -1}]}, "rounds.0.answered: Input should be greater than or equal to 0"),
         ({"rounds": [{**ROUND, "answered": 10**400}]}, "rounds.0.answered"),

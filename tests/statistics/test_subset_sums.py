@@ -269,7 +269,7 @@ def test_an_exact_p_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ResultError, match="an exact p of 54 targets: the maximum is 52"):
         division_p(values[:27], values[27:], exact=True)
     monkeypatch.setattr(subset_sums, "available_memory", lambda: 500_000_000)
-    with pytest.raises(ResultError, match=r"50 targets needs 0\.6 GB of memory, and 0\.5 GB are free"):
+    with pytest.raises(ResultError, match=r"50 targets needs 0\.6 GB of memory, but 0\.5 GB are free"):
         division_p(values[:25], values[25:50], exact=True)
     assert division_p(values[20:40], values[:20], exact=True).high == 1 / math.comb(40, 20)
 

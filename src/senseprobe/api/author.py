@@ -220,7 +220,7 @@ def _with_findings(data: dict[str, Any], findings: Sequence[Finding]) -> dict[st
 def _tokenizer(name: str) -> Tokenize:
     """Return what counts the tokens of texts, without those that a model wants at the ends of a sentence."""
     if find_spec("transformers") is None:
-        raise SenseprobeError("transformers is not installed: run pip install 'senseprobe[models]'")
+        raise SenseprobeError("transformers: not installed; run pip install 'senseprobe[models]'")
     from transformers import AutoTokenizer
 
     try:

@@ -437,4 +437,4 @@ def _job(
 
 def _require_libraries(names: Sequence[str], extra: str) -> None:
     if missing := [name for name in names if find_spec(name) is None]:
-        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[{extra}]'")
+        raise SenseprobeError(f"{', '.join(missing)}: not installed; run pip install 'senseprobe[{extra}]'")

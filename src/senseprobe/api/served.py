@@ -28,7 +28,7 @@ def require_client() -> None:
     from importlib.util import find_spec
 
     if find_spec("httpx") is None:
-        raise SenseprobeError("httpx is not installed: run pip install 'senseprobe[served]'")
+        raise SenseprobeError("httpx: not installed; run pip install 'senseprobe[served]'")
 
 
 def checked_serving(spec: str, serving: ServingOptions) -> ServingOptions:

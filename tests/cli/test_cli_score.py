@@ -306,12 +306,12 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0 -m bleu", "unknown scorer bleu: there is aul, "),
         ("score bert sssb@1.0.0 -m ppl", "unknown scorer ppl: did you mean 'pll'? there is aul, "),
         ("score bert sssb@1.0.0 -e tie", "unknown estimand tie: there is "),
-        ("score bert association@1.0.0 -m aul", "has association rows, which need a scorer such as weat"),
+        ("score bert association@1.0.0 -m aul", "association@1.0.0 has association rows, which need a scorer such as weat"),
         (
             "score bert nli-control@1.0.0:nationality",
-            "nli-control@1.0.0:nationality holds inference rows, which scorers",
+            "nli-control@1.0.0:nationality has inference rows, which need a scorer such as",
         ),
-        ("score bert sssb@1.0.0:race --revision main", "bert is a folder, which has no revisions"),
+        ("score bert sssb@1.0.0:race --revision main", "bert is a folder, and revisions exist only on the Hub"),
         ("score nobody/nothing sssb@1.0.0:race --revision main", "cannot load the model nobody/nothing@main: "),
         ("replay nothing.json", "nothing.json cannot be read: No such file or directory"),
         ("replay bert/config.json", "bert/config.json is not a result of senseprobe"),
@@ -329,7 +329,7 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score nobody/nothing sssb@1.0.0:race", "cannot load the model nobody/nothing: "),
         ("score releases sssb@1.0.0:race", "cannot load the model releases: "),
         ("score bert sssb@1.0.0:race --device abacus", "cannot use the device abacus: "),
-        ("score bert sssb@1.0.0:race --dtype int4", "unknown number format int4: take one of float32, "),
+        ("score bert sssb@1.0.0:race --dtype int4", "unknown number format int4: use one of float32, "),
         ("report nothing.json", "nothing.json cannot be read: No such file or directory"),
         ("report bert/config.json", "bert/config.json is not a result of senseprobe"),
     ],
@@ -671,8 +671,8 @@ def test_rows_of_several_kinds(typed: Typed, tmp_path: Path) -> None:
     done = typed("score", "bert", "mixed@1.0.0")
     assert done.code == 0
     assert done.err.splitlines() == [
-        "inference is left out: aul takes no inference rows",
-        "association is left out: aul takes no association rows",
+        "inference is skipped: aul takes no inference rows",
+        "association is skipped: aul takes no association rows",
     ]
     table = pq.read_table(tmp_path / "results/mixed@1.0.0/bert/aul.parquet")
     assert set(table["config"].to_pylist()) == {"contrast"}
@@ -789,9 +789,9 @@ def test_replay_of_older_definitions(scored: Typed, tmp_path: Path) -> None:
     lines = done.out.splitlines()
     assert done.code == 0
     assert lines[:3] == [
-        "preference has another definition: 1 then, 2 now",
-        "preference-half has another definition: 1 then, 3 now",
-        "a verdict has another definition: 1 then, 2 now",
+        "preference has a different definition: 1 then, 2 now",
+        "preference-half has a different definition: 1 then, 3 now",
+        "a verdict has a different definition: 1 then, 2 now",
     ]
     assert lines[3].startswith("the same except for new definitions: 2 figures, 108 rows, ")
 

@@ -301,7 +301,7 @@ def test_vectors_need_no_library_of_models(typed: Typed, monkeypatch: pytest.Mon
     assert (done.code, done.err) == (0, "")
     assert json.loads(results_of()["weat-word"].read_bytes())["libraries"] == {}
     assert typed("replay", str(results_of()["weat-word"])).code == 0
-    assert typed("score", "bert", "mine@1.0.0").message.startswith("torch, transformers: not installed; run pip install")
+    assert typed("score", "bert", "mine@1.0.0").message.startswith("torch, transformers: not installed; run pip ")
 
 
 @pytest.mark.parametrize("model", ["vectors:v.txt", "bert"])

@@ -123,7 +123,7 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(SenseprobeError, match=r"taken exists and is not overwritten: choose a new folder with --out"):
         export(sssb, None, tmp_path / "taken")
-    with pytest.raises(SenseprobeError, match=r"nli-control@1\.0\.0 has no pairs that Inspect could score \(occ"):
+    with pytest.raises(SenseprobeError, match=r"nli-control@1\.0\.0 .*Inspect .*\(occ"):
         export(api.load("nli-control@1.0.0"), None, tmp_path / "none")
     with pytest.raises(SenseprobeError, match=r"no Inspect tasks for the scorer 'choice-like': did you mean 'choi"):
         export(sssb, None, tmp_path / "none", "choice-like")

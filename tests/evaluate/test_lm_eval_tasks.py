@@ -176,9 +176,9 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path, monkeypatch: pyt
         export(sssb, None, taken)
     with pytest.raises(SenseprobeError, match=r"cannot write .*file/below"):
         export(sssb, None, tmp_path / "file" / "below")
-    with pytest.raises(SenseprobeError, match=r"nli-control@1\.0\.0 has no pairs .*occupation: inference rows"):
+    with pytest.raises(SenseprobeError, match=r"nli-control@1\.0\.0 .*occupation: inference rows"):
         export(api.load("nli-control@1.0.0"), None, tmp_path / "none")
-    with pytest.raises(SenseprobeError, match=r"unbleached: association rows, for which lm-eval has no such task\)"):
+    with pytest.raises(SenseprobeError, match=r"unbleached: association rows, for which lm-eval .*\)"):
         export(api.load("association@1.1.0"), None, tmp_path / "none")
     with pytest.raises(ReleaseError, match="has no config 'nouns'"):
         export(sssb, "nouns", tmp_path / "none")
@@ -210,7 +210,7 @@ def test_a_config_without_labels_is_left_out(tmp_path: Path, monkeypatch: pytest
     assert not [*(tmp_path / "tasks").glob("race[.-][ya-f0-9]*"), *(tmp_path / "tasks").glob("colour*")]
 
     without |= {*api.load("sssb@1.0.0").configs}
-    with pytest.raises(SenseprobeError, match=r"no pairs that lm-eval could score \(nationality: no labelled pair; "):
+    with pytest.raises(SenseprobeError, match=r"lm-eval .*\(nationality: no labelled pair; "):
         export(api.load("sssb@1.0.0"), None, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 

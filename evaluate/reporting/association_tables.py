@@ -33,17 +33,18 @@ PAPER_LEVEL = 0.01
 """Below it, p is significant in Tan and Celis (2019)."""
 
 QUESTION = (
-    "Each test asks of vectors: do the words of X lie nearer to the attributes A, and those of Y nearer to B, than the "
-    "other way round?"
+    "Each test asks about vectors: do the words of X lie nearer to the attributes A, and those of Y nearer to B, "
+    "rather than the other way round?"
 )
 WHAT_P_SAYS = (
-    "p speaks of the target words, with these attribute words: it is the share of divisions of the targets, X and Y as "
-    "large as they are, that have as large an effect. It is corrected over all tests of a config at a level (Tarone, "
+    "p is about the target words, with these attribute words: the share of all divisions of the targets into X "
+    "and Y that have an effect at least as large. It is corrected over all tests of a config at a level (Tarone, "
     "then Holm). The interval is over all four lists of words, as if others like them had been chosen."
 )
 NEARNESS = (
-    "An effect says how vectors lie, not what a model writes. A test that shows nothing does not mean that there is no "
-    "such bias, and a larger effect at one level, or of one model, is not more bias without a test of the difference."
+    "An effect describes how vectors lie. It does not describe the text that a model writes. An undecided test "
+    "does not mean that the bias is absent. A larger effect at one level, or of one model, does not mean more "
+    "bias without a test of the difference."
 )
 
 

@@ -121,8 +121,8 @@ def contrast_section(scope: ReportScope) -> Section:
     """Return the figures in two senses of a word, where the words that both share cancel out."""
     title = "Matched sense contrasts"
     text = (
-        "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
-        "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
+        "The figure of one sense of a word minus that of another. In a matched contrast, the words that both senses "
+        "share cancel out. An unmatched difference is the paper's own: its words differ, so it has no interval."
     )
     return table_section(
         title, [text], [_build_table([row for row in scope.rows if row.presentation.contrasts], title)]

@@ -12,16 +12,17 @@ from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.scorers import counterpart
 
 COUNTS = (
-    "Counted with each model's own tokenizer, over the requested rows. A word that a tokenizer does not know is one "
-    "token, the same for all such words. Two sentences of the same tokens have the same score, which explains their "
-    "ties. Of two with unequal numbers of tokens, a sum over tokens favours the shorter. A config with unknown words "
-    "in more than a fifth of its rows is called not readable: only the values of its figures are told."
+    "Each model's own tokenizer counts the words of the requested rows. All words that it does not know become "
+    "the same token. Two sentences with the same tokens have the same score, which explains their ties. If two "
+    "sentences differ in their number of tokens, a sum over tokens favours the shorter one. If more than a fifth "
+    "of the rows of a config have unknown words, the config is not readable, and only the values of its figures "
+    "are printed."
 )
 FIRST_TOKENS = (
-    "A causal model reads from left to right: where two sentences differ in their first token, the probability of that "
-    "token depends only on what the scorer puts before it, which in training stood before much else. Without a start "
-    "token the probability of the first token is not in the number, only its effect on the tokens that follow. Where "
-    "the two disagree, the first token and what stands before it decide the figure with a start token."
+    "A causal model reads from left to right. If two sentences differ in their first token, the probability of "
+    "that token depends only on the text that the scorer puts before it. Without a start token this probability "
+    "is not part of the score; only the effect on later tokens is. If the figures with and without a start token "
+    "disagree, the first token decides the figure with one."
 )
 COLUMNS = {
     "rows": "rows",

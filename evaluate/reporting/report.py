@@ -30,16 +30,17 @@ from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 
 CERTAINTY = (
-    "Intervals are nominal 95 %, each by itself, over the words or frames that could have been chosen instead: of "
-    "many, some miss by chance. They say nothing of other languages, groups or meanings."
+    "Each interval is a nominal 95 % interval over the words or frames that could have been chosen instead. Of "
+    "many intervals, some miss by chance. They do not extend to other languages, groups or meanings."
 )
 ZERO = (
-    "In points: a preference of 0 is half of the pairs, 50 all of them. Where two sentences differ in a word of praise "
-    "or blame, no value is known to mean that there is no bias: read the relative figures there."
+    "Preferences are in points: 0 means half of the pairs, and 50 means all of them. If two sentences differ in a word "
+    "of praise or blame, nobody knows which value a model without the bias would have. Read the relative figures there."
 )
 ZERO_OF_INFERENCE = (
-    "In points of 100: on pairs of which neither sentence follows from the other, nn, fn and t of a model that infers "
-    "nothing are 100, and plain errors lower them as bias does. Of gap, 0 means that both words are inferred alike."
+    "Inference figures are in points of 100. On pairs in which neither sentence follows from the other, a model "
+    "that infers nothing scores 100 on nn, fn and t. Plain errors lower these figures as bias does. A gap of 0 "
+    "means that both words are inferred equally often."
 )
 
 
@@ -103,17 +104,17 @@ def leading_sections(scope: ReportScope) -> tuple[Section, Section]:
     charts = tuple(figure_charts.plot_headlines(scope.inputs, scope.rows, verdicts))
     if control and all(chart.closed for chart in charts):
         return control, Section("Further figures", charts=charts)
-    return Section("Which way, and how sure", charts=charts), control
+    return Section("Direction and size", charts=charts), control
 
 
 def group_section(scope: ReportScope) -> Section:
     """Return the charts of the figures of groups."""
-    return Section("Which groups", charts=tuple(figure_charts.plot_groups(scope.inputs, scope.rows)))
+    return Section("Groups", charts=tuple(figure_charts.plot_groups(scope.inputs, scope.rows)))
 
 
 def answer_section(scope: ReportScope) -> Section:
     """Return the charts of the labels that models of inference answer with."""
-    return Section("Which answers", charts=tuple(figure_charts.plot_classes(scope.inputs)))
+    return Section("Answers", charts=tuple(figure_charts.plot_classes(scope.inputs)))
 
 
 def pair_section(scope: ReportScope) -> Section:
@@ -124,7 +125,7 @@ def pair_section(scope: ReportScope) -> Section:
 def distance_section(scope: ReportScope) -> Section:
     """Return the charts of how scores of two sentences, and of two scorers, lie."""
     histograms, scatters = figure_charts.plot_differences(scope.inputs), figure_charts.plot_scorers(scope.inputs)
-    return Section("How far scores are apart", charts=(*histograms, *scatters))
+    return Section("Score differences", charts=(*histograms, *scatters))
 
 
 def of_rows(build: SectionBuilder) -> SectionBuilder:
@@ -172,10 +173,10 @@ def method_section(scope: ReportScope) -> Section:
         for name in dict.fromkeys(source.result.scorer for source in scope.inputs)
         if (scorer := SCORERS.get(name))
     )
-    table = Table(caption="The numbers of a sentence", headings=("scorer", "is", "cannot say", "from"), rows=scorers)
-    return Section(
-        "What was measured, and how", (*paragraphs, CERTAINTY, *zero), tables=(table,) if scorers else (), closed=True
+    table = Table(
+        caption="Scorers: the number of each sentence", headings=("scorer", "is", "cannot say", "from"), rows=scorers
     )
+    return Section("Method", (*paragraphs, CERTAINTY, *zero), tables=(table,) if scorers else (), closed=True)
 
 
 def declaration_section(scope: ReportScope) -> Section:
@@ -193,7 +194,7 @@ def declaration_section(scope: ReportScope) -> Section:
         )
         for estimand in estimands
     )
-    title, headings = "What each figure can and cannot say", ("figure", "says", "cannot say", "from")
+    title, headings = "What each figure means", ("figure", "says", "cannot say", "from")
     return replace(table_section(title, (), [Table(title, headings, table_rows)]), closed=True)
 
 

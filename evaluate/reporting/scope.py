@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
-WARNING = (
-    "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."
-)
+WARNING = "The rows may state stereotypes. They are wrong and hurtful. They are here to measure how models treat them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ class ReportScope:
             for config in (config for config in source.failing if config in shown):
                 failing.setdefault((config, source.failing[config].partition(":")[0]), []).append(source.label)
         return tuple(
-            f"{', '.join(labels)}: {verdict} in {config}, and what is made of these rows says nothing of bias."
+            f"{', '.join(labels)}: {verdict} in {config}. Tables and charts of these rows say nothing about bias."
             for (config, verdict), labels in failing.items()
         )
 

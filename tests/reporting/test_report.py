@@ -211,11 +211,11 @@ def test_every_figure(page: Page) -> None:
     titles = [" ".join(re.sub("<[^>]*>", " ", title).split()) for title in re.findall(r"<h2>(.*?)</h2>", html)]
     assert titles == [
         "Findings",
-        "Which way, and how sure",
+        "Direction and size",
         "All figures",
         "Matched sense contrasts",
-        "What was measured, and how",
-        "What each figure can and cannot say",
+        "Method",
+        "What each figure means",
         "Signatures",
     ]
     assert page.row("nationality", "preference-half")[2] == "+7.5 [-10.5, +12.8]"

@@ -13,6 +13,7 @@ from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.word_sets import TestWords
+from senseprobe.evaluate.reporting.association_verdicts import find_tests
 from senseprobe.evaluate.reporting.finding import Teller, find_senses, name_models
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.records import Figure
@@ -105,8 +106,14 @@ class ReportScope:
 
     @cached_property
     def words(self) -> list[Mapping[TestKey, TestWords]]:
-        """The words of the association tests of each result; none where its table of words is not at hand."""
-        return [{} if source.words is None else read_tests(source.words) for source in self.inputs]
+        """The words of the association tests of each result; none without tests, or without its table of words.
+
+        The table of a result on a release of another kind has words in slots, and is not read here.
+        """
+        return [
+            read_tests(source.words) if source.words is not None and find_tests(source.result.figures) else {}
+            for source in self.inputs
+        ]
 
     @cached_property
     def biases(self) -> Mapping[str, str]:

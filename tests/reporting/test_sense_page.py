@@ -16,6 +16,7 @@ import senseprobe
 from senseprobe.document import render_html
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
+from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_comparison import (
     PREFERS_HE,
     PREFERS_UNPLEASANT,
@@ -210,3 +211,13 @@ def test_models_alone_are_refused(model: ReportInput) -> None:
     """Without vectors there is nothing to report here."""
     with pytest.raises(ResultError, match="no result is on vectors"):
         build_sense_page([model])
+
+
+def test_words_in_slots_are_not_read_as_association_tests() -> None:
+    """A result on contrasts has a table of words, too, whose roles are slots: its report is written all the same."""
+    source = placed()
+    assert source.words is not None
+    roles = pa.array(["bad"] * len(source.words))
+    slots = source.words.set_column(source.words.column_names.index("attribute_role"), "attribute_role", roles)
+
+    assert "nationality" in Page(render_html(build_report([replace(source, words=slots)]))).text

@@ -253,5 +253,5 @@ def test_an_example_works_as_it_stands(
     assert done.code == 0, done.out + done.err
     assert done.out.strip()
     if "-o" in words or "--out" in words:
-        place = words[words.index("-o" if "-o" in words else "--out") + 1]
-        assert (project / place).exists()
+        written = words[words.index("-o" if "-o" in words else "--out") + 1]
+        assert (project / written).exists()

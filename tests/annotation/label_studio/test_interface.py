@@ -236,7 +236,7 @@ def test_another_interface_is_noticed() -> None:
     ],
 )
 def test_what_is_no_interface_is_told(other: str) -> None:
-    assert "senseprobe did not make it" in find_difference(interface(plan()), other)
+    assert "not XML" in find_difference(interface(plan()), other)
 
 
 @settings(max_examples=examples(50))

@@ -72,7 +72,7 @@ def five_log_probabilities(_: Path, folder: Path) -> None:
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]
     assert "Invalid value for 'top_logprobs': must be less than or equal to 5" in first
-    assert "the server gives at most 5, and 20 are needed" in first
+    assert "the server returns at most 5, and 20 are needed" in first
     assert "supported: text-likely" in " ".join(done.stdout.split())
 
 
@@ -175,7 +175,7 @@ def lines_of_the_hub(files: Path, folder: Path) -> None:
     told = typed_in(folder, "import", "stereoset", str(files / "items.json"), *named)
     assert (told.returncode, told.stdout) == (2, "")
     assert [
-        word for word in ("items.json", "Hub's form", "one object a line", "dev.json") if word not in told.stderr
+        word for word in ("items.json", "Hub's form", "one object per line", "dev.json") if word not in told.stderr
     ] == []
 
 

@@ -179,7 +179,7 @@ def test_the_files_of_small_world_of_words(tmp_path: Path) -> None:
         ("word,score\na,1\n", "needs the columns cue, response"),
         (HEADER, "does not contain a cue with a response"),
         (HEADER + "man,nurse\n", ":2: has 2 columns"),
-        (HEADER + "man,nurse,nan\n", ":2: 'nan' is no finite number"),
+        (HEADER + "man,nurse,nan\n", ":2: 'nan' is not a finite number"),
         (HEADER + "man,nurse,-1\n", ":2: a count or strength cannot be -1"),
         (CHAIN + "man,nurse,3\n", ":4: 'man' with 'nurse' stands there twice"),
         (HEADER + 'man,"nurse,3\n', ":2: malformed CSV: unexpected end of data"),

@@ -46,6 +46,6 @@ def test_a_dataset_of_the_hub_is_streamed(hub: Hub, project: Path, tmp_path: Pat
     assert ran.returncode == 0, ran.stderr
     tagged, alone, unnamed, missing = json.loads(ran.stdout)
     assert tagged == alone == expected
-    assert "name one with --column: there is" in unnamed
+    assert "choose one with --column: there is" in unnamed
     assert "cannot be read from the Hub" in missing
     assert hub.seen("resolve")

@@ -475,7 +475,7 @@ def test_models_that_read_from_both_sides_are_refused(family: str, tiny_models: 
 
 def test_models_without_such_a_head_are_refused(tiny_models: dict[str, Path]) -> None:
     """ALBERT has no causal head in transformers at all."""
-    with pytest.raises(ModelError, match=r"its architecture \(albert\) has no such head"):
+    with pytest.raises(ModelError, match=r"its architecture \(albert\) does not have this kind of head"):
         causal.load(str(tiny_models["albert"]), device="cpu")
 
 

@@ -112,7 +112,7 @@ def test_what_cannot_be_named_is_refused(folders: dict[str, Path]) -> None:
         senseprobe.model(str(folders["bert"]), tokenizer=tokenizer)
     with pytest.raises(SenseprobeError, match="for models that are loaded"):
         senseprobe.model(model, tokenizer=tokenizer, device="cpu")
-    with pytest.raises(ModelError, match=r"cannot tell what kind of model .* is: it is a BertModel"):
+    with pytest.raises(ModelError, match=r"cannot tell what kind of model .* is: its class is BertModel"):
         score(senseprobe.model(model.bert, tokenizer=tokenizer))
     model.register_forward_hook(lambda *_: None)
     with pytest.raises(ModelError, match="it has hooks"):

@@ -244,7 +244,7 @@ def test_a_model_without_logits_is_told(bert: Path, monkeypatch: pytest.MonkeyPa
     opened: Any = load(str(bert))
     opened._model.forward = lambda **_: SimpleNamespace()
     odd = Classifier("odd", opened._model, opened._tokenizer, columns=(0, 1, 2), batch_tokens=64)
-    with pytest.raises(ModelError, match="the model odd gives no logits"):
+    with pytest.raises(ModelError, match="the model odd does not return logits"):
         get("nli").numbers(odd, [Unit("She is kind.", "He is kind.")])
 
 
@@ -399,7 +399,7 @@ def test_a_tokenizer_that_puts_many_tokens_around_a_text_is_refused(bert: Path, 
     text, other = {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}
     _tokenizer(bert, post_processor={**template, "single": [*many, text], "pair": [*many, text, other]})
     message, grown = memory_of(bert)
-    assert "its tokenizer puts 100000 tokens around each text" in message
+    assert "its tokenizer adds 100000 tokens around each text" in message
     assert grown < 300
 
 

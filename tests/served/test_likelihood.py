@@ -274,7 +274,7 @@ def test_replies_need_the_servers_own_template() -> None:
 
     with route_of(PlantedServer(kind="llama.cpp", twist=twist)) as route:
         assert "by the template has" in route.replies
-        with pytest.raises(ModelError, match="cannot be made to give a reply"):
+        with pytest.raises(ModelError, match="cannot be forced to give a reply"):
             route.of_replies([ReplyQuestion("Say it.", "No.")])
 
 

@@ -50,7 +50,7 @@ def test_a_redirect_does_not_take_the_token_along(status: int, client: Client, p
     elsewhere = Proxy(proxy.target)
     elsewhere.behave = lambda request: asked.append(request.path)
     proxy.behave = lambda request: (status, {"location": f"{elsewhere.url}{request.path}"}, b"")
-    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL") as told:
+    with pytest.raises(Refused, match="is not Label Studio: set LABEL_STUDIO_URL") as told:
         client.ask("connect", proxy.url, personal)
     assert personal not in str(told.value)
     assert asked == []
@@ -66,7 +66,7 @@ def test_a_wrong_token(key: str, studio: Studio, client: Client) -> None:
 
 def test_an_address_with_a_path_too_many(studio: Studio, client: Client) -> None:
     """The address that the browser shows is not that of the server."""
-    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL is what stands before /projects"):
+    with pytest.raises(Refused, match="is not Label Studio: set LABEL_STUDIO_URL"):
         client.ask("connect", f"{studio.url}/projects/1/data")
 
 
@@ -78,8 +78,8 @@ def test_an_address_with_a_path_too_many(studio: Studio, client: Client) -> None
         (200, b"[]", "is not Label Studio"),
         (404, b"<html>" + b"x" * 170_000, "is not Label Studio"),
         (403, b'{"detail": "You do not have permission"}', "not allowed"),
-        (500, b"<html>Server error", r"fault of its own: .* \(HTTP 500\)"),
-        (503, b"<html>Starting", r"fault of its own: .* \(HTTP 503\)"),
+        (500, b"<html>Server error", r"Label Studio failed: .* \(HTTP 500\)"),
+        (503, b"<html>Starting", r"Label Studio failed: .* \(HTTP 503\)"),
     ],
 )
 def test_answers_of_others(status: int, body: bytes, words: str, proxy: Proxy, client: Client) -> None:

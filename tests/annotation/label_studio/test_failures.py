@@ -170,7 +170,7 @@ def test_an_export_without_all_tasks_is_not_kept(
     client.ask("push", studio.url, folder=folder)
     proxy.behave = lambda request: (200, {}, b'[{"id": 1}]') if "/export" in request.path else request.forward()
 
-    with pytest.raises(Refused, match=r"has 3 tasks, but the server exports 1.*nothing was kept"):
+    with pytest.raises(Refused, match=r"has 3 tasks, but the server exports 1.*nothing was stored"):
         client.ask("pull", proxy.url, folder=folder)
     assert not (folder / "exports").exists()
 

@@ -87,7 +87,7 @@ def test_tasks_that_are_not_ours_are_refused(how: str, studio: Studio, client: C
     changed = {"other rows": {"ext_id": "noun.x"}, "other words": {"content": "d" * 64}, "no rows": {"ext_id": ""}}[how]
     studio.ask("POST", f"/api/projects/{project}/import", [{"data": {**data, **changed}}])
 
-    with pytest.raises(Refused, match="none was added") as told:
+    with pytest.raises(Refused, match="nothing was added") as told:
         client.ask("push", studio.url, folder=planned(5, title=f"strangers: {how}", folder="larger"))
     assert ("whose words" if how == "other words" else "not in this plan") in str(told.value)
     assert len(studio.tasks(project)) == 3

@@ -120,7 +120,7 @@ def csv_of_label_studio(files: Path, folder: Path) -> None:
     told = typed_in(folder, "annotate", "import", "check", "ls-export.csv")
     (message,) = told.stderr.splitlines()
     assert (told.returncode, told.stdout, "Traceback" in message) == (2, "", False)
-    assert [word for word in ("ls-export.csv", "Label Studio's CSV export", "as JSON") if word not in message] == []
+    assert [word for word in ("ls-export.csv", "CSV export of Label Studio", "as JSON") if word not in message] == []
 
 
 def words_in_two_sets(files: Path, _: Path) -> None:

@@ -1075,7 +1075,7 @@ def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) 
     first = FirstToken(rows=60, before="<|im_start|>", preference=-50.0)
     show_scored([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), "sssb@1.0.0")
     out = capsys.readouterr().out
-    assert "noun: 60 pairs with another first token, before which only <|im_start|> stands.\n" in out
+    assert "noun: 60 pairs with different first tokens" in out
     assert "-s ll-no-start` gives the figures to read beside it" in out
     both = [result_of(scorer=name, fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})
             for name in ("ll", "ll-no-start")]  # fmt: skip

@@ -522,7 +522,7 @@ def test_a_template_is_an_ability(folders: dict[str, Path], tmp_path: Path) -> N
     both = fitting_scorers(ModelSource(str(folders["gpt2"])), asked)
     assert [scorer.id for scorer in both] == ["ll", "choice-likely", "text-likely"]
     with pytest.raises(
-        ModelError, match=r"choice-likely asks for a chat model, served or with a template, and .* take one of ll,"
+        ModelError, match=r"choice-likely needs a chat model, served or with a template, but .* use one of ll,"
     ):
         fitting_scorers(ModelSource(str(bare)), asked)
 

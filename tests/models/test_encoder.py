@@ -277,12 +277,17 @@ def test_encodings_are_stated(folders: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "level", "message"),
     [
-        ("bert", {"pooling": "head"}, "sent", "level sent does not have the pooling head: use one of cls, mean, max, last"),
+        (
+            "bert",
+            {"pooling": "head"},
+            "sent",
+            "level sent does not have the pooling head: use one of cls, mean, max, last",
+        ),
         ("bert", {"pooling": "cls"}, "cword", "level cword does not have the pooling cls"),
         ("gpt2", {"pooling": "cls"}, "sent", "does not add a CLS token"),
         ("bert", {"layer": 4}, "word", "does not have layer 4: its last is 3, its embedding table is 0"),
         ("bert", {"layer": -5}, "word", "does not have layer -5"),
-        ("bert", {}, "sense", "has no vectors at level sense: take word, sent, cword"),
+        ("bert", {}, "sense", "does not have vectors at level sense: use word, sent, cword"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

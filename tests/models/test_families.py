@@ -277,7 +277,7 @@ def test_causal(made: Path) -> None:
             "gpt",
             "nli-control@1.0.0",
             "ll",
-            r"scorers such as ll-nli \(causal\), nli-chat \(chat\) or nli \(inference\) take; ll takes contrast",
+            r"a scorer such as ll-nli \(causal\), nli-chat \(chat\) or nli \(inference\); ll needs contrast",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_what_cannot_be_named_is_refused(folders: dict[str, Path]) -> None:
         score(model)
     with pytest.raises(SenseprobeError, match="leave them out if you name a folder"):
         senseprobe.model(str(folders["bert"]), tokenizer=tokenizer)
-    with pytest.raises(SenseprobeError, match="for models that are loaded"):
+    with pytest.raises(SenseprobeError, match="for models that senseprobe loads"):
         senseprobe.model(model, tokenizer=tokenizer, device="cpu")
     with pytest.raises(ModelError, match=r"cannot tell what kind of model .* is: its class is BertModel"):
         score(senseprobe.model(model.bert, tokenizer=tokenizer))

@@ -247,8 +247,8 @@ def test_an_example_works_as_it_stands(
     """It ends without a finding, and says something."""
     words = shlex.split(_prepare(example, request))
     if several := next((word for word in words if "*" in word), ""):
-        place = words.index(several)
-        words[place : place + 1] = sorted(map(str, Path().glob(several)))
+        at = words.index(several)
+        words[at : at + 1] = sorted(map(str, Path().glob(several)))
     done = typed(*words)
     assert done.code == 0, done.out + done.err
     assert done.out.strip()

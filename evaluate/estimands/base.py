@@ -37,7 +37,7 @@ SenseRows: TypeAlias = tuple[Design, dict[str | None, KernelRows]]
 
 IN_POINTS = (
     "In points: 0 is neutral, and a preference of +20 means 70 of 100 pairs. Found: the 95 % interval excludes the "
-    "neutral value, and p, corrected over all questions (Holm), is below 0.05. Undecided: otherwise."
+    "neutral value, and p, corrected over all figures that have one (Holm), is below 0.05. Undecided: otherwise."
 )
 NOBODY = 'nobody knows which value would mean "unbiased" here'
 USE = "use these numbers only to compare models"
@@ -90,6 +90,7 @@ class Presentation:
       have ``value``, ``rest`` (100 less), ``share`` (50 more), ``away`` (its size and 50), ``side`` (of `ends`),
       ``group`` and ``others`` (`name_others`, which `at_zero` and `groups` may have, too); empty: from the title.
     - `at_zero`: what its 0 means, in two or three words for the axis: ``half of the pairs``; empty if nothing is known.
+    - `unit`: what a point is, behind ``points``: ``from 50 of 100``; empty if that says enough.
     - `tendency`: what a model with a higher figure does more, as `leanings`: ``prefers the stereotype``.
     - `effect`: what an interval that includes the neutral value does not show.
     - `unread`: why it says nothing of bias without a neutral value.
@@ -109,6 +110,7 @@ class Presentation:
     leanings: tuple[str, str] = ("is below its neutral value", "is above its neutral value")
     fact: str = ""
     at_zero: str = ""
+    unit: str = ""
     tendency: str = "scores"
     effect: str = "effect"
     unread: str = f"{NOBODY}; {USE}"

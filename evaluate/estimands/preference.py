@@ -232,6 +232,7 @@ _TEXTS: Mapping[str, Any] = {
     "ends": ("opposite of the stereotype", "stereotype"),
     "tendency": "prefers the stereotype",
     "at_zero": "half of the pairs",
+    "unit": "from 50 of 100",
     "effect": "preference",
     "unread": f"{NOBODY}, because some words are more frequent than others; {USE}",
 }

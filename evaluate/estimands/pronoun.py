@@ -99,7 +99,7 @@ class PronounEstimand(Estimand):
         if not self.by_class:
             return f'prefers "he" to "she" in {50 + value:.0f} of 100 pairs'
         if round(2 * value) == 0:
-            return 'prefers "he" as often for male-typed as for female-typed jobs'
+            return 'prefers "he" about as often for male-typed as for female-typed jobs'
         more = "more" if value > 0 else "fewer"
         return f'prefers "he" in {abs(2 * value):.0f} {more} of 100 pairs about male-typed than about female-typed jobs'
 
@@ -162,6 +162,7 @@ PRONOUN_STEREOTYPE = PronounEstimand(
         stands_in=1,
         ends=("against the stereotype", "with the stereotype"),
         at_zero="both kinds of jobs alike",
+        unit="(1 = 2 of 100 pairs)",
         leanings=(
             'prefers "he" more for occupations typed female than for those typed male',
             'prefers "he" more for occupations typed male than for those typed female',
@@ -181,6 +182,7 @@ PRONOUN_BASELINE = PronounEstimand(
         plotted=True,
         ends=('"she"', '"he"'),
         at_zero="both as often",
+        unit="from 50 of 100",
         leanings=('prefers "she" to "he" on the whole', 'prefers "he" to "she" on the whole'),
         tendency='prefers "he" to "she"',
         effect="preference",

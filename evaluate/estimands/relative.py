@@ -397,7 +397,8 @@ _TEXTS: Mapping[str, Any] = {
     "leanings": ("drawn to pleasant words", "drawn to unpleasant words"),
     "tendency": "is drawn to unpleasant words",
     "effect": "difference",
-    "fact": "links {group} to {side} in {away:.0f} of 100 pairs, compared with {others}",
+    "fact": "links {group} to {side} more than {others}, in {away:.0f} of 100 comparisons",
+    "unit": "from 50 of 100",
     "at_zero": "like {others}",
 }
 RELATIVE = Relative(

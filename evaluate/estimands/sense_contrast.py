@@ -257,6 +257,7 @@ MATCHED_CONTRAST = MatchedContrast(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),
         at_zero="both senses alike",
+        unit="(1 = 1 of 100 pairs)",
         leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
         effect="difference of the two senses",
         tendency="sets the first sense above the second",

@@ -13,10 +13,10 @@ from senseprobe.evaluate.models.packages import packaged_models
 from senseprobe.evaluate.reporting.association_verdicts import listed_words
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_p, format_points
-from senseprobe.evaluate.reporting.verdict import Verdict
+from senseprobe.evaluate.reporting.verdict import LEVEL, Verdict
 from senseprobe.evaluate.task_gates import CONTROL, find_verdict
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import counted, listed
+from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
 
 FEW = 3
@@ -111,7 +111,14 @@ class Teller:
             return f"{self.model} {failed.removeprefix('this model ')}{gates}."
         if figure is None or figure.value is None or (figure.verdict is not None and figure.verdict.flaw):
             return f"The answers of {self.model} say nothing here: {verdict.text}."
-        return self._describe(verdict, figure)
+        if verdict.code in ("shown", "these_words"):
+            return self._describe(verdict, figure)
+        scope = "With these words" if KINDS[self.source.kind].tests else "In these rows"
+        return f"{scope}, {self._describe(verdict, figure)}"
+
+    def state_briefly(self, verdict: Verdict) -> str:
+        """Return what the model does as a clause without the model's name: of groups that of the one that differs."""
+        return verdict.word if verdict.figure is None else self._clause(verdict.figure)
 
     def _describe(self, verdict: Verdict, figure: Figure) -> str:
         """Return what the model does: to the groups of a line of groups, else what its figure says."""
@@ -127,7 +134,7 @@ class Teller:
         if not _is_group(figure) or len(groups) < 2:
             return f"{self.model} {self._clause(figure)}."
         if verdict.code != "shown":
-            return f"Of {count}, {self._label(figure)} differs most: {self.model} {self._clause(figure, 'it')}."
+            return f"{self._label(figure)} differs most of {count}: {self.model} {self._clause(figure, 'it')}."
         differing = [f for f, _ in verdict.of] or [figure]
         clauses = [self._clause(f) for f in differing[:FEW]]
         if len(differing) == 1:
@@ -178,11 +185,9 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     if KINDS[source.kind].tests:
         return _as_sentences(verdict.text)
     if verdict.is_turned and verdict.p_holm is not None:
-        over = counted(verdict.family, "question")
-        return f"Alone it would count as found; after correction over {over} it does not ({format_p(verdict.p_holm)})."
+        return _explain_turned(verdict, verdict.p, verdict.p_holm)
     if verdict.code == "shown" and verdict.p_holm is not None:
-        over = f" after correction over {counted(verdict.family, 'question')}" if verdict.family > 1 else ""
-        return f"{format_p(verdict.p_holm)}{over}."
+        return f"{format_p(verdict.p_holm)}{f' after {_correction(verdict)}' if verdict.family > 1 else ''}."
     if verdict.code == "small":
         return _as_sentences(verdict.text)
     if verdict.code == "not_shown":
@@ -193,6 +198,23 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     if figure is None or figure.value is None or (figure.verdict and figure.verdict.flaw):
         return _as_sentences(verdict.sharper)
     return _join(*map(_as_sentences, (*verdict.text.split("; "), verdict.sharper)))
+
+
+def _correction(verdict: Verdict) -> str:
+    """Return over what a p is corrected: not all questions have one."""
+    return f"correction over the {verdict.family} figures that have a p-value"
+
+
+def _explain_turned(verdict: Verdict, p: float | None, p_holm: float) -> str:
+    """Return what correction takes away: a finding, or less, where p of all groups together is large before it."""
+    after, figure = _correction(verdict), verdict.figure
+    if p is None or p < LEVEL:
+        return f"Alone it would count as found; after {after} it does not ({format_p(p_holm)})."
+    corrected = f"and {format_p(p_holm).removeprefix('p ').removeprefix('= ')} after {after}."
+    outside = figure is not None and figure.low is not None and figure.high is not None
+    if outside and not figure.low <= (figure.neutral or 0.0) <= figure.high:  # type: ignore[union-attr, operator]
+        return f"The interval excludes {figure.neutral or 0.0:g}, but {format_p(p)}, {corrected}"  # type: ignore[union-attr]
+    return f"{_capital(format_p(p))} {corrected}"
 
 
 def _format_hidden(verdict: Verdict) -> str:
@@ -225,7 +247,9 @@ def state_headline(teller: Teller, *, short: bool = False) -> str:
     answered = [v for v in verdicts if v.code in ("shown", "these_words", "small")]
     sentences = [_count_answers(verdicts, answered)]
     if short and answered:
-        return f"{sentences[0].removesuffix('.')}: {_listed_few([_name(v) for v in answered])}."
+        clauses = answered if len(answered) < FEW else []
+        facts = [f"{v.word}: {_name(v)} ({teller.state_briefly(v)})" for v in clauses]
+        return _join(sentences[0], f"{_capital('; '.join(facts) or _listed_few([_name(v) for v in answered]))}.")
     if len(verdicts) == 1 and verdicts[0].code == "unreadable":
         return _explain_unread(teller, verdicts[0], short=short)
     return sentences[0] if short else _join(*sentences, *_list_answers(teller, verdicts, answered))

@@ -18,6 +18,9 @@ TONES: Mapping[VerdictCode, str] = {
 }
 """The colour of a verdict."""
 
+LEVEL = 0.05
+"""Of the tests of all lines together."""
+
 NOT_NONE = "Undecided does not mean that there is no bias."
 
 
@@ -81,7 +84,8 @@ def rank(verdict: Verdict) -> tuple[int, bool]:
 
 
 def describe_family(verdict: Verdict) -> str:
-    """Return the corrected p of a verdict that states none otherwise: ``p = 0.0492``."""
+    """Return the corrected p of a verdict that states none: ``p = 0.0492 after correction``."""
     if verdict.p_holm is None or verdict.code in ("shown", "unreadable") or verdict.is_turned:
         return ""
-    return format_p(verdict.p_holm)
+    p = "p = 1" if verdict.p_holm == 1.0 else format_p(verdict.p_holm)
+    return f"{p} after correction" if verdict.family > 1 else p

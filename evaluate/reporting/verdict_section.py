@@ -40,8 +40,7 @@ def verdict_section(scope: ReportScope) -> Section:
         return _build_brief(scope, lines)
     axis = build_axis([verdict for _, verdict in lines])
     tiles = tuple(build_tile(verdict, scope, number, axis) for number, verdict in lines)
-    figures = [verdict.figure for _, verdict in lines if verdict.figure is not None]
-    hollow = any(figure.neutral is None and not lookup(figure.estimand).needs_gold for figure in figures)
+    hollow = any(tile.mark is not None and tile.mark.hollow for tile in tiles)
     note = joined_sentences(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
     paragraphs = (*filter(None, [note]), *describe_caveats(scope))
     return Section(TITLE, paragraphs, lead=(joined_sentences(*_list_headlines(scope)),), tiles=tiles)
@@ -99,11 +98,12 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     zero = estimand.zero_means(design) or ("" if figure.neutral is None else "neutral")
     return replace(
         tile,
-        figure=" \N{MIDDLE DOT} ".join(filter(None, (number_text, describe_family(verdict)))),
+        figure=number_text,
+        unit=estimand.presentation.unit if mark.value is not None else "",
         mark=mark if is_on_axis else None,
         axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
         ends=(ends[0], _name_neutral(estimand, zero, axis), ends[1]),
-        basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis))),
+        basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
     )
 
 
@@ -154,9 +154,11 @@ def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Se
 
 def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
     """Yield what readers of the verdicts on results have to know of their scale and words."""
-    figures = (verdict.figure for source in inputs for verdict in source.verdicts or () if verdict.figure is not None)
-    yield from dict.fromkeys(lookup(figure.estimand).scale_note for figure in figures)
-    if any(verdict.code == "not_shown" for source in inputs for verdict in source.verdicts or ()):
+    verdicts = [verdict for source in inputs for verdict in source.verdicts or ()]
+    figures = (v.figure for v in verdicts if v.figure is not None)
+    tested = (f for f in figures if f.neutral is not None or KINDS[lookup(f.estimand).kind].tests)
+    yield from dict.fromkeys(lookup(figure.estimand).scale_note for figure in tested)
+    if any(verdict.code == "not_shown" for verdict in verdicts):
         yield NOT_NONE
 
 

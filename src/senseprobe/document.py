@@ -87,7 +87,8 @@ class Tile:
     - `about`: the question; `note`: more about it, in small print; `result` and `label`: the
       number and the name of the result that it is of.
     - `badge`, `tone`: the word of the verdict and its colour, as `Cell.tag` and `Cell.tone`.
-    - `figure`: the number with its interval and unit; `mark`, on `axis`, draws it; None where it cannot be drawn.
+    - `figure`: the number with its interval; `unit`: what a point of it is.
+    - `mark`, on `axis`, draws it; None where it cannot be drawn.
     - `ends`: what the low end, the neutral value and the high end of the axis mean.
     - `outlook`: what would change the verdict; `basis`: the figure's name and what it is computed from.
     """
@@ -100,6 +101,7 @@ class Tile:
     tone: str
     sentence: str
     figure: str = ""
+    unit: str = ""
     mark: Mark | None = None
     axis: Axis | None = None
     ends: tuple[str, str, str] = ("", "", "")
@@ -150,7 +152,7 @@ def tabulate_tiles(tiles: Sequence[Tile], note: str = "") -> Table:
             *((Cell(tile.label, kind="quiet"),) if several else ()),
             Cell(tile.about, tile.note, "name"),
             Cell(tile.sentence, tile.outlook),
-            Cell(tile.figure, tile.basis, "quiet"),
+            Cell(" ".join(filter(None, (tile.figure, tile.unit))), tile.basis, "quiet"),
         )
         for tile in tiles
     )

@@ -303,21 +303,21 @@ def test_a_family_is_counted_once(tmp_path: Path) -> None:
     assert {f["config"]: (f["verdict"]["p"], f["verdict"]["family"]) for f in figures} == {
         name: (pytest.approx(p), 3) for name, p in by_hand.items()
     }
-    assert [f"{p:.4f} after correction over 3 questions" in brief(path) for p in by_hand.values()] == [True] * 3
+    assert [f"{p:.4f} after correction over the 3 " in brief(path) for p in by_hand.values()] == [True] * 3
     page = render_markdown(build_report(gather_inputs([path])))
-    assert page.count("0.0400 after correction over 3 questions") == 2
+    assert page.count("0.0400 after correction over the 3 ") == 2
 
 
 def test_the_gate_says_what_the_new_model_shows() -> None:
     """The code stands beside the name; what cannot be read is not gated, and called so."""
     base = of_sssb(0.5, name="org/base")
     assert "verb pronoun-stereotype (found): " in gate(of_sssb(1.0), base).lines[1]
-    assert "verb pronoun-stereotype (not_shown): " in gate(of_sssb(0.5), base).lines[1]
-    with pytest.raises(ResultError, match="unreadable: the model gives every sentence the same score"):
+    assert "verb pronoun-stereotype (undecided): " in gate(of_sssb(0.5), base).lines[1]
+    with pytest.raises(ResultError, match="not readable: the model gives every sentence the same score"):
         gate(of_sssb(0.5, tied=True), base)
     failing, released = chat.with_rows(chat.SHOWN, ["verb"]), chat.with_rows(chat.PASSING, ["verb"])
     new, old = (gather_inputs([made])[0] for made in (failing, released))  # made-up figures, held against no rows
-    with pytest.raises(ResultError, match="unreadable: this model does not do the task"):
+    with pytest.raises(ResultError, match="not readable: this model does not do the task"):
         check_gate(new, old)
 
 

@@ -217,7 +217,7 @@ def test_foreign_file(case: str, whole: Path) -> None:
     found, said, left = read(whole.name, FOREIGN[case])
     assert found == {}
     assert len(said) == 1
-    assert f"it is now {whole.name}.aside-1" in said[0]
+    assert f"renamed to {whole.name}.aside-1" in said[0]
     assert left == [whole.name, f"{whole.name}.aside-1"]
 
 

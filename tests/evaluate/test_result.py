@@ -304,7 +304,7 @@ def test_file_in_the_way(below: str, tmp_path: Path) -> None:
     """Where a file is in the way of a folder, this is told before and when writing, and the file stays."""
     way = tmp_path / "results"
     way.write_text("mine")
-    with pytest.raises(ResultError, match=r"cannot write results to .*: .*results is no folder"):
+    with pytest.raises(ResultError, match=r"cannot write results to .*: .*results is not a folder"):
         check_writable(way / below)
     with pytest.raises(ResultError, match="cannot write"):
         RESULT.write(way / below)
@@ -682,7 +682,7 @@ def test_a_signature_is_not_divided_elsewhere(parts: dict[str, object], name: st
     """The line between the parts of a signature is in none of them: two results could have one signature."""
     path = tmp_path / "aul.json"
     path.write_bytes(changed(**parts))
-    with pytest.raises(ResultError, match=f"its {name} has a \\|"):
+    with pytest.raises(ResultError, match=f"its {name} contains \\|"):
         read_result(path)
 
 

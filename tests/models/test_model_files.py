@@ -407,7 +407,7 @@ def test_what_comes_out_is_bounded_too(bert: Path, memory_of: MemoryOf) -> None:
     """Steps that might be harmless, and are not: 64 texts of 49 words, each letter of them twenty tokens."""
     _tokenizer(bert, normalizer=_replace("e." * 100, "e"), pre_tokenizer={"type": "BertPreTokenizer"})
     message, grown = memory_of(bert)
-    assert re.search(r"the model's tokenizer makes [\d,]+ tokens of [\d,]+ bytes of text", message), message
+    assert re.search(r"the model's tokenizer makes [\d,]+ tokens from [\d,]+ bytes of text", message), message
     assert grown < 300
 
 

@@ -358,7 +358,7 @@ def test_bad_lines_are_passed_over_and_listed(tmp_path: Path) -> None:
     assert [number for number in range(1, 10) if f"line {number} " in remark] == [2, 3, 4, 5, 7, 8]
     assert file.encoding("word").text == "level=word;lower=yes;multiword=_,mean;bad=skipped"
     assert EncodingOptions.of_text(file.encoding("word").text).skip_bad
-    with pytest.raises(ModelError, match=r"line 2 has 1 number, and most lines have 2: .*--skip-bad"):
+    with pytest.raises(ModelError, match=r"line 2 has 1 number, but most lines have 2: .*--skip-bad"):
         _open(path)
     # Many are counted, and the first twenty named.
     (remark,) = _open(
@@ -397,13 +397,13 @@ HEADER = b'{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,80]}}'
 DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "empty": (b"", "it is empty"),
     "a text": (b"All happy families are alike.\n", "line 1 is not a word followed by numbers"),
-    "a number too few": (b"a 1 2\nb 3\n", "line 2 has 1 number, and "),
-    "a number too many": (b"a 1 2\nb 3 4 5\n", "line 2 has 3 numbers, and "),
+    "a number too few": (b"a 1 2\nb 3\n", "line 2 has 1 number, but "),
+    "a number too many": (b"a 1 2\nb 3 4 5\n", "line 2 has 3 numbers, but "),
     "an empty line": (b"a 1 2\n\nb 3 4\n", "line 2 has 0 numbers"),
-    "a line of numbers alone": (b"a 1 2\n3 4\n", "line 2 has 1 number, and "),
+    "a line of numbers alone": (b"a 1 2\n3 4\n", "line 2 has 1 number, but "),
     "a word in a header's place": (
         b"words below\na 1 2\nb 3 4\n",
-        "line 1 has 0 numbers, and most lines have 2: --header",
+        "line 1 has 0 numbers, but most lines have 2: --header",
     ),
     "UTF-16": ("a 1 2\n".encode("utf-16"), "it is UTF-16: save it as UTF-8"),
     "no number": (b"a 1 2\nb 3 x\n", "line 2 contains a value that is not a"),
@@ -413,13 +413,13 @@ DAMAGED: Mapping[str, tuple[bytes, str]] = {
     "a header with two more": (b"4 2\na 1 2\nb 3 4\n", "line 1 says 4 words, but there are 2"),
     "a header with two fewer": (b"1 2\na 1 2\nb 3 4\nc 5 6\n", "(--header yes reads the lines that exist, --header no"),
     "cut short in a number": (b"3 2\na 1 2\nb 3 4", "line 1 says 3 words, but there are 2: it was cut short"),
-    "cut short between numbers": (b"3 2\na 1 2\nb 3 4\nc 5", "line 4 has 1 number, and "),
+    "cut short between numbers": (b"3 2\na 1 2\nb 3 4\nc 5", "line 4 has 1 number, but "),
     "a header with other dimensions": (
         b"2 3\na 1 2\nb 3 4\n",
         "line 2 has 2 numbers, but the header says 3: --header yes",
     ),
     "binary, cut short": (_word2vec(b"\n")[:-5], "word 8 of 8 is cut short"),
-    "binary, half": (_word2vec(b"\n")[:70], "and it has 70 bytes: it was cut short"),
+    "binary, half": (_word2vec(b"\n")[:70], "but it has 70 bytes: it was cut short"),
     "binary, a long word": (b"2 1\n" + b"a" * 9999 + b" " + b"\xff" * 4, "byte 4: word 1 of 2 is cut short"),
     "binary, with more": (_word2vec(b"\n") + b"more", "there are more bytes after its 8 words"),
     "binary, NaN": (b"1 1\na \x00\x00\xc0\x7f", "row 1 has a number that is not finite"),
@@ -479,7 +479,7 @@ def _misfits(folder: Path) -> dict[str, Path]:
         ("objects/v.npy", "Python objects"),
         ("many/v.npz", "none of its arrays (a, b, words) has vectors"),
         ("few/v.npy", "it has 8 vectors, and v.txt 2 words"),
-        ("lost/v.npy", "its words are missing: put v.txt beside it"),
+        ("lost/v.npy", "its words are missing: put v.txt next to it"),
         ("two", "does not have exactly one file of vectors (found: a.npy, b.npy)"),
         ("ragged/v.parquet", "some vectors do not have 2 numbers"),
         ("model", "it has 2 tensors of two dimensions, and none is called embeddings"),
@@ -500,5 +500,5 @@ def test_parts_that_do_not_go_together(name: str, message: str, tmp_path: Path) 
 
 def test_line_ends_of_once_are_named(tmp_path: Path) -> None:
     """CR alone: four words would be one line, of which the last numbers are a vector."""
-    with pytest.raises(ModelError, match="CR alone"):
+    with pytest.raises(ModelError, match="CR only"):
         _open(_file(tmp_path, "v.txt", b"he 1 0 2\rshe 0 1 2\rman 1 .1 2\r"))

@@ -147,6 +147,15 @@ def test_nothing_reads_them_as_preferences(results: dict[str, Result], tmp_path:
 
 @pytest.mark.system
 @pytest.mark.usefixtures("prepared_wordnet")
+def test_a_terminal_shows_them(results: dict[str, Result], tmp_path: Path) -> None:
+    """Their table of words is of words and qualities, not of tests, and every config has a line."""
+    for result in results.values():
+        text = printed(summarize_results([result], tmp_path))
+        assert all(figure.config in text for figure in result.figures)
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("prepared_wordnet")
 def test_older_releases_are_refused_by_name(vectors: dict[str, FloatArray], tmp_path: Path) -> None:
     """They have no keys of values; the level of words goes without."""
     model = write_senses(tmp_path / "s.txt", {key: [*own] for key, own in vectors.items()})
@@ -223,7 +232,7 @@ def test_tests_with_names_and_pronouns_are_left_out_by_name(tmp_path: Path) -> N
         model, pd.concat([TEST, named]), "weat", level=levels, out=tmp_path, store=False, say=heard.append
     )
     assert [[figure.group for figure in result.figures] for result in results] == [["t"], ["t"]]
-    assert [line for line in heard if "leaves out n: " in line and "john is a toilet" in line] == heard[-2:]
+    assert [line for line in heard if " n: " in line and "john is a toilet" in line] == heard[-2:]
     written = [read_result(path) for path in sorted(tmp_path.rglob("weat-*.json"))]
     assert [[*result.refused.values()] for result in written] == [[["n"]], [["n"]]]
     assert "left out: n (WordNet's entries of names" in printed(summarize_results(written, tmp_path))

@@ -271,7 +271,7 @@ def test_causal(made: Path) -> None:
             "nli",
             "sssb@1.0.0",
             "nli",
-            r"such as \S+ \(masked\), ll \(causal\), choice-likely \(chat\) or sc-weat-word \(vectors\) take; nli",
+            r"such as \S+ \(masked\), ll \(causal\), choice-likely \(chat\) or sc-weat-word \(vectors\); nli needs",
         ),
         (
             "gpt",

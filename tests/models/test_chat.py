@@ -360,7 +360,7 @@ def _edited(folder: Path, to: Path, template: str | None, **named: Foreign) -> P
         ("{{ messages[0].__class__.__mro__ }}", "its chat template failed with SecurityError"),
         ("Hello!", "its chat template omits the user's message"),
         ("{% for i in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}", "does not terminate"),
-        ("{{ messages[0]['content'] }}{{ 'a' * 200000 }}", "makes 200,118 characters of 86"),
+        ("{{ messages[0]['content'] }}{{ 'a' * 200000 }}", "turns 86 characters into 200,118"),
     ],
 )
 def test_templates_that_cannot_be_used(
@@ -413,7 +413,7 @@ def test_a_token_that_cannot_be_read_as_text_leaves_its_row_unanswered(
     weights = model.weigh_labels([strange, usual])
     assert weights[0] is None
     assert weights[1] is not None
-    assert model.why(strange.prompt) == "it spells <think>, a token of the chat template"
+    assert model.why(strange.prompt) == "it contains <think>, a token of the chat template"
     assert model.why(usual.prompt) == ""
     assert model.weigh_replies([ReplyQuestion(usual.prompt, "he said <think>.")]) == [None]
     assert model.answer([strange]) == [None]

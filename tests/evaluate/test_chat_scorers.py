@@ -359,7 +359,7 @@ def test_progress_counts_units_and_control_items(sssb: Release) -> None:
 
 def test_other_models_are_refused(sssb: Release) -> None:
     model = planted(sssb, [CONFIG], ability="causal")
-    with pytest.raises(ModelError, match="choice-likely asks for a chat model"):
+    with pytest.raises(ModelError, match="choice-likely needs a chat model"):
         score(sssb, model, "choice-likely")
 
 

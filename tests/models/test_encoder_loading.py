@@ -267,7 +267,7 @@ SETTINGS, PROMPTS = "sentence_bert_config", "config_sentence_transformers"
         ("modules", modules("Transformer", "Pooling", package="custom_st"), "the module 'custom_st.Transformer'"),
         ("modules", [], r"has the modules \[\]; senseprobe"),
         ("modules", {"a": 1}, r"has the modules \[\]; senseprobe"),
-        ("modules", [3], "a module in its modules.json is missing, or is not an object"),
+        ("modules", [3], "a module in its modules.json is missing, or is not a JSON object"),
         ("modules", "{", "modules.json of sentence-transformers is not valid JSON"),
         ("modules", [{**TOP, "path": "0_Transformer"}, BELOW], "in 0_Transformer, not at the top"),
         ("modules", [TOP, {**BELOW, "path": "../1_Pooling"}], "in '../1_Pooling', which is not a folder in it"),

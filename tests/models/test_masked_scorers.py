@@ -461,7 +461,7 @@ def test_models_that_do_not_show_attention_are_refused(name: str, folders: dict[
     without = masked.MaskedLM("without", odd_models.Knowing(range(64), len(tokenizer), 4), tokenizer, batch_tokens=64)
     for model in (windowed, without):
         assert np.isfinite(numbers("aul", model, [Unit("people are kind.")])).all()
-        with pytest.raises(ModelError, match=rf"^the model {model.name} does not show .*attention"):
+        with pytest.raises(ModelError, match=rf"^the model {model.name} does not return .*attention"):
             numbers(name, model, [Unit("people are kind.")])
 
 

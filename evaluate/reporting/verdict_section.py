@@ -14,6 +14,7 @@ from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
 from senseprobe.evaluate.reporting.finding import state_headline, state_outlook
 from senseprobe.evaluate.reporting.inputs import ReportInput, missing_parts
+from senseprobe.evaluate.reporting.notation import format_points
 from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES, Verdict, describe_family, rank
 from senseprobe.evaluate.reporting.verdict_table import direction_labels
@@ -22,9 +23,14 @@ from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "Findings"
-HOLLOW = "A hollow mark means that no neutral value is known."
+HOLLOW = "A hollow mark on an interval means that no neutral value is known."
 MOST_BRIEF = 30
 """Verdicts in the table of a brief: with caption, headings and note it is shorter than 40 lines."""
+
+MOST_EXAMPLE = 113
+"""Characters of an example, its sign among them."""
+
+PLANTED = "planted"
 
 MOST_HEADLINES = 3
 """Results that have a sentence of their own above the findings."""
@@ -74,6 +80,7 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     about = verdict.bias_type or scope.biases.get(verdict.config, "")
     tile = Tile(
         about=verdict.config,
+        example="" if scope.is_brief else _quote_example(source, verdict.config),
         note="" if about == verdict.config else about,
         result=number,
         label=scope.short_labels[number],
@@ -96,8 +103,14 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     ends = direction_labels(figure, design)
     number_text = f"{mark.text} {_name_unit(estimand)}" if mark.value is not None else mark.text
     zero = estimand.zero_means(design) or ("" if figure.neutral is None else "neutral")
+    truth = scope.find_truth(number, figure)
+    true_mark = None if truth is None else figure_charts.build_mark(truth[1], truth[0])
+    if true_mark is not None and (true_mark.value is None or not axis.low <= true_mark.value <= axis.high):
+        true_mark = None
     return replace(
         tile,
+        truth="" if truth is None else f"{PLANTED}: {format_points(truth[1].value or 0.0, figure.estimand)}",
+        true_mark=true_mark if is_on_axis else None,
         figure=number_text,
         unit=estimand.presentation.unit if mark.value is not None else "",
         mark=mark if is_on_axis else None,
@@ -105,6 +118,16 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
         ends=(ends[0], _name_neutral(estimand, zero, axis), ends[1]),
         basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
     )
+
+
+def _quote_example(source: ReportInput, config: str) -> str:
+    """Return the two sentences of the first row of a config; empty where they are not at hand, or long."""
+    table = source.tables.get(config)
+    for first, second, sign in (("stereo", "anti", "/"), ("premise", "hypothesis", "\N{RIGHTWARDS ARROW}")):
+        if table is not None and len(table) and first in table and second in table:
+            text = f"{table[first].iloc[0]} {sign} {table[second].iloc[0]}"
+            return text if len(text) <= MOST_EXAMPLE else ""
+    return ""
 
 
 def _name_unit(estimand: Estimand) -> str:
@@ -209,6 +232,6 @@ def explain_planted(source: ReportInput) -> str:
     except ValueError:
         share = f"a share ({share})"
     return (
-        f"{source.result.scorer} is not a score but the truth: this test model saw {share} of the stereotypes more "
-        "often than their opposites."
+        f"{source.result.scorer} is the truth that was put in, not a score: the model saw {share} of the "
+        f"stereotypes more often than their opposites. A perfect scorer would read the value after “{PLANTED}:”."
     )

@@ -84,17 +84,18 @@ class Table:
 class Tile:
     """A finding: a sentence with its badge, the interval as a bar, and what would change it.
 
-    - `about`: the question; `note`: more about it, in small print; `result` and `label`: the
+    - `about`: the question; `note`: more about it, in small print; `example`: a row of it; `result` and `label`: the
       number and the name of the result that it is of.
     - `badge`, `tone`: the word of the verdict and its colour, as `Cell.tag` and `Cell.tone`.
-    - `figure`: the number with its interval; `unit`: what a point of it is.
-    - `mark`, on `axis`, draws it; None where it cannot be drawn.
+    - `figure`: the number with its interval; `unit`: what a point of it is; `truth`: the value to find, if known.
+    - `mark`, on `axis`, draws it, and `true_mark` the truth; None where it cannot be drawn.
     - `ends`: what the low end, the neutral value and the high end of the axis mean.
     - `outlook`: what would change the verdict; `basis`: the figure's name and what it is computed from.
     """
 
     about: str
     note: str = ""
+    example: str = ""
     result: int | None = None
     label: str = ""
     badge: str
@@ -102,7 +103,9 @@ class Tile:
     sentence: str
     figure: str = ""
     unit: str = ""
+    truth: str = ""
     mark: Mark | None = None
+    true_mark: Mark | None = None
     axis: Axis | None = None
     ends: tuple[str, str, str] = ("", "", "")
     outlook: str = ""
@@ -152,7 +155,7 @@ def tabulate_tiles(tiles: Sequence[Tile], note: str = "") -> Table:
             *((Cell(tile.label, kind="quiet"),) if several else ()),
             Cell(tile.about, tile.note, "name"),
             Cell(tile.sentence, tile.outlook),
-            Cell(" ".join(filter(None, (tile.figure, tile.unit))), tile.basis, "quiet"),
+            Cell(" ".join(filter(None, (tile.figure, tile.unit, tile.truth))), tile.basis, "quiet"),
         )
         for tile in tiles
     )

@@ -142,3 +142,28 @@ def test_the_brief_of_the_api_has_the_headline(tmp_path: Path) -> None:
     path = of_groups().write(tmp_path)
     text = brief(path)
     assert 0 < text.index("question") < text.index("| verdict |")
+
+
+def test_a_planted_truth_stands_beside_what_is_found() -> None:
+    """Its value, and a second mark of its own series, on the tile of the same figure; on its own tile it is not."""
+    found, true = figure("a", 20.0, 6.0, 31.0, neutral=0.0), figure("a", 19.5, 5.0, 30.0, neutral=0.0)
+    truth = source(true)
+    truth = replace(
+        truth, result=replace(truth.result, scorer="planted", model=truth.result.model | {"planted": "0.7"})
+    )
+    first, last = tiles_of(truth, source(found))
+    assert (first.truth, last.truth, last.true_mark) == ("planted: +19.5", "", None)
+    assert first.true_mark is not None
+    assert (first.true_mark.series, first.true_mark.value) == (0, 19.5)
+    html = render_html(build_report([truth, source(found)]))
+    assert html.count("planted: +19.5") == 1
+
+
+def test_what_is_undecided_is_of_these_rows() -> None:
+    """And where nothing has a neutral value, no note says that 0 is neutral."""
+    (open_,) = tiles_of(source(figure("b", 9.0, -4.0, 28.0, neutral=0.0)))
+    (shown,) = tiles_of(source(figure("a", 20.0, 6.0, 31.0, neutral=0.0)))
+    assert [tile.sentence.startswith("In these rows, ") for tile in (open_, shown)] == [True, False]
+    assert (open_.unit, open_.figure) == ("from 50 of 100", "+9.0 [-4.0, +28.0] points")
+    without = "".join(build_report([source(figure("c", 9.0, 4.0, 28.0, neutral=None))]).parts[0].sections[0].paragraphs)
+    assert "0 is neutral" not in without

@@ -321,7 +321,7 @@ def test_samples_and_truths() -> None:
     truth = replace(result("planted"), model={**MODEL, "planted": "0.7"})
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
     assert "aul · org/model: a first look at 50 rows, drawn by seed 3." in text
-    assert "planted is not a score but the truth: this test model saw 70 % of the stereotypes more often" in text
+    assert re.search(r"planted is the truth .*, not a score: .* 70 % of the stereotypes", text)
     (part,) = build_report([ReportInput(result=truth), ReportInput(result=result())]).parts
     labels = [*dict.fromkeys(part.labels[tile.result or 0] for tile in part.sections[0].tiles)]
     assert labels == ["aul · org/model", "planted · org/model"], "the truth comes after what is held against it"

@@ -117,7 +117,7 @@ def test_the_readme_counts_groups_of_five_and_escapes_names(tmp_path: Path) -> N
     page = (tmp_path / "out" / "README.md").read_text()
     assert "of at least five annotators: women (5)." in page
     assert "men (4)" not in page
-    assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators on 1 of 2 rows, a line" in page
+    assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators to 1 of 2 rows." in page
     assert count_groups(people) == {"women": 5}
     assert json.loads((tmp_path / "out" / "plan.json").read_text())["release"] == "tiny@1.0.0"
 

@@ -54,7 +54,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str, str]] = {
         "E110",
         "senseprobe words add wordlists/beasts.csv",
     ),
-    "a kind as others call it": (lambda: replace("kind: contrast", "kind: nli"), "E102", "called inference here"),
+    "a kind as others call it": (lambda: replace("kind: contrast", "kind: nli"), "E102", "is inference"),
 }
 
 
@@ -137,4 +137,5 @@ def test_a_missing_argument_of_another_kind_says_what_it_is(typed: Typed) -> Non
     """What its help says, in one line."""
     assert "MAJOR.MINOR.PATCH" in typed("build", "x").message
     assert "inference" in typed("new", "a/b").message
-    assert "it is called inference here" in typed("new", "a/b", "--kind", "nli").message
+    assert "unknown kind 'nli'" in (message := typed("new", "a/b", "--kind", "nli").message)
+    assert message.endswith(" inference")  # the one kind, and not a list of all

@@ -345,9 +345,9 @@ def test_build_refuses_a_number_that_is_too_low(tiny: Project) -> None:
     assert tiny.built() == ["1.0.0"]
     api.build("tiny", "1.1.0")
     tiny.jobs("engineer,a", "nurse,a", "guide,a")
-    assert "since tiny@1.1.0, 1 row of job edited (MAJOR): 2.0.0 or higher" in _refused("1.2.0")
+    assert "since tiny@1.1.0, 1 row of job edited (MAJOR). Use 2.0.0 or higher" in _refused("1.2.0")
     tiny.jobs("engineer,an", "guide,a")
-    assert "1 row of job removed (MAJOR): 2.0.0 or higher" in _refused("1.9.9")
+    assert "1 row of job removed (MAJOR). Use 2.0.0 or higher" in _refused("1.9.9")
     api.build("tiny", "2.0.0")
     assert tiny.built() == ["1.0.0", "1.1.0", "2.0.0"]
 
@@ -416,7 +416,7 @@ def test_a_name_without_a_version_is_the_newest_release(tiny: Project) -> None:
         patch.chdir(tiny.root)
         assert api.load("tiny").manifest.name == "tiny@1.9.0"
     for name in ("nothing", "", "tiny@", ".."):
-        with pytest.raises(ReleaseError, match=r"is not a release folder|unknown release|no such file"):
+        with pytest.raises(ReleaseError, match=r"is not a release|unknown release"):
             api.load(name)
 
 

@@ -171,7 +171,8 @@ def show_queue(queued: "tuple[int, Path | str | None]", project: str, folder: Pa
     if not where:
         print_line("no undecided rows")
         return
-    print_line(f"{counted(rows, 'undecided row')} at {where}: for an annotator who has not answered them")
+    them = "it" if rows == 1 else "them"
+    print_line(f"{counted(rows, 'undecided row')} at {where}: for an annotator who has not answered {them}")
     if push:
         print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
     else:

@@ -45,7 +45,7 @@ def verdict_section(scope: ReportScope) -> Section:
     if scope.is_brief:
         return _build_brief(scope, lines)
     axis = build_axis([verdict for _, verdict in lines])
-    tiles = tuple(build_tile(verdict, scope, number, axis) for number, verdict in lines)
+    tiles = tuple(_quote_once([build_tile(verdict, scope, number, axis) for number, verdict in lines]))
     hollow = any(tile.mark is not None and tile.mark.hollow for tile in tiles)
     note = joined_sentences(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
     paragraphs = (*filter(None, [note]), *describe_caveats(scope))
@@ -128,6 +128,14 @@ def _quote_example(source: ReportInput, config: str) -> str:
             text = f"{table[first].iloc[0]} {sign} {table[second].iloc[0]}"
             return text if len(text) <= MOST_EXAMPLE else ""
     return ""
+
+
+def _quote_once(tiles: Sequence[Tile]) -> Iterator[Tile]:
+    """Yield findings, each example with the first of its question alone."""
+    shown: set[str] = set()
+    for tile in tiles:
+        yield replace(tile, example="") if tile.example in shown else tile
+        shown.add(tile.example)
 
 
 def _name_unit(estimand: Estimand) -> str:

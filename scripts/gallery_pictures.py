@@ -22,6 +22,7 @@ from PIL import Image
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 SIZE = (1280, 900)
+CARD = (680, 440)  # of a card of the first page, where it is about 280 pixels wide
 LIMIT = 150_000  # bytes of a picture, so that a clone stays small
 
 PAGES = (
@@ -41,18 +42,28 @@ PAGES = (
 """Pages of the gallery; a picture has the name of its page."""
 
 TERMINALS = {
-    "dataset": ("preview", "sssb/noun-bare", "-n", "3"),
-    "score": ("score", "smollm2", "sssb@1.1.0:race", "-s", "ll"),
+    "dataset": ("preview", "sssb/race", "-n", "2"),
+    "score": ("score", "smollm2", "sssb@1.1.0:noun-bare"),
 }
-"""Commands whose output is shown; what they write is deleted."""
+"""Commands whose output is shown on a card; what they write is deleted."""
+
+RESULT = ("finding", "planted")
+"""The picture of a card, and the page whose first finding it shows."""
+
+ONE_FINDING = """<style>
+header, nav, main > :not(section), main > section:not(:first-of-type), section > :not(.tiles),
+.tiles > li:not(:first-child) { display: none !important }
+body, main, section { margin: 0 !important; padding: 4px !important; border: 0 !important; max-width: none !important }
+.tiles { display: block !important; margin: 0 } .tiles > li { zoom: 1.5 }
+</style>"""
 
 TERMINAL = """<!doctype html><meta charset="utf-8"><style>
 body { margin: 0; background: #0d1117; color: #e6edf3 }
-pre { margin: 0; padding: 24px; font: 26px/1.5 monospace }
+pre { margin: 0; padding: 16px; font: 22px/1.45 monospace }
 b { color: #7ee787 }
 </style><pre><b>$ %s</b>
 %s</pre>"""
-COLUMNS, LINES = 78, 21
+COLUMNS, LINES = 48, 12
 
 
 def main() -> None:
@@ -73,19 +84,22 @@ def main() -> None:
         for name, words in TERMINALS.items():
             pages[name] = Path(folder) / f"{name}.html"
             pages[name].write_text(show_terminal(words, Path(folder)), encoding="utf-8")
+        card, page = RESULT
+        pages[card] = Path(folder) / f"{card}.html"
+        pages[card].write_text(pages[page].read_text(encoding="utf-8") + ONE_FINDING, encoding="utf-8")
         for name, page in pages.items():
             shown = Path(folder) / "shown.png"
-            photograph(page, shown, Path(folder))
+            photograph(page, shown, Path(folder), SIZE if name in PAGES else CARD)
             picture = compress(shown)
             (IMAGES / f"{name}.png").write_bytes(picture)
             print(f"docs/images/{name}.png: {len(picture):,} bytes")  # noqa: T201 - what it did
 
 
-def photograph(page: Path, to: Path, profile: Path) -> None:
-    """Write the first screen of a page as a PNG."""
+def photograph(page: Path, to: Path, profile: Path, size: tuple[int, int]) -> None:
+    """Write the first screen of a page as a PNG, in pixels."""
     flags = ["--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", f"--user-data-dir={profile}"]
-    size = f"--window-size={SIZE[0]},{SIZE[1]}"
-    command = ["chromium", *flags, size, f"--screenshot={to}", page.resolve().as_uri()]
+    window = f"--window-size={size[0]},{size[1]}"
+    command = ["chromium", *flags, window, f"--screenshot={to}", page.resolve().as_uri()]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - our own page
 
 

@@ -72,7 +72,7 @@ def test_a_version_has_one_commit_for_ever(hub: Hub, project: Path, dry_run: boo
     path = project / "releases" / "example" / "published.csv"
     path.write_text(path.read_text().replace(done.commit, "f" * 40))
     message = refusal(lambda: api.publish("example@0.1.0", REPO, dry_run=dry_run))
-    assert f"published to {REPO} as commit {'f' * 40}, and is commit {done.commit[:12]} there" in message
+    assert f"published to {REPO} as commit {'f' * 40}, but is commit {done.commit[:12]} now" in message
 
     hub.repos.clear()
     assert "missing now" in refusal(lambda: api.publish("example@0.1.0", REPO, dry_run=dry_run))

@@ -75,7 +75,7 @@ def test_what_the_hub_would_leave_out_is_not_tagged(hub: Hub, project: Path) -> 
     hub.repos[REPO] = Repo(REPO)
     repo_of(hub).commit("initial commit", {".gitignore": Blob(b"README.md\n", lfs=False)})
 
-    assert "lacks facts that was sent" in refusal(lambda: api.publish("example@0.1.0", REPO))
+    assert "lacks files that were sent" in refusal(lambda: api.publish("example@0.1.0", REPO))
     assert repo_of(hub).tags == {}
 
 
@@ -103,11 +103,11 @@ def test_a_damaged_release_is_not_sent(hub: Hub, project: Path) -> None:
         ("", "does not declare a licence"),
         ("NOASSERTION", "does not declare a licence"),
         ("unknown", "does not declare a licence"),
-        ("CC-BY-ND-4.0", "forbids changed versions"),
-        ("CC-BY-NC-ND-4.0", "forbids changed versions"),
-        ("CC-BY-ND-3.0-DE", "forbids changed versions"),  # every version and country of it
-        ("CC-BY-NC-ND-2.5", "forbids changed versions"),
-        ("MIT AND CC-BY-ND-4.0", "forbids changed versions"),
+        ("CC-BY-ND-4.0", "forbids modified versions"),
+        ("CC-BY-NC-ND-4.0", "forbids modified versions"),
+        ("CC-BY-ND-3.0-DE", "forbids modified versions"),  # every version and country of it
+        ("CC-BY-NC-ND-2.5", "forbids modified versions"),
+        ("MIT AND CC-BY-ND-4.0", "forbids modified versions"),
         ("LicenseRef-ask-the-authors", "is not an SPDX licence"),
         ("all rights reserved", "is not an SPDX licence"),
     ],
@@ -233,7 +233,7 @@ def test_a_renamed_repository_is_told(hub: Hub, project: Path) -> None:
     api.publish("example@0.1.0", "jane/new")
     hub.renamed[REPO] = "jane/new"
 
-    assert f"{REPO} is jane/new now" in refusal(lambda: api.publish("example@0.2.0", REPO))
+    assert f"{REPO} was renamed to jane/new" in refusal(lambda: api.publish("example@0.2.0", REPO))
     assert list(hub.repos["jane/new"].tags) == ["v0.1.0"]
 
 

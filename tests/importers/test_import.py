@@ -500,7 +500,7 @@ def test_files_that_cannot_be_imported_are_told(tmp_path: Path) -> None:
     assert "lacks data.intrasentence" in _refused("stereoset", HERE / "seat" / "weat1.jsonl")
     assert "lacks targ1" in _refused("seat", HERE / "stereoset.json")
     assert "counterpart" in _refused("winobias", FILES["winobias"][0])
-    assert "holds neither pro_stereotyped nor" in _refused("winobias", HERE / "crows.csv")
+    assert "contains neither pro_stereotyped nor" in _refused("winobias", HERE / "crows.csv")
     assert "these files have none of the rows of sssb: crows.csv:1: left out:" in _refused("sssb", HERE / "crows.csv")
 
 

@@ -830,10 +830,10 @@ def test_croissant_says_how_people_looked_at_rows(annotated: Path, tmp_path: Pat
         "tiny, first look: 8 rows of tiny@1.0.0, stratified by config, target, drawn with seed 7"
     )
     assert "natural: Is this natural English? (yes, no); comment: Anything else?" in protocol[0]
-    decided = "decided: keep 4, reject 3, undecided 1"
+    decided = "decisions: keep 4, reject 3, undecided 1"
     alpha = "Krippendorff's alpha 0.61 (95 % interval 0.40 to 0.76), 81% of answer pairs agree"
     assert {*analysis} == {
-        f"tiny, first look: answers: 23 answers to 8 rows, 2 to 3 per row, 1 skipped; {decided}",
+        f"tiny, first look: 23 answers to 8 rows, 2 to 3 per row, 1 skipped; {decided}",
         f"tiny, first look, natural: {alpha}; 23 answers to 8 rows",
     }
     assert "women (7)" in people[0]

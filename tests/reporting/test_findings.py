@@ -149,7 +149,7 @@ def test_a_planted_truth_stands_beside_what_is_found() -> None:
     found, true = figure("a", 20.0, 6.0, 31.0, neutral=0.0), figure("a", 19.5, 5.0, 30.0, neutral=0.0)
     truth = source(true)
     truth = replace(
-        truth, result=replace(truth.result, scorer="planted", model=truth.result.model | {"planted": "0.7"})
+        truth, result=replace(truth.result, scorer="planted", model={**truth.result.model, "planted": "0.7"})
     )
     first, last = tiles_of(truth, source(found))
     assert (first.truth, last.truth, last.true_mark) == ("planted: +19.5", "", None)

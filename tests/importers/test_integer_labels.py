@@ -100,7 +100,7 @@ def test_labels_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
     assert "'5'" in done.told["notes"][0]["reason"]
     for wrong, told in (
         ("0=", "INTEGER=NAME"),
-        ("first=neutral", "no integer"),
+        ("first=neutral", "is not an integer"),
         ("target:0=a", "target"),
         ("0=neutral,0=entailment", "twice"),
     ):

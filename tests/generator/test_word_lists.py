@@ -356,7 +356,7 @@ def test_a_file_that_is_too_large_is_not_read(project: Path, monkeypatch: pytest
     """A declaration has a limit, and a folder is no file."""
     monkeypatch.setattr(yaml_source, "MAX_BYTES", 2**20)
     (project / "wordlists" / "things.csv").write_bytes(b"x" * (2**20 + 1))
-    with pytest.raises(DeclarationError, match=r"things\.csv: E100 the the the the file is larger than 1 MiB"):
+    with pytest.raises(DeclarationError, match=r"things\.csv: E100 the file is larger than 1 MiB"):
         open_word_lists(Layer(project)).get("things")
     (project / "wordlists" / "things.csv").unlink()
     (project / "wordlists" / "things.csv").mkdir()

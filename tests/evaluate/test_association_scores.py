@@ -370,7 +370,12 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
         ({1: (1, 2)}, TABLE, {}, "vectors in memory: some of its keys are not text"),
         (BY_WORD, TABLE.assign(role="T"), {}, "row 0 (from 0) has the role 'T'"),
         (BY_WORD, TABLE[TABLE["role"] != "B"], {}, "test 'toy' lacks rows of B: it needs X, Y, A and B"),
-        (BY_WORD, TABLE.assign(identity=WORDS), {}, "test 'toy' has the identities 'x0' and 'x1': give it one"),
+        (
+            BY_WORD,
+            TABLE.assign(identity=WORDS),
+            {},
+            "test 'toy' has the identities 'x0' and 'x1': give it a single one",
+        ),
         (BY_WORD, TABLE, {"level": "doc"}, "unknown level doc: there is word, sent, cword, sense"),
         (BY_WORD, TABLE, {"level": "sent"}, "no row has a sentence: "),
         (BY_SENTENCE, SENTENCES.drop(columns="word"), {"level": "word"}, "no row has a word: "),
@@ -381,7 +386,7 @@ def _encoded(**options: Any) -> ModelSource:  # noqa: ANN401
         (BY_WORD, TABLE, {"limit": 5}, "an association test needs all its words"),
         (BY_WORD, TABLE, {"estimands": ["weat"]}, "weat is not from a plug-in"),
         (EYE, "association", {}, "an array of vectors needs one row for each row of the table"),
-        (BY_WORD, "nli-control", {}, "holds inference rows"),
+        (BY_WORD, "nli-control", {}, " has inference rows, which need a scorer such as ll-nli"),
     ],
 )
 def test_what_cannot_be_scored(vectors: Any, table: Any, how: dict[str, Any], message: str) -> None:  # noqa: ANN401

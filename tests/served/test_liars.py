@@ -18,8 +18,8 @@ from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.probe import probe
 
 UNTRUE = {
-    "no log-probabilities": "the answer has none",
-    "empty log-probabilities": "the answer has none",
+    "no log-probabilities": "the server does not return them",
+    "empty log-probabilities": "the server does not return them",
     "five log-probabilities": "5 were returned",
     "unsorted": "they are not in order",
     "above zero": "a log-probability above 0",

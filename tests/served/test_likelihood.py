@@ -223,7 +223,7 @@ def test_an_answer_that_changes_with_each_repeat_is_not_believed() -> None:
     twist = told("/completion", lambda asked, body: _forced_of(body)[0].update(logprob=-2.0 - next(count)))
     with searched(PlantedServer(kind="llama.cpp", twist=twist)) as search:
         assert search.route is None
-        assert re.match(r"the same tokens .* are \S+ nats apart", search.trial("token grammar").read)
+        assert re.match(r"the same tokens .* differ by \S+ nats", search.trial("token grammar").read)
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,8 @@ def _unlikely(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changed", "read"),
     [
-        (_none, "the answer has none"),
-        (_few, "5 came"),
+        (_none, "the server does not return them"),
+        (_few, "only 5 were returned, and 20 are needed"),
         (_unsorted, "not in order"),
         (_improbable, "sum to"),
         (_absent, "not among them"),

@@ -185,7 +185,8 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
     url = url or os.environ.get("LABEL_STUDIO_URL", "")
     if not url:
         raise AnnotationError(
-            "the address of Label Studio is missing: set LABEL_STUDIO_URL (`make label-studio` starts a server)"
+            "the address of Label Studio is missing: set LABEL_STUDIO_URL (`make label-studio` starts a server), "
+            "or use `senseprobe annotate export`, which writes spreadsheets and needs no server"
         )
     base = check_address(url)
     key = check_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))

@@ -277,7 +277,8 @@ def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
             position = block.locate("generalise", block.front.generalise.index(name))
             of = f" that is {stratum.rstrip(')')}" if stratum else ""
             message = f"{name} has {counted(levels, 'level')}{of}: results cannot be generalised over it"
-            yield subject.finding(position, "W506", message, f"use at least {FEWEST_LEVELS}")
+            remedy = f"list {FEWEST_LEVELS} or more, or remove it from generalise"
+            yield subject.finding(position, "W506", message, remedy)
 
 
 @check("W507")

@@ -167,7 +167,7 @@ def _named_release(name: str, version: str) -> Path:
         return _release_of_table(name, version)
     spec, names = f"{name}@{version}", list_releases()
     like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
-    raise ReleaseError(f"unknown release {spec!r}: {offered(spec, names, like)}")
+    raise ReleaseError(f"unknown release {spec!r}: {offered(spec, like or names, like)}")
 
 
 def _release_of_table(name: str, version: str) -> Path:

@@ -318,11 +318,11 @@ def test_a_model_that_can_be_fetched_is_suggested(typed: Typed) -> None:
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
         (
             "score bert sssb@9.9.9",
-            "unknown release 'sssb@9.9.9': did you mean 'sssb@1.1.2'? there is association@1.0.0",
+            "unknown release 'sssb@9.9.9': did you mean 'sssb@1.1.2'? there is sssb@1.0.0",
         ),
         (
             "score bert ssbs@1.0.0",
-            "unknown release 'ssbs@1.0.0': did you mean 'sssb@1.0.0'? there is association@1.0.0",
+            "unknown release 'ssbs@1.0.0': did you mean 'sssb@1.0.0'? there is sssb@1.0.0",
         ),
         ("score bert sssb@1.0.0:rase", "sssb@1.0.0:rase has no config 'rase': did you mean 'race'? there is nation"),
         ("score bert nowhere/at/all", "'nowhere/at/all' is not a release folder"),

@@ -142,7 +142,7 @@ def test_what_init_prints_works_as_it_stands(
     printed = _commands(run("init", "my project"))
     assert printed[0] == "cd 'my project'"
     assert [re.match(r"senseprobe (model )?(\w+) ", line)[2] for line in printed[1:]] == [  # type: ignore[index]
-        *("lint", "preview", "build", "verify", "plant", "score", "report")
+        *("lint", "preview", "build", "verify", "new", "plant", "score", "report")
     ]
 
     def refuse(_: socket.socket, address: object) -> None:

@@ -88,7 +88,7 @@ USES = {
     # --- Annotate ---
     "annotate": Use(
         "Let people check the rows of a release.",
-        ("annotate export example@1.0.0 --project pilot --annotators 3", "annotate apply sheets"),
+        ("annotate export example@1.0.0 --project pilot --annotators 3", "annotate apply pilot"),
     ),
     "annotate push": Use(
         "Start a round of annotation on Label Studio.",
@@ -113,23 +113,23 @@ USES = {
     ),
     "annotate import": Use(
         "Read the sheets that annotators sent back, or an export of Label Studio.",
-        ("annotate import sheets", "annotate import sheets annotator-1.csv"),
+        ("annotate import pilot", "annotate import pilot annotator-1.csv"),
     ),
     "annotate agree": Use(
         "See whether the annotators agree before you use their answers.",
-        ("annotate agree sheets", "annotate agree sheets --json"),
+        ("annotate agree pilot", "annotate agree pilot --json"),
     ),
     "annotate apply": Use(
         "Decide which rows stay; --propose lists words and frames that were rejected in all rows.",
-        ("annotate apply sheets", "annotate apply sheets --rule dawid-skene --threshold 0.9"),
+        ("annotate apply pilot", "annotate apply pilot --rule dawid-skene --threshold 0.9"),
     ),
     "annotate report": Use(
-        "Discuss a round with those who run it.", ("annotate report sheets", "annotate report sheets -o round-1.html")
+        "Discuss a round with those who run it.", ("annotate report pilot", "annotate report pilot -o round-1.html")
     ),
-    "annotate queue": Use("Settle disagreements.", ("annotate queue sheets", "annotate queue first-check --push")),
+    "annotate queue": Use("Settle disagreements.", ("annotate queue pilot", "annotate queue first-check --push")),
     "annotate release": Use(
         "Publish the answers with the release.",
-        ("annotate release sheets answers", "annotate release sheets answers --free-text"),
+        ("annotate release pilot answers", "annotate release pilot answers --free-text"),
     ),
     # --- Models ---
     "model": Use(

@@ -53,7 +53,8 @@ FIRST_STEPS: Mapping[str, str] = {
     f"preview {EXAMPLE}/{CONFIG}": "show some pairs of sentences",
     f"build {EXAMPLE} 1.0.0": "freeze all pairs in releases/",
     f"verify {EXAMPLE}@1.0.0 --rebuild": "check the release, and make its rows again",
-    f"model plant {EXAMPLE}@1.0.0 planted": "train a tiny model with a known preference, without a network",
+    "new mine/first --kind contrast": "begin a dataset of your own: replace each TODO in its files",
+    f"model plant {EXAMPLE}@1.0.0 planted": "train a tiny model to try scores with, without a network",
     f"score planted {EXAMPLE}@1.0.0": "score this model, and store the result",
     f"report results/{EXAMPLE}@1.0.0/planted/aul.json": "show the result as a page, report.html",
 }

@@ -263,7 +263,7 @@ SETTINGS, PROMPTS = "sentence_bert_config", "config_sentence_transformers"
             modules("Transformer", "Normalize", "Pooling"),
             r"has the modules \['Transformer', 'Normalize', 'Pool",
         ),
-        ("modules", modules("Transformer"), r"has the modules \['Transformer'\]; senseprobe computes"),
+        ("modules", modules("Transformer"), r"has the modules \['Transformer'\]; senseprobe supports"),
         ("modules", modules("Transformer", "Pooling", package="custom_st"), "the module 'custom_st.Transformer'"),
         ("modules", [], r"has the modules \[\]; senseprobe"),
         ("modules", {"a": 1}, r"has the modules \[\]; senseprobe"),

@@ -261,22 +261,26 @@ class Estimand:
         """Return what a model does, with the figure as a number: a clause that follows the model's name.
 
         `names`: what a report calls the sides of the figure: the ``first`` and the ``second`` sense of a contrast, or
-        the sets ``X``, ``Y``, ``A``, ``B`` of an association test. The default, which plug-ins have, is of the title.
+        the sets ``X``, ``Y``, ``A``, ``B`` of an association test; its ``group``, and as ``others`` the only other
+        one. The default, which plug-ins have, is of the title.
         """
         number = figure.value or 0.0
         if pattern := self.presentation.fact:
             away, side, group = 50 + abs(number), self.axis_ends(design)[number >= 0], names.get("group", figure.group)
             numbers = {"value": number, "rest": 100 - number, "share": 50 + number, "away": away}
-            return pattern.format(**numbers, side=side, group=group, others=name_others(design))
+            return pattern.format(**numbers, side=side, group=group, others=names.get("others") or name_others(design))
         value = f"{figure.value or 0.0:{'' if self.from_zero else '+'}.{self.decimals}f} {self.measure}"
         leanings = self.presentation.leanings
         if leanings == Presentation().leanings:
             return f"scores {value} on \N{LEFT DOUBLE QUOTATION MARK}{self.title}\N{RIGHT DOUBLE QUOTATION MARK}"
         return f"{leanings[(figure.value or 0.0) > 0]} ({value})"
 
-    def zero_means(self, design: Design | None) -> str:
-        """Return what its 0 means, in two or three words for an axis; empty if nothing is known."""
-        return self.presentation.at_zero.format(others=name_others(design))
+    def zero_means(self, design: Design | None, others: str = "") -> str:
+        """Return what its 0 means, in two or three words for an axis; `others`: the only other group, if there is one.
+
+        It is empty if nothing is known.
+        """
+        return self.presentation.at_zero.format(others=others or name_others(design))
 
     def groups_caption(self, design: Design | None) -> str:
         """Return the caption of its groups."""

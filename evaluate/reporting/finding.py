@@ -127,11 +127,13 @@ class Teller:
         if groups and lookup(figure.estimand).presentation.see_p:
             farthest = max(groups, key=lambda f: abs(f.value or 0.0))
             p = "" if figure.p is None else f" ({format_p(figure.p)})"
+            if find_only_other(self.source, farthest):
+                return f"{self.model} treats the {count} differently{p}: it {self._clause(farthest)}."
             return (
                 f"{self.model} treats the {count} differently{p}, but no single group stands out. "
                 f"{self._label(farthest)} differs most."
             )
-        if not _is_group(figure) or len(groups) < 2:
+        if not _is_group(figure) or len(groups) < 2 or find_only_other(self.source, figure):
             return f"{self.model} {self._clause(figure)}."
         if verdict.code != "shown":
             return f"{self._label(figure)} differs most of {count}: {self.model} {self._clause(figure, 'it')}."
@@ -153,6 +155,7 @@ class Teller:
             names = {side: listed_words(own.has[side]) for side in SETS}
         if figure.group:
             names["group"] = group or self._label(figure)
+            names["others"] = find_only_other(self.source, figure)
         clause = lookup(figure.estimand).fact(figure, design, names)
         about = _name_targets(self.source, figure, self.senses)
         return f"{clause} about {about}" if about and clause.endswith("pairs") else clause
@@ -162,6 +165,18 @@ def _is_group(figure: Figure) -> bool:
     """Return whether a figure is of a group that is compared with others."""
     estimand = lookup(figure.estimand)
     return bool(estimand.presentation.tested_groups) and figure.neutral is not None and not KINDS[estimand.kind].tests
+
+
+def find_only_other(source: ReportInput, figure: Figure) -> str:
+    """Return the group that a figure's group is compared with, where it is one; its figure says the same, mirrored."""
+    design = source.design(figure.config)
+    if not _is_group(figure) or "{others}" not in lookup(figure.estimand).presentation.fact:
+        return ""
+    if design is not None and design.reference:
+        return ""
+    key = (figure.config, figure.estimand)
+    groups = [f.group for f in source.result.figures if f.group and (f.config, f.estimand) == key]
+    return next((str(g) for g in groups if g != figure.group), "") if len(groups) == 2 else ""
 
 
 def _name_sides(figure: Figure, source: ReportInput) -> dict[str, str]:

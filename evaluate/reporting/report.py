@@ -15,7 +15,7 @@ from senseprobe.evaluate.reporting.finding import name_model
 from senseprobe.evaluate.reporting.fitness_section import fitness_section
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput
 from senseprobe.evaluate.reporting.row_browser import row_section
-from senseprobe.evaluate.reporting.row_tables import filler_section, word_section
+from senseprobe.evaluate.reporting.row_tables import explain_counts, filler_section, word_section
 from senseprobe.evaluate.reporting.scope import Page, ReportScope, SectionBuilder
 from senseprobe.evaluate.reporting.significance import (
     ModelComparison,
@@ -119,7 +119,8 @@ def answer_section(scope: ReportScope) -> Section:
 
 def pair_section(scope: ReportScope) -> Section:
     """Return the charts of pairs of words."""
-    return Section("Which words", charts=tuple(figure_charts.plot_words(scope.inputs)))
+    charts = tuple(figure_charts.plot_words(scope.inputs))
+    return Section("Which words", explain_counts(scope.inputs) if charts else (), charts=charts)
 
 
 def distance_section(scope: ReportScope) -> Section:

@@ -17,6 +17,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import additional, contrast_figures, kernel_rows, lookup
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
+from senseprobe.evaluate.estimands.relative import RELATIVE
 from senseprobe.evaluate.estimands.slices import (
     NoRowError,
     Part,
@@ -34,6 +35,11 @@ from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import Scale
+
+WITHIN = (
+    "These figures count pairs within each group. The verdict rests on `relative`, which compares groups with "
+    "each other, so the two can point in opposite directions."
+)
 
 MOST_ROWS = 6
 """Rows of each kind on the page."""
@@ -120,7 +126,15 @@ def word_section(scope: ReportScope) -> Section:
             names = tuple(figure.group or "" for figure in levels.figures)
             words.setdefault(levels.config, {}).setdefault(levels.slot, names)
     tables = (_build_level_table(*key, levels, scope.inputs) for key, levels in align(results).items())
-    return replace(table_section("By word and frame", [text], tables), closed=True)
+    texts = [text, *explain_counts(scope.inputs)]
+    return replace(table_section("By word and frame", texts, tables), closed=True)
+
+
+def explain_counts(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
+    """Return that figures of words count within a group, where the verdict is about groups compared with each other."""
+    configs = [config for source in inputs for config in source.tables]
+    designs = [design for source in inputs for config in configs if (design := source.design(config)) is not None]
+    return (WITHIN,) if any(RELATIVE.id in design.estimands for design in designs) else ()
 
 
 def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[LevelFigures]:

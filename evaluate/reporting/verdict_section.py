@@ -12,7 +12,7 @@ from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
-from senseprobe.evaluate.reporting.finding import state_headline, state_outlook
+from senseprobe.evaluate.reporting.finding import find_only_other, state_headline, state_outlook
 from senseprobe.evaluate.reporting.inputs import ReportInput, missing_parts
 from senseprobe.evaluate.reporting.notation import format_points
 from senseprobe.evaluate.reporting.scope import ReportScope
@@ -102,7 +102,7 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     is_on_axis = has_mark and axis.low <= mark.low and mark.high <= axis.high  # type: ignore[operator]
     ends = direction_labels(figure, design)
     number_text = f"{mark.text} {_name_unit(estimand)}" if mark.value is not None else mark.text
-    zero = estimand.zero_means(design) or ("" if figure.neutral is None else "neutral")
+    zero = estimand.zero_means(design, find_only_other(source, figure)) or ("" if figure.neutral is None else "neutral")
     truth = scope.find_truth(number, figure)
     true_mark = None if truth is None else figure_charts.build_mark(truth[1], truth[0])
     if true_mark is not None and (true_mark.value is None or not axis.low <= true_mark.value <= axis.high):

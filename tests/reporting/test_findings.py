@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import get_args
+from types import SimpleNamespace
+from typing import cast, get_args
 
 import pytest
 from tests.reporting import test_chat_report as chat
@@ -21,6 +22,7 @@ from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.reporting.finding import label_word, name_model
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_brief, build_report
+from senseprobe.evaluate.reporting.row_tables import explain_counts
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 
@@ -70,7 +72,17 @@ def test_the_headline_is_sentences() -> None:
 def test_groups_are_named() -> None:
     """The group that differs is in the sentence, with its number and with what it is compared with."""
     (tile,) = tiles_of(*gather_inputs([of_groups()]))
-    assert re.match(r"org/model links g0 to \w+ words more than the other groups, in \d+ of 100 ", tile.sentence)
+    assert re.match(r"org/model links g0 to \w+ words more than g1, in \d+ of 100 ", tile.sentence)
+    assert tile.ends[1] == "0: like g1"
+    assert "groups" not in tile.sentence, "with one other group, its name says enough"
+
+
+@pytest.mark.parametrize(("estimand", "said"), [("relative", True), ("preference-half", False)])
+def test_figures_within_groups_say_so(estimand: str, said: bool) -> None:
+    """The verdict on groups compares them with each other; the figures of words do not."""
+    made = SimpleNamespace(tables={"a": None}, design=lambda _: SimpleNamespace(estimands=(estimand,)))
+    told = explain_counts([cast("ReportInput", made)])
+    assert ["`relative`" in line for line in told] == [True] * said
 
 
 @pytest.mark.parametrize("made", ["pairs", "tests", "chat", "control"])

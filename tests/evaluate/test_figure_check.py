@@ -190,7 +190,7 @@ def without_table(result: Result) -> Result:
 
 
 UNCHECKED: dict[str, tuple[str, Callable[[Result], Result], str]] = {
-    "no table": ("pairs", without_table, "no table of scores next to the result"),
+    "no table": ("pairs", without_table, "there is no table of scores next to the result"),
     "no release": (
         "pairs",
         lambda result: replace(result, release={**result.release, "name": "gone@1.0.0"}),
@@ -199,7 +199,7 @@ UNCHECKED: dict[str, tuple[str, Callable[[Result], Result], str]] = {
     "no words": (
         "association",
         lambda result: replace(result, words=None),
-        "no table of words next to the result",
+        "there is no table of words next to the result",
     ),
     "an older definition": (
         "pairs",

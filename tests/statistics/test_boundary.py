@@ -286,7 +286,7 @@ def test_p_of_words_that_all_agree() -> None:
 
     found = figure(rows, design, "pronoun-baseline")
     assert found.p == pytest.approx(2 * 0.5**5, rel=1e-6)
-    assert "5 of occupation (male)" in found.note  # why 60 of 60 rows show nothing
+    assert "5 levels of occupation (male)" in found.note  # why 60 of 60 rows show nothing
 
 
 def test_p_of_independent_rows_is_that_of_the_binomial() -> None:

@@ -82,7 +82,7 @@ def a_fixed_temperature(_: Path, folder: Path) -> None:
         done = typed_in(folder, "model", "check", address)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     (line,) = done.stderr.splitlines()
-    assert "no scorer: this model fixes the temperature, so answers cannot be repeated" in line
+    assert "any scorer: this model fixes the temperature, so answers cannot be repeated" in line
     assert "'temperature' does not support 0" in line
     assert [word for word in ("echo", "llama.cpp", "log and", "template") if word in line] == []
 

@@ -64,7 +64,7 @@ class FindingCollector:
     >>> findings = FindingCollector()
     >>> findings.note("label", "sense: maybe")
     >>> print(*findings)
-    answers that the interface does not offer, left out: 1 (sense: maybe)
+    answers that the interface does not offer (omitted): 1 (sense: maybe)
     """
 
     def __init__(self) -> None:

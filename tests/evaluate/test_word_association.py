@@ -181,7 +181,7 @@ def test_the_files_of_small_world_of_words(tmp_path: Path) -> None:
         (HEADER + "man,nurse\n", ":2: has 2 columns"),
         (HEADER + "man,nurse,nan\n", ":2: 'nan' is not a finite number"),
         (HEADER + "man,nurse,-1\n", ":2: a count or strength cannot be -1"),
-        (CHAIN + "man,nurse,3\n", ":4: 'man' with 'nurse' stands there twice"),
+        (CHAIN + "man,nurse,3\n", ":4: 'man' with 'nurse' occurs twice"),
         (HEADER + 'man,"nurse,3\n', ":2: malformed CSV: unexpected end of data"),
         (b"\x93NUMPY\x01\x00v\x00", ":1: is not UTF-8"),
         (HEADER + "x" * 2**24, ":2: a line of more than"),
@@ -216,7 +216,7 @@ def test_any_bytes_are_read_or_refused(tmp_path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("nurse 1\n", ":1: is not a word"), ("a\t1\na\t2\n", "twice"), ("a\tinf\n", "finite"), ("", "no words")],
+    [("nurse 1\n", ":1: is not a word"), ("a\t1\na\t2\n", "twice"), ("a\tinf\n", "finite"), ("", "not contain words")],
 )
 def test_what_is_no_lexicon_is_refused(text: str, message: str, tmp_path: Path) -> None:
     """Lines of another form, words twice, scores that are none."""

@@ -283,7 +283,7 @@ def test_classes_that_cannot_be_told_are_refused(
 def test_classes_are_numbered_as_outputs_are(stated: str | None, numbers_told: tuple[str, ...], bert: Path) -> None:
     """Which output a class numbered 5 is, nobody can tell."""
     edit(bert, id2label=dict(zip(numbers_told, NAMED["bert"], strict=True)))
-    with pytest.raises(ModelError, match=f"numbers its classes {', '.join(numbers_told)}, where .* 0, 1 and 2"):
+    with pytest.raises(ModelError, match=f"numbers its classes {', '.join(numbers_told)}, .* outputs are 0, 1 and 2"):
         nli.load(str(bert), labels=stated)
 
 

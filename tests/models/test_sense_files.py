@@ -77,7 +77,7 @@ def test_labels_that_are_objects(tmp_path: Path) -> None:
     """They are pickles; the message says how they are saved as texts."""
     labels = np.array(sorted(KNOWN), dtype=object)
     np.savez(tmp_path / "s.npz", labels=labels, vectors=np.eye(3))
-    with pytest.raises(ModelError, match=r"labels has objects of Python.*labels\.astype\(str\)"):
+    with pytest.raises(ModelError, match=r"array labels contains Python objects.*labels\.astype\(str\)"):
         open_senses(tmp_path / "s.npz", KNOWN.__contains__)
 
 

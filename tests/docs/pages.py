@@ -11,6 +11,7 @@ A comment on the line before a block says that it is not run by the plain tests:
 
 import contextlib
 import io
+import math
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from senseprobe.cli import main
 
@@ -139,7 +141,12 @@ def _run_senseprobe(arguments: list[str]) -> tuple[str, int]:
     sys.argv = ["senseprobe", *arguments]
     code: object = 0
     try:
-        with contextlib.redirect_stdout(terminal), contextlib.redirect_stderr(terminal):
+        # On a slow machine long work prints a line each minute; pages show what a fast one prints.
+        with (
+            contextlib.redirect_stdout(terminal),
+            contextlib.redirect_stderr(terminal),
+            mock.patch("senseprobe.progress.EACH", math.inf),
+        ):
             main()
     except SystemExit as stop:
         code = stop.code

@@ -9,7 +9,6 @@ from math import ceil
 from senseprobe.charts import Axis, Mark
 from senseprobe.document import Section, Tile
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.comparison_section import (
@@ -256,7 +255,7 @@ def _build_tiles(answers: Sequence[Answer], names: tuple[str, str]) -> Iterator[
             badge=VERDICT_WORDS[answer.code],
             tone=TONES[answer.code],
             sentence=_state_fact(answer, names),
-            figure="" if row.difference is None else _state_difference(row, names, text, measure),
+            figure="" if row.difference is None else _state_difference(answer, names, text, measure),
             mark=mark,
             axis=axis,
             ends=(f"{names[1]} higher", "0: alike", f"{names[0]} higher"),
@@ -265,9 +264,10 @@ def _build_tiles(answers: Sequence[Answer], names: tuple[str, str]) -> Iterator[
         )
 
 
-def _state_difference(row: Comparison, names: tuple[str, str], text: str, measure: str) -> str:
-    """Return a difference without a sign, if it has an interval: ``B higher by 17.1 [7.5, 26.7] points``."""
-    if not row.difference or row.low is None or row.high is None:
+def _state_difference(answer: Answer, names: tuple[str, str], text: str, measure: str) -> str:
+    """Return a difference, which is without a sign if it was found: ``B higher by 17.1 [7.5, 26.7] points``."""
+    row = answer.difference.comparison
+    if not row.difference or row.low is None or row.high is None or answer.code != "shown":
         return f"{text} {measure}"
     turned = row.difference < 0
     value, low, high = (-row.difference, -row.high, -row.low) if turned else (row.difference, row.low, row.high)

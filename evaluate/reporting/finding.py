@@ -217,7 +217,7 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
 
 def _correction(verdict: Verdict) -> str:
     """Return over what a p is corrected: not all questions have one."""
-    return f"correction over the {verdict.family} figures that have a p-value"
+    return f"correction for {verdict.family} tests"
 
 
 def _explain_turned(verdict: Verdict, p: float | None, p_holm: float) -> str:

@@ -30,6 +30,9 @@ MOST_BRIEF = 30
 MOST_EXAMPLE = 113
 """Characters of an example, its sign among them."""
 
+SEARCHED = 10_000
+"""Rows in which an example of a group is looked for."""
+
 PLANTED = "planted"
 
 MOST_HEADLINES = 3
@@ -80,7 +83,7 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     about = verdict.bias_type or scope.biases.get(verdict.config, "")
     tile = Tile(
         about=verdict.config,
-        example="" if scope.is_brief else _quote_example(source, verdict.config),
+        example="" if scope.is_brief else _quote_example(source, verdict),
         note="" if about == verdict.config else about,
         result=number,
         label=scope.short_labels[number],
@@ -120,9 +123,16 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     )
 
 
-def _quote_example(source: ReportInput, config: str) -> str:
-    """Return the two sentences of the first row of a config; empty where they are not at hand, or long."""
-    table = source.tables.get(config)
+def _quote_example(source: ReportInput, verdict: Verdict) -> str:
+    """Return the two sentences of a row of a config, of the group that the verdict names if it names one.
+
+    It is the first such row; the text is empty where rows are not at hand, or long.
+    """
+    table = source.tables.get(verdict.config)
+    if table is not None and verdict.figure is not None and verdict.figure.group:
+        few = table.head(SEARCHED)
+        of_group = few[few.isin([verdict.figure.group]).any(axis=1)]
+        table = of_group if len(of_group) else table
     for first, second, sign in (("stereo", "anti", "/"), ("premise", "hypothesis", "\N{RIGHTWARDS ARROW}")):
         if table is not None and len(table) and first in table and second in table:
             text = f"{table[first].iloc[0]} {sign} {table[second].iloc[0]}"

@@ -303,9 +303,9 @@ def test_a_family_is_counted_once(tmp_path: Path) -> None:
     assert {f["config"]: (f["verdict"]["p"], f["verdict"]["family"]) for f in figures} == {
         name: (pytest.approx(p), 3) for name, p in by_hand.items()
     }
-    assert [f"{p:.4f} after correction over the 3 " in brief(path) for p in by_hand.values()] == [True] * 3
+    assert [f"{p:.4f} after correction for 3 tests" in brief(path) for p in by_hand.values()] == [True] * 3
     page = render_markdown(build_report(gather_inputs([path])))
-    assert page.count("0.0400 after correction over the 3 ") == 2
+    assert page.count("0.0400 after correction for 3 tests") == 2
 
 
 def test_the_gate_says_what_the_new_model_shows() -> None:

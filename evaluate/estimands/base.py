@@ -269,11 +269,11 @@ class Estimand:
             away, side, group = 50 + abs(number), self.axis_ends(design)[number >= 0], names.get("group", figure.group)
             numbers = {"value": number, "rest": 100 - number, "share": 50 + number, "away": away}
             return pattern.format(**numbers, side=side, group=group, others=names.get("others") or name_others(design))
-        value = f"{figure.value or 0.0:{'' if self.from_zero else '+'}.{self.decimals}f} {self.measure}"
+        value = f"{number:{'' if self.from_zero else '+'}.{self.decimals}f} {self.measure}"
         leanings = self.presentation.leanings
         if leanings == Presentation().leanings:
             return f"scores {value} on \N{LEFT DOUBLE QUOTATION MARK}{self.title}\N{RIGHT DOUBLE QUOTATION MARK}"
-        return f"{leanings[(figure.value or 0.0) > 0]} ({value})"
+        return f"{leanings[number > 0]} ({value})"
 
     def zero_means(self, design: Design | None, others: str = "") -> str:
         """Return what its 0 means, in two or three words for an axis; `others`: the only other group, if there is one.

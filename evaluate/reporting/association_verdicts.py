@@ -15,7 +15,6 @@ from senseprobe.evaluate.estimands.association import (
     find_reversed,
     key_of,
 )
-from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput
 from senseprobe.evaluate.reporting.notation import describe_sizes, format_points
 from senseprobe.evaluate.reporting.verdict import Verdict
@@ -126,12 +125,6 @@ def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
     """Return the names of some of the `tests`, each with its config where several have the name."""
     names = [test for _, test in tests]
     return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
-
-
-def describe_effect(words: TestWords) -> str:
-    """Return what an effect above 0 says, by the first words of each set."""
-    x, y, a, b = (listed_words(words.has[side]) for side in SETS)
-    return f"{x} nearer to {a}; {y} to {b}"
 
 
 def listed_words(words: Sequence[str], few: int = FEW) -> str:

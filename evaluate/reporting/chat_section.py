@@ -26,7 +26,7 @@ from senseprobe.evaluate.scorers import SCORERS, chat
 from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
 from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
 from senseprobe.evaluate.units import Unit
-from senseprobe.messages import counted, listed, printable
+from senseprobe.messages import capitalized, counted, listed, printable
 
 TITLE = "Does the model do the task?"
 
@@ -138,7 +138,7 @@ def task_section(scope: ReportScope) -> Section:
         return Section(TITLE)
     several = len(scope.inputs) > 1
     told = [
-        f"{source.label}: {line}." if several else f"{line[:1].upper()}{line[1:]}."
+        f"{source.label}: {line}." if several else f"{capitalized(line)}."
         for source in asked
         for line in describe_tasks(source.result)
     ]
@@ -154,7 +154,7 @@ def task_section(scope: ReportScope) -> Section:
 
 
 def _caption(text: str, source: ReportInput, several: bool) -> str:
-    return f"{source.label}: {text}" if several else f"{text[:1].upper()}{text[1:]}"
+    return f"{source.label}: {text}" if several else capitalized(text)
 
 
 def _build_gate_table(source: ReportInput, *, several: bool) -> Table:

@@ -9,6 +9,7 @@ from math import ceil
 from senseprobe.charts import Axis, Mark
 from senseprobe.document import Section, Tile
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.base import NOBODY
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.comparison_section import (
@@ -26,13 +27,10 @@ from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
 from senseprobe.evaluate.reporting.verdict import ORDER, TONES
 from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
-from senseprobe.messages import counted, listed
+from senseprobe.messages import as_sentence, capitalized, conjoined, counted, listed
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "What differs"
-UNKNOWN_NEUTRAL = 'nobody knows which value means "unbiased" there'
-"""Why a higher figure is not said to be farther from neutral."""
-
 FEW = 3
 """Questions that are named where the others are counted."""
 
@@ -157,7 +155,7 @@ def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: 
         parts.append(f"{named} {'is' if len(unread) == 1 else 'are'} not readable")
     text = "; ".join(parts)
     is_ours = text.startswith(("the two are", "it is undecided"))  # else it begins with a name
-    return f"{text[:1].upper() if is_ours else text[:1]}{text[1:]}."
+    return f"{capitalized(text) if is_ours else text}."
 
 
 def _describe_closer(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
@@ -169,7 +167,7 @@ def _describe_closer(found: Sequence[Answer], names: tuple[str, str]) -> Iterato
 
 def _describe_higher(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
     """Yield where each model is higher, if it is not known which is closer to neutral, and why that is not known."""
-    reasons = {False: f"but {UNKNOWN_NEUTRAL}", True: "and it is undecided which is closer to neutral"}
+    reasons = {False: f"but {NOBODY}", True: "and it is undecided which is closer to neutral"}
     for has_neutral, reason in reasons.items():
         others = [a for a in found if a.growth is None and a.difference.has_neutral == has_neutral]
         clauses: list[str] = []
@@ -210,7 +208,7 @@ def _join(names: Sequence[str]) -> str:
     """Return names in a list with ``and``, of many the first and how many more."""
     if len(names) > 2 * FEW:
         return listed(names[:FEW], len(names))
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return conjoined(names)
 
 
 def name_both(inputs: Sequence[ReportInput]) -> list[str]:
@@ -300,11 +298,11 @@ def _state_outlook(answer: Answer, names: tuple[str, str]) -> str:
     difference, row = answer.difference, answer.difference.comparison
     if answer.code == "shown" and answer.growth is None and difference.has_interval:
         undecided = "It is undecided which of the two is closer to neutral."
-        return undecided if difference.has_neutral else f"{UNKNOWN_NEUTRAL[:1].upper()}{UNKNOWN_NEUTRAL[1:]}."
+        return undecided if difference.has_neutral else as_sentence(NOBODY)
     if answer.code != "not_shown":
         return ""
     if not difference.ends:
-        return f"{row.note[:1].upper()}{row.note[1:]}." if row.note else ""
+        return as_sentence(row.note)
     reason = explain_disagreement(difference)
     size = notation.format_points(abs(difference.outer_end), row.estimand).removeprefix("+")
     higher = names[difference.outer_end < 0]

@@ -20,12 +20,11 @@ from senseprobe.evaluate.reporting.association_verdicts import name_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope, label_inputs
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.evaluate.reporting.verdict import LEVEL
 from senseprobe.evaluate.reporting.verdict_table import describe_right, find_failed_control
 from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS
 
-LEVEL = 0.05
-"""Below it, p agrees with a 95 % interval that excludes 0."""
 MOST_TOLD = 5
 """Differences of a pair of models that are told in sentences; the table has all."""
 MOST_PLOTTED = 60

@@ -16,7 +16,7 @@ from senseprobe.evaluate.reporting.notation import format_p, format_points
 from senseprobe.evaluate.reporting.verdict import LEVEL, Verdict
 from senseprobe.evaluate.task_gates import CONTROL, find_verdict
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import listed
+from senseprobe.messages import as_paragraph, as_sentence, capitalized, conjoined, listed
 from senseprobe.records import Design, Figure
 
 FEW = 3
@@ -78,7 +78,7 @@ def _name_targets(source: ReportInput, figure: Figure, senses: Mapping[str, Set[
     table, design = source.tables.get(figure.config), source.design(figure.config)
     if table is None or design is None or figure.group is not None or "target" not in table:
         return ""
-    words = dict.fromkeys(str(word) for word in table["target"].dropna())
+    words = [str(word) for word in table["target"].dropna().unique()]
     return listed(label_word(word, design, senses) for word in words) if len(words) <= FEW else ""
 
 
@@ -141,7 +141,7 @@ class Teller:
         clauses = [self._clause(f) for f in differing[:FEW]]
         if len(differing) == 1:
             return f"{self.model} {clauses[0]}. No other group clearly differs."
-        more = f" {_capital(count_word(len(differing) - FEW))} more groups differ." if len(differing) > FEW else ""
+        more = f" {capitalized(count_word(len(differing) - FEW))} more groups differ." if len(differing) > FEW else ""
         return f"{self.model} {'; it '.join(clauses)}.{more}"
 
     def _label(self, figure: Figure) -> str:
@@ -196,23 +196,23 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     """Return what would change a verdict, or how sure it is, in a line."""
     figure = verdict.figure
     if verdict.config.startswith(f"{CONTROL}:"):
-        return _as_sentences(verdict.sharper)
+        return as_sentence(verdict.sharper)
     if KINDS[source.kind].tests:
-        return _as_sentences(verdict.text)
+        return as_sentence(verdict.text)
     if verdict.is_turned and verdict.p_holm is not None:
         return _explain_turned(verdict, verdict.p, verdict.p_holm)
     if verdict.code == "shown" and verdict.p_holm is not None:
         return f"{format_p(verdict.p_holm)}{f' after {_correction(verdict)}' if verdict.family > 1 else ''}."
     if verdict.code == "small":
-        return _as_sentences(verdict.text)
+        return as_sentence(verdict.text)
     if verdict.code == "not_shown":
         possible = "" if verdict.hidden is None else f"An effect of up to {_format_hidden(verdict)} is possible."
-        return _join(possible, _as_sentences(verdict.sharper))
+        return as_paragraph(possible, as_sentence(verdict.sharper))
     if figure is not None and find_verdict(figure):
         return "Its figures are withheld; a section below has the result of each check."
     if figure is None or figure.value is None or (figure.verdict and figure.verdict.flaw):
-        return _as_sentences(verdict.sharper)
-    return _join(*map(_as_sentences, (*verdict.text.split("; "), verdict.sharper)))
+        return as_sentence(verdict.sharper)
+    return as_paragraph(*map(as_sentence, (*verdict.text.split("; "), verdict.sharper)))
 
 
 def _correction(verdict: Verdict) -> str:
@@ -229,7 +229,7 @@ def _explain_turned(verdict: Verdict, p: float | None, p_holm: float) -> str:
     outside = figure is not None and figure.low is not None and figure.high is not None
     if outside and not figure.low <= (figure.neutral or 0.0) <= figure.high:  # type: ignore[union-attr, operator]
         return f"The interval excludes {figure.neutral or 0.0:g}, but {format_p(p)}, {corrected}"  # type: ignore[union-attr]
-    return f"{_capital(format_p(p))} {corrected}"
+    return f"{capitalized(format_p(p))} {corrected}"
 
 
 def _format_hidden(verdict: Verdict) -> str:
@@ -239,15 +239,6 @@ def _format_hidden(verdict: Verdict) -> str:
     if measure == "points":
         return f"{verdict.hidden:.0f} points"
     return f"{format_points(verdict.hidden or 0.0, estimand).removeprefix('+')} {measure}"
-
-
-def _as_sentences(text: str) -> str:
-    """Return clauses with a capital letter and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
-
-
-def _join(*sentences: str) -> str:
-    return " ".join(filter(None, sentences))
 
 
 # --- The headline ---------------------------------------------------------------------------------------------------
@@ -260,14 +251,13 @@ def state_headline(teller: Teller, *, short: bool = False) -> str:
     """
     verdicts = teller.source.verdicts or ()
     answered = [v for v in verdicts if v.code in ("shown", "these_words", "small")]
-    sentences = [_count_answers(verdicts, answered)]
+    count = _count_answers(verdicts, answered)
     if short and answered:
-        clauses = answered if len(answered) < FEW else []
-        facts = [f"{v.word}: {_name(v)} ({teller.state_briefly(v)})" for v in clauses]
-        return _join(sentences[0], f"{_capital('; '.join(facts) or _listed_few([_name(v) for v in answered]))}.")
+        facts = [f"{v.word}: {_name(v)} ({teller.state_briefly(v)})" for v in answered if len(answered) < FEW]
+        return f"{count} {capitalized('; '.join(facts) or _listed_few([_name(v) for v in answered]))}."
     if len(verdicts) == 1 and verdicts[0].code == "unreadable":
         return _explain_unread(teller, verdicts[0], short=short)
-    return sentences[0] if short else _join(*sentences, *_list_answers(teller, verdicts, answered))
+    return count if short else as_paragraph(count, *_list_answers(teller, verdicts, answered))
 
 
 def _explain_unread(teller: Teller, verdict: Verdict, *, short: bool) -> str:
@@ -278,7 +268,7 @@ def _explain_unread(teller: Teller, verdict: Verdict, *, short: bool) -> str:
     if short or (verdict.figure is not None and find_verdict(verdict.figure)):
         return f"{cannot}." if short else f"{cannot}. {teller.state_fact(verdict)}"
     reason, *others = verdict.text.split("; ")
-    return _join(f"{cannot}: {reason}.", *map(_as_sentences, others))
+    return as_paragraph(f"{cannot}: {reason}.", *map(as_sentence, others))
 
 
 def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> str:
@@ -290,7 +280,7 @@ def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> 
     if len(answered) == len(verdicts):
         return f"All {count_word(len(verdicts))} questions have an answer."
     count, has = count_word(len(answered)) if answered else "none", "have" if len(answered) > 1 else "has"
-    return f"{_capital(count)} of {count_word(len(verdicts))} questions {has} an answer."
+    return f"{capitalized(count)} of {count_word(len(verdicts))} questions {has} an answer."
 
 
 def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> Iterator[str]:
@@ -309,7 +299,7 @@ def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequenc
         first, flaw = unread[0], any(stated.flaw for _, stated in unread[0].of)
         is_explained = flaw or first.figure is None or first.config.startswith(f"{CONTROL}:")
         outlook = state_outlook(first, teller.source)
-        reason = _join(teller.state_fact(first), "" if several else outlook) if is_explained else outlook
+        reason = as_paragraph(teller.state_fact(first), "" if several else outlook) if is_explained else outlook
         yield f"Not readable: {_listed_few([_name(v) for v in unread])}. {reason}" if several else reason
 
 
@@ -321,9 +311,5 @@ def _name(verdict: Verdict) -> str:
 def _listed_few(names: Sequence[str]) -> str:
     """Return the first names, and how many others there are: ``noun, verb and 3 others``."""
     if len(names) <= FEW + 1:
-        return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return conjoined(names)
     return f"{', '.join(names[:FEW])} and {count_word(len(names) - FEW)} others"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

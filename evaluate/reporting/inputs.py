@@ -310,7 +310,7 @@ def _open_release(name: str, content: str, requested: str | None) -> Opened:
         if requested is not None:
             raise DamagedRelease(findings)
         return None, [
-            (f"The release {name} was changed after it was frozen (`senseprobe verify` shows how), so it is not used.")
+            f"The release {name} was changed after it was frozen (`senseprobe verify` shows how), so it is not used."
         ]
     return release, []
 

@@ -11,7 +11,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.measures import Measure, list_measures
 from senseprobe.evaluate.scorers import SCORERS, Scorer
-from senseprobe.messages import meant
+from senseprobe.messages import as_sentence, meant
 
 _HEAD = """\
 # Metrics
@@ -93,9 +93,9 @@ def format_metric(metric: Mapping[str, Any]) -> str:
     """Return the entry of a scorer, an estimand or a measure in Markdown."""
     lines = [
         f"### {metric['id']}\n",
-        f"{_as_sentence(metric['title'])} {metric['says']}\n",
+        f"{as_sentence(metric['title'])} {metric['says']}\n",
         f"- Range: {format_range(metric)}.",
-        f"- {_as_sentence(metric['direction'])}",
+        f"- {as_sentence(metric['direction'])}",
     ]
     lines += [f"- What it cannot show: {metric['cannot_say']}"] if metric["cannot_say"] else []
     lines.append(f"- Source: {metric.get('paper') or metric['source']}.")
@@ -109,11 +109,6 @@ def format_range(metric: Mapping[str, Any]) -> str:
     """Return the range of a metric's numbers with their unit: ``-∞ to 0, in nats``."""
     low, high = metric["range"]
     return f"{'-∞' if low is None else f'{low:g}'} to {'∞' if high is None else f'{high:g}'}, in {metric['measure']}"
-
-
-def _as_sentence(text: str) -> str:
-    """Return the text with a capital, and a full stop unless it has one."""
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?")) else ".")
 
 
 def metric_sections() -> Iterator[Section]:

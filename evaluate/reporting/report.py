@@ -27,7 +27,7 @@ from senseprobe.evaluate.reporting.verdict_section import caveat_section, verdic
 from senseprobe.evaluate.reporting.verdict_table import judge
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import listed
+from senseprobe.messages import capitalized, listed
 
 CERTAINTY = (
     "Each interval is a nominal 95 % interval over the words or frames that could have been chosen instead. Of "
@@ -189,7 +189,7 @@ def declaration_section(scope: ReportScope) -> Section:
     table_rows = tuple(
         (
             *name_cells(estimand.id),
-            Cell(f"{estimand.says} {estimand.direction[:1].upper()}{estimand.direction[1:]}."),
+            Cell(f"{estimand.says} {capitalized(estimand.direction)}."),
             Cell(estimand.cannot_say),
             Cell.quiet(estimand.source),
         )

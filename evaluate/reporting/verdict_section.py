@@ -19,7 +19,7 @@ from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES, Verdict, describe_family, rank
 from senseprobe.evaluate.reporting.verdict_table import direction_labels
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import counted, listed
+from senseprobe.messages import as_paragraph, counted, listed
 from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "Findings"
@@ -50,9 +50,9 @@ def verdict_section(scope: ReportScope) -> Section:
     axis = build_axis([verdict for _, verdict in lines])
     tiles = tuple(_quote_once([build_tile(verdict, scope, number, axis) for number, verdict in lines]))
     hollow = any(tile.mark is not None and tile.mark.hollow for tile in tiles)
-    note = joined_sentences(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
+    note = as_paragraph(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
     paragraphs = (*filter(None, [note]), *describe_caveats(scope))
-    return Section(TITLE, paragraphs, lead=(joined_sentences(*_list_headlines(scope)),), tiles=tiles)
+    return Section(TITLE, paragraphs, lead=(as_paragraph(*_list_headlines(scope)),), tiles=tiles)
 
 
 def _order_lines(scope: ReportScope) -> list[tuple[int, Verdict]]:
@@ -188,7 +188,7 @@ def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Se
         for source in scope.inputs
         if source.unchecked
     )
-    note = joined_sentences(*_explain_verdicts(scope.inputs), count_omitted(omitted), *unchecked)
+    note = as_paragraph(*_explain_verdicts(scope.inputs), count_omitted(omitted), *unchecked)
     tables = (tabulate_tiles(tiles, note),) if tiles else ()
     return Section(f"senseprobe: {names} on {releases}", lead=tuple(_list_headlines(scope)), tables=tables)
 
@@ -201,11 +201,6 @@ def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
     yield from dict.fromkeys(lookup(figure.estimand).scale_note for figure in tested)
     if any(verdict.code == "not_shown" for verdict in verdicts):
         yield NOT_NONE
-
-
-def joined_sentences(*sentences: str) -> str:
-    """Return sentences as a paragraph; those that are empty say nothing."""
-    return " ".join(filter(None, sentences))
 
 
 def count_omitted(codes: Iterable[VerdictCode]) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -69,6 +69,26 @@ def listed(items: Any, count: int | None = None) -> str:  # noqa: ANN401 - any i
     texts = list(items)
     more = (len(texts) if count is None else count) - len(texts[:MAX_LISTED])
     return ", ".join(texts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def conjoined(names: Sequence[str]) -> str:
+    """Return names in a list with ``and``: ``noun, verb and race``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def capitalized(text: str) -> str:
+    """Return a text whose first letter is a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def as_sentence(text: str) -> str:
+    """Return a clause with a capital and a full stop, unless it ends like a sentence; empty of nothing."""
+    return capitalized(text) + ("" if text.endswith((".", "?")) else ".") if text else ""
+
+
+def as_paragraph(*sentences: str) -> str:
+    """Return sentences one after the other, without those that are empty."""
+    return " ".join(filter(None, sentences))
 
 
 def counted(number: int, noun: str, several: str = "") -> str:

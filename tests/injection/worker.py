@@ -193,6 +193,7 @@ class _Case:
     def run(self) -> Told:
         """Call everything, whatever the calls before it said."""
         _limit()
+        sys.dont_write_bytecode = True  # a module that only an error loads would be written, compiled, outside
         sys.addaudithook(self._audit)
         told = self.told
         with warnings.catch_warnings(record=True) as warned:

@@ -21,7 +21,6 @@ from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.estimands import CATALOGUE, check_additional, listed_by, lookup
 from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, answers_of
-from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
@@ -29,6 +28,7 @@ from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES, leave_refused
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
+from senseprobe.plugins import versions
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 

@@ -27,6 +27,7 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 BELOW: dict[str, set[str]] = {"options": set(), "records": set(), "messages": set(), "errors": {"records"}}
 BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
 BELOW |= {"charts": set(), "document": {"charts", "messages"}, "exchange": set()}
+BELOW |= {"plugins": {"errors", "messages"}}
 BELOW |= {"tables": {"atomic_files", "messages"}, "parquet_files": {"tables"}}
 BELOW |= {"arrays": {"errors", "messages", "tables"}, "word_vectors": {"arrays", "messages"}}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}

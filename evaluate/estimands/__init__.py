@@ -51,7 +51,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
 )
 from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WEAT_PUBLISHED, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
-from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, clause
+from senseprobe.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import CONFIDENCE, Scale
 

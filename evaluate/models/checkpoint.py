@@ -33,8 +33,8 @@ from senseprobe.evaluate.models import limits
 from senseprobe.evaluate.models.batching import out_of_memory
 from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.packages import packaged_models
-from senseprobe.evaluate.plugins import without_tokens
 from senseprobe.messages import counted, meant
+from senseprobe.plugins import without_tokens
 from senseprobe.tables import memory_cap, read_json
 
 INDEX = "model.safetensors.index.json"  # says which of several files has which of the weights

@@ -14,10 +14,10 @@ from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
-from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
 from senseprobe.evaluate.served.address import PREFIX as SERVED
 from senseprobe.messages import printable
+from senseprobe.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.tables import read_json
 
 if TYPE_CHECKING:

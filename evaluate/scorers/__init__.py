@@ -10,12 +10,12 @@ from itertools import chain
 from typing import Any
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
 from senseprobe.evaluate.scorers import association, causal, causal_nli, chat, masked, nli, senses
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, offered
+from senseprobe.plugins import Registry, Unfit, iterate_blamed
 from senseprobe.statistics import SCALES
 
 __all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "expand_levels", "get"]

@@ -2,6 +2,9 @@
 
 An entry point has the id of what it leads to, and is imported when that is requested, or when all are listed. What
 cannot be used is left out and harms no other: requesting it raises an error with the reason, a listing warns once.
+
+Our rooms that can be missing (`evaluate/served`, `evaluate/senses`, …) register in the same way, as pyproject.toml
+lists. Their entry points have the name of the room, and lead to a tuple of declarations.
 """
 
 import logging
@@ -10,7 +13,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from functools import cached_property
+from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.util import find_spec
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from senseprobe.errors import SenseprobeError
@@ -38,6 +44,9 @@ class Declared(Protocol):
 D = TypeVar("D", bound=Declared)
 T = TypeVar("T")
 Entries: TypeAlias = dict[str, list[EntryPoint]]
+
+_ROOMS = "senseprobe."
+"""What the object of an entry point of a room of ours begins with."""
 
 
 class Unfit(Exception):
@@ -102,33 +111,40 @@ def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
 
 
 class Registry(MutableMapping[str, D]):
-    """Our declarations by id, then those of plug-ins.
+    """Our declarations by id, those of our rooms, then those of plug-ins.
 
     `group` is that of their entry points, `kind` the class of what is declared, `noun` what messages call it. `admit`
     makes of a plug-in's declaration what is used, or raises `Unfit`. Setting an item adds one for this process.
     """
 
-    def __init__(self, group: str, kind: type[D], noun: str, own: Iterable[D], admit: Callable[[D], D]) -> None:
+    def __init__(self, group: str, kind: type[D], noun: str, core: Iterable[D], admit: Callable[[D], D]) -> None:
         self._group, self._kind, self._noun, self._admit = group, kind, noun, admit
-        self._own = {declared.id: declared for declared in own}
+        self._core = {declared.id: declared for declared in core}
+        self._added: dict[str, D] = {}
         self._loaded: dict[EntryPoint, D | str] = {}  # what an entry point leads to, or why that cannot be used
         self._logged: set[str] = set()
         self._seen: tuple[list[str], Entries] = ([], {})
 
+    @cached_property
+    def _ours(self) -> dict[str, D]:
+        """What we declare, by id: of the core, then of the rooms that are there, in the order of their names."""
+        rooms = load_rooms(self._group)
+        return self._core | {declared.id: declared for room in rooms.values() for declared in room}
+
     def __getitem__(self, name: str) -> D:
-        declared = self._own.get(name) or self._plugged(name)
+        declared = self._added.get(name) or self._ours.get(name) or self._plugged(name)
         if declared is None or isinstance(declared, str):
             raise KeyError(name)
         return declared
 
     def __setitem__(self, name: str, declared: D) -> None:
-        self._own[name] = declared
+        self._added[name] = declared
 
     def __delitem__(self, name: str) -> None:
-        del self._own[name]
+        del self._added[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from list(self._own)
+        yield from list(self._ours | self._added)
         yield from (declared.id for declared in self.plugged())
 
     def __len__(self) -> int:
@@ -137,9 +153,9 @@ class Registry(MutableMapping[str, D]):
     def find(self, name: str) -> D:
         """Return what has the id `name`; SenseprobeError where nothing has, or a plug-in that cannot be used."""
         plugged = self._plugged(name)
-        if name in self._own:
+        if declared := self._added.get(name) or self._ours.get(name):
             self._log_once(plugged)
-            return self._own[name]
+            return declared
         if plugged is None:
             raise SenseprobeError(f"unknown {self._noun} {name}: {offered(name, self)}")
         if isinstance(plugged, str):
@@ -157,8 +173,9 @@ class Registry(MutableMapping[str, D]):
         """Return all entry points of the group by name, read anew only where the path has changed: it takes 10 ms."""
         if self._seen[0] != sys.path:
             entries: Entries = {}
-            for entry in sorted(entry_points(group=self._group), key=lambda entry: (entry.name, _distribution(entry))):
-                entries.setdefault(entry.name, []).append(entry)
+            for entry in _sorted_entries(self._group):
+                if not entry.value.startswith(_ROOMS):
+                    entries.setdefault(entry.name, []).append(entry)
             self._seen = ([*sys.path], entries)
         return self._seen[1]
 
@@ -168,7 +185,7 @@ class Registry(MutableMapping[str, D]):
             return None
         entry, origin = entries[0], " and ".join(map(_distribution, entries))
         left_out = f"the {self._noun} {name} of {origin} is ignored"
-        if name in self._own:
+        if name in self._added or name in self._ours:
             return f"{left_out}: senseprobe has one of that name"
         if len(entries) > 1:
             return f"the {self._noun} {name} is ignored: {origin} both bring one of that name; uninstall one"
@@ -199,6 +216,27 @@ class Registry(MutableMapping[str, D]):
         if isinstance(plugged, str) and plugged not in self._logged:
             self._logged.add(plugged)
             log_warning(plugged)
+
+
+def load_rooms(group: str) -> dict[str, tuple[Any, ...]]:
+    """Return what our rooms register in a group, by room; a room that is not installed registers nothing."""
+    return {
+        entry.name: entry.load()
+        for entry in _sorted_entries(group)
+        if entry.value.startswith(_ROOMS) and find_room(entry.value) is not None
+    }
+
+
+def find_room(path: str) -> ModuleSpec | None:
+    """Return the specification of the package of ``package.module:NAME``, None where it is not installed."""
+    with suppress(ModuleNotFoundError):
+        return find_spec(path.partition(":")[0].rpartition(".")[0])
+    return None
+
+
+def _sorted_entries(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group by name and distribution."""
+    return sorted(entry_points(group=group), key=lambda entry: (entry.name, _distribution(entry)))
 
 
 def _distribution(entry: EntryPoint) -> str:

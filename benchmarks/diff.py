@@ -108,7 +108,7 @@ def every(table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
 CHILD = """
 import resource, sys
 from pathlib import Path
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 try:
     main()
 finally:

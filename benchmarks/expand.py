@@ -258,7 +258,7 @@ def peak(millions: int) -> float:
 
 CHILD = """
 import resource, sys
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 try:
     main()
 finally:

@@ -177,7 +177,7 @@ WALKS: dict[str, tuple[str, Callable[[Command], None]]] = {
 
 def _untraced(*words: str) -> None:
     """Run a command line as it is typed; raise where it fails."""
-    from senseprobe.cli import main
+    from senseprobe.cli.application import main
 
     sys.argv = ["senseprobe", *words]
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.cli.examples import USES
 
 HEAD = """\

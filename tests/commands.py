@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 
 
 class Outcome:

@@ -29,7 +29,7 @@ while after is not None and not after.exists():
 if env is not None:
     os.environ.clear()
     os.environ.update(env)
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 for stream, path in ((sys.stdout, out), (sys.stderr, err)):
     os.dup2(os.open(path, os.O_WRONLY), stream.fileno())
 if most is not None:

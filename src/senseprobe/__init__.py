@@ -1,7 +1,7 @@
 """Build, annotate, freeze and publish datasets that measure social bias in language models, and score models on them.
 
 The names below are the public API (docs/api.md); each is loaded when it is first used, so that `import senseprobe` is
-light.
+light. Rooms that can be missing have some of them: only these are gone then.
 """
 
 from importlib import import_module
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from senseprobe.annotation.decisions import Adjudication
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
-    from senseprobe.api.exports import export
     from senseprobe.api.hub import publish, pull
     from senseprobe.api.models import model, server, vectors
     from senseprobe.api.releases import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         ResultError,
         SenseprobeError,
     )
+    from senseprobe.evaluate.exports.api import export
     from senseprobe.evaluate.result import Result
     from senseprobe.records import Design, Figure, Finding
     from senseprobe.release.diff import ReleaseDiff as Diff
@@ -101,12 +101,12 @@ _HOMES = {
     "annotation.decisions": ("Adjudication",),
     "annotation.agreement": ("Agreement",),
     "api.author": ("count", "init", "lint", "new", "preview"),
-    "api.exports": ("export",),
     "api.models": ("model", "server", "vectors"),
     "api.hub": ("publish", "pull"),
     "api.releases": (*("build", "build_shard", "diff", "import_release", "join", "load", "restore", "verify"),),
     "api.results": ("Comparison", "compare", "gate", "load_result", "metrics", "report"),
     "api.scoring": ("draft", "fetch", "plant", "replay", "score"),
+    "evaluate.exports.api": ("export",),
     "evaluate.result": ("Result",),
     "records": ("Design", "Figure", "Finding"),
     "release.release": ("Release",),
@@ -128,7 +128,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     module, attribute = _RENAMED.get(name, (_MODULES.get(name, "errors"), name))
     if name == "annotate":
         return import_module("senseprobe.api.annotation")
-    return getattr(import_module(f"senseprobe.{module}"), attribute)
+    try:
+        return getattr(import_module(f"senseprobe.{module}"), attribute)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("senseprobe."):
+            raise
+        raise AttributeError(f"this installation of senseprobe has no {name}: {error.name} is missing") from None
 
 
 def __dir__() -> list[str]:

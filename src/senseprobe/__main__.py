@@ -1,5 +1,5 @@
 """`python -m senseprobe`."""
 
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 
 main()

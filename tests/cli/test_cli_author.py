@@ -15,7 +15,7 @@ import pytest
 import typer
 
 import senseprobe
-from senseprobe.cli import app, main
+from senseprobe.cli.application import app, main
 
 TESTS = Path(__file__).parents[1]
 BASE, CHECKS, SRC = TESTS / "checks" / "base", TESTS / "checks", TESTS.parent / "src"

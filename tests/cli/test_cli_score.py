@@ -24,7 +24,7 @@ from tests.commands import Outcome, Typed, fill_in, typing
 from typer.core import TyperOption
 
 import senseprobe
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.cli.score import show_scored
 from senseprobe.evaluate import models
 from senseprobe.evaluate.caveats import FirstToken, Fitness
@@ -441,7 +441,7 @@ def wait(self, *args, **kwargs):
     return forward(self, *args, **kwargs)
 
 BertForMaskedLM.forward = wait
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 main()
 """
 

@@ -27,7 +27,7 @@ from senseprobe import api, scaffold
 from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.plan_file import read_plan
 from senseprobe.api import annotation
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.cli.examples import USES
 from senseprobe.evaluate.models import packages
 

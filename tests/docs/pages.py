@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 

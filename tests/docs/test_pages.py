@@ -15,7 +15,7 @@ import typer
 from tests.docs.pages import DOCS, Block, Reader, blocks_of
 from tests.hub.conftest import hub  # noqa: F401 - a fixture
 
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.generator.kinds.contrast import ContrastFront
 

@@ -23,7 +23,7 @@ from tests.profiles import examples
 from typer.testing import CliRunner
 
 from senseprobe import api
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows

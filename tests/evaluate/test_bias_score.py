@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from senseprobe import SenseprobeError, api
 from senseprobe.api.texts import bias_score
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.evaluate.bias_score import MEASURES, SentenceScorer, find_axis
 from senseprobe.evaluate.bias_score_comparison import predict_preferences
 from senseprobe.evaluate.bias_score_summary import BiasScores

@@ -12,7 +12,7 @@ from tests.commands import fill_in
 from tests.conformance import inference_models
 
 from senseprobe import api
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 from senseprobe.evaluate.control import find_controls
 from senseprobe.evaluate.result import Result, folder_of
 

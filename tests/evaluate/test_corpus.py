@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from senseprobe import api
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate import corpus_counts
 

@@ -379,7 +379,7 @@ def test_nothing_is_imported_before_it_is_asked_for(tmp_path: Path) -> None:
     groups = {f"senseprobe.{group}": {"x": "plugged_noisy:X"} for group in ("scorers", "estimands", "models")}
     write_distribution(tmp_path, "noisy", groups, {"plugged_noisy.py": "print('imported')"})
     program = (
-        "from senseprobe.cli import app\n"
+        "from senseprobe.cli.application import app\n"
         "from senseprobe.evaluate.scorers import SCORERS, get\n"
         "from senseprobe.evaluate.estimands import CATALOGUE\n"
         "from senseprobe.evaluate.models import FAMILIES, title_of\n"

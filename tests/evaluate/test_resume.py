@@ -36,7 +36,7 @@ import torch
 from transformers import BertForMaskedLM
 import senseprobe.evaluate.scoring, senseprobe.evaluate.models.masked
 from senseprobe.evaluate import models
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 
 torch.set_num_threads(1)
 forward, load = BertForMaskedLM.forward, models.load

@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import senseprobe
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 from senseprobe.errors import DeclarationError, SenseprobeError
 from senseprobe.generator import schema, word_lists, yaml_source
 from senseprobe.generator.checks import Report, lint_paths, page

@@ -17,7 +17,7 @@ from tests.commands import fill_in
 
 from senseprobe import scaffold
 from senseprobe.atomic_files import write_whole
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.project import Layer, built_in
 from senseprobe.scaffold import template

@@ -13,7 +13,7 @@ from tests.lexicon.test_lexicon import Synset, write_wordnet
 
 from senseprobe import api
 from senseprobe.api import author
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 from senseprobe.lexicon import prepare
 from senseprobe.records import Finding
 from senseprobe.release.manifest import Manifest

@@ -15,7 +15,7 @@ from tests.hub.server import Hub
 from tests.hub.state import Blob
 
 from senseprobe import api
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

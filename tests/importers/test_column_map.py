@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import senseprobe
 from senseprobe import SenseprobeError, api
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.importers.column_map import ColumnMap
 from senseprobe.importers.draft import draft_of
 from senseprobe.importers.integer_labels import NO_NAME

@@ -12,7 +12,7 @@ from tests.imports.files import FILES
 from typer.testing import CliRunner
 
 from senseprobe import api
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.importers.plan import ImportedDataset, read_import
 from senseprobe.lexicon.wordnet import LEXICONS, Lexicon, Pos
 

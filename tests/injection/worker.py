@@ -29,7 +29,8 @@ from typing import Any
 
 import typer.main
 
-from senseprobe import api, cli
+from senseprobe import api
+from senseprobe.cli import application
 from senseprobe.errors import SenseprobeError
 from senseprobe.generator import dataset
 from senseprobe.generator.checks import lint
@@ -260,7 +261,7 @@ class _Case:
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # a StringIO would take what no terminal can
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             try:
-                cli.main()
+                application.main()
             except SystemExit as left:
                 code = left.code
             out.flush()

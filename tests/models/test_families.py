@@ -12,7 +12,7 @@ import pytest
 from tests.commands import fill_in
 
 from senseprobe import api
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline, scoring
 from senseprobe.evaluate.models.registry import ModelSource

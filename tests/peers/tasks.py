@@ -1,6 +1,6 @@
 """What lm-eval makes of a folder of tasks, for some models: JSON on standard input, JSON on standard output.
 
-`evaluate/test_lm_eval_tasks.py` runs it with the Python of an environment of its own, in the folder; nothing of
+`exports/test_lm_eval_tasks.py` runs it with the Python of an environment of its own, in the folder; nothing of
 senseprobe is in here.
 In: {"task": name, "models": {name: folder}}. Out, by model: the accuracy, and of each pair the two numbers by its id.
 """

@@ -27,7 +27,7 @@ from unittest.mock import patch
 
 import pandas as pd
 
-from senseprobe.cli import main
+from senseprobe.cli.application import main
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"sssb": "1.1.0", "nli-control": "1.0.1", "association": "1.1.0"}

@@ -19,7 +19,7 @@ from tests.profiles import examples
 from typer.testing import CliRunner
 
 from senseprobe import api
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.generator import expand
 from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject

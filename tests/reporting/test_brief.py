@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.evaluate.test_result_exports import figure, result
+from tests.exports.test_result_exports import figure, result
 from tests.reporting.medium import printed
 
 from senseprobe.api.results import summarize_results

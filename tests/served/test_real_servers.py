@@ -292,7 +292,7 @@ def stored(cache: Path) -> dict[bytes, int]:
 def test_the_gates_refuse_it(typed: Typed, server: RealServer, tmp_path: Path) -> None:
     """Its figures are withheld, and what it was asked before kill -9 of the client is not asked again."""
     words = ["score", server.spec, "tiny@1.0.0", "-m", "choice-likely"]
-    program = "import sys; from senseprobe.cli import main; sys.argv[0] = 'senseprobe'; main()"
+    program = "import sys; from senseprobe.cli.application import main; sys.argv[0] = 'senseprobe'; main()"
     cache = tmp_path / ".cache"
     quiet = subprocess.DEVNULL
     with subprocess.Popen([sys.executable, "-c", program, *words], stdout=quiet, stderr=quiet) as client:

@@ -373,7 +373,7 @@ def test_likelihoods_of_a_server_are_replayed(kind: str, tmp_path: Path) -> None
 
 def started(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     """A command line in a process of its own."""
-    program = "import sys; from senseprobe.cli import main; sys.argv[0] = 'senseprobe'; main()"
+    program = "import sys; from senseprobe.cli.application import main; sys.argv[0] = 'senseprobe'; main()"
     command = [sys.executable, "-c", program, *words]
     return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

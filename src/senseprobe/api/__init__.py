@@ -1,7 +1,6 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
 from senseprobe.api.author import open_catalogue
-from senseprobe.api.exports import export, export_every_eval_ever, export_hub_results, export_inspect
 from senseprobe.api.hub import publish, pull, why_unpublishable
 from senseprobe.api.models import model, server, source_of, vectors, vectors_of
 from senseprobe.api.releases import (
@@ -34,10 +33,6 @@ __all__ = [
     "diff",
     "draft",
     "estimate",
-    "export",
-    "export_every_eval_ever",
-    "export_hub_results",
-    "export_inspect",
     "fetch",
     "full_name",
     "import_release",

@@ -2,15 +2,16 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, get_origin
 
 import typer
 
 from senseprobe.api.author import find_wordnet
 from senseprobe.cli.console import print_json, print_note, print_sections
-from senseprobe.cli.examples import USES
+from senseprobe.cli.examples import USES, Use
 from senseprobe.options import UNSTATED, Argument, DeclaredParameter, Option, parameters_of
+from senseprobe.plugins import Registry, Unfit
 
 _JSON = DeclaredParameter("as_json", bool, False, Option("--json", help="Print JSON with stable keys."))
 
@@ -122,10 +123,38 @@ class Group:
     def add_to(self, app: typer.Typer, above: str = "", panel: str | None = None) -> None:
         """Make it a group of an application, behind the name of another group, in a panel of its help."""
         name = f"{above} {self.title}".strip()
-        group = typer.Typer(help=self.help, epilog=str(USES[name]), no_args_is_help=True)
+        group = typer.Typer(help=self.help, epilog=str(USES.get(name, "")), no_args_is_help=True)
         for command in self.commands:
             command.add_to(group, name)
         app.add_typer(group, name=self.title, rich_help_panel=panel)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddedCommand:
+    """A command, or a group of commands, of a room that can be missing or of a plug-in.
+
+    - `id`: its name in the registry; people type the name of the `command`.
+    - `panel`: of `senseprobe --help`; `group`: the group that it stands in, empty where it stands in none.
+    - `uses`: when it is used, with two examples, by the name that people type; of a group for each of its commands.
+    """
+
+    id: str
+    command: Command | Group
+    panel: str = "More"
+    group: str = ""
+    uses: Mapping[str, Use] = field(default_factory=dict)
+    origin: str = ""
+
+
+def _admit(added: AddedCommand) -> AddedCommand:
+    """Return the command of a plug-in. Raise Unfit where it is none."""
+    if not isinstance(added.command, Command | Group):
+        raise Unfit(f"its command is a {type(added.command).__name__}, not a Command or a Group")
+    return added
+
+
+COMMANDS = Registry("senseprobe.commands", AddedCommand, "command", (), _admit)
+"""Commands of rooms that can be missing, then those of plug-ins, by id."""
 
 
 def _value(parameter: DeclaredParameter, typed: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -196,33 +196,6 @@ USES = {
         "Find the words behind a figure.",
         (f"study slice {_RESULT} person=hiker", f"study slice {_RESULT} --by person --by bad"),
     ),
-    # --- Exports ---
-    "export": Use(
-        "Use a release or results in another program.",
-        ("export lm-eval sssb@1.1.0 -o tasks", "export eee old.json -o records"),
-    ),
-    "export lm-eval": Use(
-        "Run a release in the Language Model Evaluation Harness.",
-        ("export lm-eval sssb@1.1.0 -o tasks", "export lm-eval example@1.0.0 -o tasks --json"),
-    ),
-    "export inspect": Use(
-        "Run a release in Inspect.",
-        ("export inspect sssb@1.1.0 -o tasks", "export inspect example@1.0.0 -o tasks -s choice-natural"),
-    ),
-    "export eee": Use(
-        "Add results to the Every Eval Ever collection.",
-        (
-            "export eee old.json -o records",
-            "export eee old.json -o old-eee.json --model jane/base",
-        ),
-    ),
-    "export hub-eval": Use(
-        "Show results on pages of the Hugging Face Hub.",
-        (
-            "export hub-eval old.json --dataset j/sssb --model j/base -o hub",
-            "export hub-eval new.json --dataset j/sssb --model j/tuned -o hub",
-        ),
-    ),
     # --- Single commands ---
     "explain": Use("Learn what a figure means before you cite it.", ("explain", "explain relative")),
     "gate": Use(

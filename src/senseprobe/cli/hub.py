@@ -1,20 +1,17 @@
-"""What commands print that share releases and results: publish and pull, and export for other programs."""
+"""What commands print that share releases: publish and pull."""
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from senseprobe import api
-from senseprobe.cli.console import complain, print_line, print_note
+from senseprobe.cli.console import print_line
 from senseprobe.errors import SenseprobeError
 from senseprobe.options import Option
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.exports.distances import ExportedResults
-    from senseprobe.evaluate.exports.lm_eval_tasks import Exported
     from senseprobe.hub.publish import PublishResult
     from senseprobe.release.release import Release
 
@@ -91,33 +88,3 @@ def describe_pulled(pulled: "tuple[Release, str]") -> dict[str, str]:
     release, commit = pulled
     manifest = release.manifest
     return {"release": manifest.name, "folder": str(release.folder), "commit": commit, "content": manifest.content}
-
-
-def show_harness_tasks(exported: "Exported") -> None:
-    """Print the tasks, and how lm-evaluation-harness runs them."""
-    model = "--model hf --model_args pretrained=MODEL,dtype=float32"
-    _print_tasks(exported, f"lm_eval run --include_path . --tasks {exported.name} {model}")
-
-
-def show_inspect_tasks(exported: "Exported") -> None:
-    """Print the tasks, and how Inspect runs them."""
-    model = "--model openai-api/local/MODEL --max-connections 1 --max-samples 1"
-    _print_tasks(exported, f"inspect eval {exported.name} {model}")
-
-
-def show_records(exported: "ExportedResults", out: Path) -> None:
-    """Print the files that were written, and what was left out."""
-    for line in exported.left_out:
-        print_note(f"not exported: {line}")
-    for name in exported.files:
-        print_line(str(out if out.suffix == ".json" else out / name))
-
-
-def _print_tasks(exported: "Exported", command: str) -> None:
-    for name, reason in exported.skipped.items():
-        complain(f"{name} is omitted: {reason}")
-    for task in exported.tasks:
-        left_out = ", ".join(f"{count} {reason}" for reason, count in task.left_out.items())
-        print_line(f"{task.name}: {task.rows} pairs{f'; omitted: {left_out}' if left_out else ''}")
-    print_line(f"written to {exported.folder}; run there:")
-    print_line(command)

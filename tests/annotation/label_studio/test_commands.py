@@ -19,7 +19,7 @@ pytestmark = pytest.mark.system
 Start = Callable[..., "subprocess.Popen[str]"]
 
 PROGRAM = f"import sys; sys.path += {sorted({sysconfig.get_path(kind) for kind in ('purelib', 'platlib')})}"
-PROGRAM += "; from senseprobe.cli import main; main()"
+PROGRAM += "; from senseprobe.cli.application import main; main()"
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.system
 Process = subprocess.Popen[str]
 
 PROGRAM = f"import sys; sys.path += {sorted({sysconfig.get_path(kind) for kind in ('purelib', 'platlib')})}"
-PROGRAM += "; from senseprobe.cli import main; main()"
+PROGRAM += "; from senseprobe.cli.application import main; main()"
 TABLES = ("answers.csv", "skipped.csv", "groups.csv")
 RUDE, VAIN, DULL = (f"people.are.japanese.nice.{word}" for word in ("rude", "vain", "dull"))
 

@@ -20,7 +20,7 @@ import yaml  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
 from senseprobe import api
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.evaluate.exports.lm_eval_tasks import export
 from senseprobe.evaluate.result import Result

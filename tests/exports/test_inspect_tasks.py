@@ -19,7 +19,7 @@ from tests.served.planted_server import PlantedServer, Reply, Request
 from typer.testing import CliRunner
 
 from senseprobe import api
-from senseprobe.cli import app
+from senseprobe.cli.application import app
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.evaluate.exports.inspect_tasks import INSPECT, export
 from senseprobe.evaluate.result import Result

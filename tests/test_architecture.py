@@ -115,7 +115,15 @@ def test_commands_call_the_api_alone(module: str) -> None:
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and id(node) not in for_types]
     ours = {(node.module or "") for node in imports if (node.module or "").startswith("senseprobe.")}
 
-    assert {name.split(".")[1] for name in ours} <= {"api", "cli", "document", "errors", "messages", "options", "plugins"}
+    assert {name.split(".")[1] for name in ours} <= {
+        "api",
+        "cli",
+        "document",
+        "errors",
+        "messages",
+        "options",
+        "plugins",
+    }
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -12,7 +12,6 @@
     figure_tables.py        figures of several results side by side
     significance.py         margins, random polarity and the control, which figures are compared with
     comparison_section.py   differences between models in words, as charts and as tables
-    chat_section.py         what a chat model did with its task, its prompts and its identity
     fitness_section.py      what tokenizers make of the rows
     association_tables.py   the tables of Tan and Celis, each test; association_charts.py: words by attributes
     gate.py                 whether a model went farther from neutral than a baseline

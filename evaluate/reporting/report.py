@@ -1,13 +1,13 @@
 """The report of results: verdicts first, then charts that answer questions, all figures, and last the method."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 
 from senseprobe.document import Cell, Document, Level, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, find
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
-from senseprobe.evaluate.reporting.chat_section import identity_section, prompt_section, task_section
 from senseprobe.evaluate.reporting.comparison_answer import compared_section
 from senseprobe.evaluate.reporting.comparison_section import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import contrast_section, figure_section
@@ -16,7 +16,7 @@ from senseprobe.evaluate.reporting.fitness_section import fitness_section
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput
 from senseprobe.evaluate.reporting.row_browser import row_section
 from senseprobe.evaluate.reporting.row_tables import explain_counts, filler_section, word_section
-from senseprobe.evaluate.reporting.scope import Page, ReportScope, SectionBuilder
+from senseprobe.evaluate.reporting.scope import Page, ReportScope, SectionBuilder, complete_page
 from senseprobe.evaluate.reporting.significance import (
     ModelComparison,
     control_section,
@@ -77,10 +77,10 @@ def build_brief(inputs: Sequence[ReportInput]) -> Section:
 
 def _choose_page(scope: ReportScope) -> Page:
     """Return the sections of a part, by the kind of its rows."""
-    of_tests = KINDS[scope.inputs[0].kind].tests
+    name = "tests" if KINDS[scope.inputs[0].kind].tests else "pairs"
     if scope.is_brief:
-        return BRIEF_OF_MODELS if scope.comparisons else BRIEF_OF_TESTS if of_tests else BRIEF
-    return TESTS if of_tests else PAIRS
+        name = "brief-models" if scope.comparisons else f"brief-{name}"
+    return complete_page(name, PAGES[name])
 
 
 def _describe_results(scopes: Sequence[ReportScope]) -> str:
@@ -132,6 +132,7 @@ def distance_section(scope: ReportScope) -> Section:
 def of_rows(build: SectionBuilder) -> SectionBuilder:
     """Return a section made of rows, which begins with what says nothing of bias, since a gate fails."""
 
+    @wraps(build)
     def build_with_failing(scope: ReportScope) -> Iterator[Section]:
         for section in scope.list_sections(build):
             yield replace(section, paragraphs=(*scope.failing, *section.paragraphs)) if section else section
@@ -199,41 +200,37 @@ def declaration_section(scope: ReportScope) -> Section:
     return replace(table_section(title, (), [Table(title, headings, table_rows)]), closed=True)
 
 
-PAIRS: Page = (
-    compared_section,
-    comparison_sections,
-    verdict_section,
-    task_section,
-    leading_sections,
-    group_section,
-    of_rows(answer_section),
-    of_rows(filler_section),
-    of_rows(pair_section),
-    of_rows(distance_section),
-    of_rows(row_section),
-    figure_section,
-    contrast_section,
-    of_rows(polarity_section),
-    of_rows(equivalence_section),
-    word_section,
-    fitness_section,
-    prompt_section,
-    identity_section,
-    method_section,
-    declaration_section,
-)
-"""What a part on pairs of sentences is made of."""
-
-TESTS: Page = (
-    compared_section,
-    comparison_sections,
-    verdict_section,
-    association_sections,
-    method_section,
-    declaration_section,
-)
-"""What a part on association tests is made of."""
-
-BRIEF: Page = (verdict_section, caveat_section, task_section, figure_section, fitness_section)
-BRIEF_OF_TESTS: Page = (verdict_section, caveat_section, association_sections)
-BRIEF_OF_MODELS: Page = (compared_section, comparison_sections, control_section, task_section, caveat_section)
+PAGES: Mapping[str, Page] = {
+    "pairs": (
+        compared_section,
+        comparison_sections,
+        verdict_section,
+        leading_sections,
+        group_section,
+        of_rows(answer_section),
+        of_rows(filler_section),
+        of_rows(pair_section),
+        of_rows(distance_section),
+        of_rows(row_section),
+        figure_section,
+        contrast_section,
+        of_rows(polarity_section),
+        of_rows(equivalence_section),
+        word_section,
+        fitness_section,
+        method_section,
+        declaration_section,
+    ),
+    "tests": (
+        compared_section,
+        comparison_sections,
+        verdict_section,
+        association_sections,
+        method_section,
+        declaration_section,
+    ),
+    "brief-pairs": (verdict_section, caveat_section, figure_section, fitness_section),
+    "brief-tests": (verdict_section, caveat_section, association_sections),
+    "brief-models": (compared_section, comparison_sections, control_section, caveat_section),
+}
+"""What a part of a report is made of: on rows of pairs or inference, on association tests, and what is read first."""

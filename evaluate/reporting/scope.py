@@ -1,11 +1,12 @@
 """What the sections of a report are made from: results on one release, the models compared, and how much is shown."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from senseprobe.document import Level, Part, Section
+from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import FAMILIES, lookup
 from senseprobe.evaluate.estimands.association import TestKey
 from senseprobe.evaluate.estimands.association_comparison import read_tests
@@ -16,6 +17,7 @@ from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting.association_verdicts import find_tests
 from senseprobe.evaluate.reporting.finding import Teller, find_senses, name_models
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.plugins import Registry, Unfit, blamed
 from senseprobe.records import Figure
 
 if TYPE_CHECKING:
@@ -189,6 +191,50 @@ class ReportScope:
 SectionBuilder: TypeAlias = Callable[[ReportScope], "Section | Iterable[Section]"]
 Page: TypeAlias = tuple[SectionBuilder, ...]
 """What a part of a report is made of, in order; sections without content are left out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddedSection:
+    """A section of a room that can be missing or of a plug-in.
+
+    - `build`: makes it from the results of a part, or several of them; one without content is left out.
+    - `after`: by page (report.py has their names) the function of the section that it follows.
+    """
+
+    id: str
+    build: SectionBuilder
+    after: Mapping[str, str] = field(default_factory=lambda: {"pairs": "figure_section"})
+    origin: str = ""
+
+
+def _admit(added: AddedSection) -> AddedSection:
+    """Return the section of a plug-in, which ends in a ResultError that names it where it fails; Unfit if it is none.
+
+    Its builder keeps its name, so that another section can follow it.
+    """
+    if not callable(added.build) or not isinstance(added.after, Mapping):
+        raise Unfit("its `build` is not a function, or its `after` is not a mapping from pages to sections")
+
+    @wraps(added.build)
+    def build(scope: ReportScope) -> list[Section]:
+        with blamed(f"the section {added.id}, a plug-in, failed with", ResultError):
+            return [*scope.list_sections(added.build)]
+
+    return replace(added, build=build)
+
+
+SECTIONS = Registry("senseprobe.sections", AddedSection, "section", (), _admit)
+"""Sections of rooms that can be missing, then those of plug-ins, by id."""
+
+
+def complete_page(name: str, page: Page) -> Page:
+    """Return a page with the sections that rooms and plug-ins add to the page of that name."""
+    for added in SECTIONS.values():
+        names = [getattr(build, "__name__", "") for build in page]
+        if (before := added.after.get(name)) in names:
+            number = names.index(before) + 1
+            page = (*page[:number], added.build, *page[number:])
+    return page
 
 
 def label_inputs(inputs: Sequence[ReportInput]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from senseprobe.evaluate.reporting.notation import (
     format_remarks,
     format_threshold,
 )
-from senseprobe.evaluate.reporting.scope import ReportScope
+from senseprobe.evaluate.reporting.scope import AddedSection, ReportScope
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, chat
 from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
@@ -298,3 +298,18 @@ def _example(scorer: str, source: ReportInput) -> Unit:
                 row = release.table(config, spans=False, rows=np.array([0], dtype=np.int64)).iloc[0]
                 return Unit(text=str(row[first]), beside=str(row[second]))
     return Unit(text=f"({first})", beside=f"({second})")
+
+
+SECTIONS = (
+    AddedSection(
+        id="task",
+        build=task_section,
+        after={
+            "pairs": "verdict_section",
+            "brief-pairs": "caveat_section",
+            "brief-models": "control_section",
+        },
+    ),
+    AddedSection(id="prompts", build=prompt_section, after={"pairs": "fitness_section"}),
+    AddedSection(id="model-identity", build=identity_section, after={"pairs": "prompt_section"}),
+)

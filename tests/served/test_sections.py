@@ -20,7 +20,6 @@ from senseprobe.document import render_html, render_markdown, render_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import failed_tasks, withheld_configs
 from senseprobe.evaluate.exports.distances import ExportSource, find_distances
-from senseprobe.evaluate.reporting.chat_section import describe_tasks
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_reading, format_threshold
 from senseprobe.evaluate.reporting.report import build_brief, build_report
@@ -30,6 +29,7 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS
 from senseprobe.evaluate.served.capabilities import CHECKS
+from senseprobe.evaluate.served.sections import describe_tasks
 from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
 from senseprobe.records import Figure
 

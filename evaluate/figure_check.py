@@ -11,6 +11,7 @@ from senseprobe.evaluate.caveats import withheld_configs
 from senseprobe.evaluate.estimands import EXACT_P, additional, find, lookup
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.result import VERDICTS, Result
+from senseprobe.evaluate.retired import RETIRED, describe_retired
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import gated_figures
 from senseprobe.evaluate.units import HAS_VECTOR, KINDS
@@ -95,6 +96,8 @@ def check_figures(
 
 def _why_not(result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]) -> str:
     """Return why no figure can be computed again; empty where they can."""
+    if retired := describe_retired(result.scorer):
+        return retired
     if result.rows is None:
         return "there is no table of scores next to the result"
     if release is None:
@@ -114,6 +117,8 @@ def _why_not(result: Result, release: Release | None, tables: Mapping[str, pd.Da
 
 def _why_left_out(figure: Figure, *, exact: bool) -> str:
     """Return why a figure is not compared; empty where it is."""
+    if figure.estimand in RETIRED:
+        return "is no longer computed"
     estimand = find(figure.estimand)
     if estimand is None:
         return "is not installed"

@@ -18,6 +18,7 @@ from senseprobe.evaluate.models.registry import ModelSource, is_served, opens
 from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.retired import RETIRED, describe_retired
 from senseprobe.evaluate.score_tables import read_scores, read_words
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
@@ -165,7 +166,11 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
     differences = [
         *figure_differences(
-            first.figures, second.figures, _tolerance, left_out={*definitions}, older=first.verdicts < second.verdicts
+            first.figures,
+            second.figures,
+            _tolerance,
+            left_out={*definitions, *RETIRED},
+            older=first.verdicts < second.verdicts,
         )
     ]
     largest = 0.0
@@ -177,8 +182,9 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         differences += _word_differences(first.words, second.words)
     if first.verdicts != second.verdicts:
         definitions["a verdict"] = verdicts
-    redefined = tuple(_REDEFINED.format(name, *both) for name, both in definitions.items())
-    return Replay(first, second, tuple(differences), redefined, None if rows is None else len(rows), largest)
+    redefined = [_REDEFINED.format(name, *both) for name, both in definitions.items()]
+    redefined += filter(None, map(describe_retired, dict.fromkeys(figure.estimand for figure in first.figures)))
+    return Replay(first, second, tuple(differences), tuple(redefined), None if rows is None else len(rows), largest)
 
 
 def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:

@@ -32,7 +32,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
-from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT_ESTIMANDS
+from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
 from senseprobe.evaluate.estimands.content import CONTENT_MEAN
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
@@ -49,8 +49,9 @@ from senseprobe.evaluate.estimands.sense_contrast import (
     UNMATCHED,
     difference_of,
 )
-from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WEAT_PUBLISHED, WORDS
+from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
+from senseprobe.evaluate.retired import check_computed
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import CONFIDENCE, Scale
@@ -60,6 +61,7 @@ __all__ = [
     "EXACT_P",
     "FAMILIES",
     "NO_NEUTRAL",
+    "RETIRED_ESTIMANDS",
     "Estimand",
     "additional",
     "check_additional",
@@ -99,7 +101,7 @@ CATALOGUE = Registry(
     "estimand",
     (
         *(*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS),
-        *(CONTENT_MEAN, *NLI_ESTIMANDS, *WEAT_ESTIMANDS, WEAT_PUBLISHED, *SENSE_ESTIMANDS),
+        *(CONTENT_MEAN, *NLI_ESTIMANDS, *WEAT_ESTIMANDS, *SENSE_ESTIMANDS),
     ),
     _admit,
 )
@@ -109,6 +111,9 @@ CATALOGUE = Registry(
 FAMILIES = (CONTRASTS, RELATIVE_CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, WORDS)
 """The families of tests of single models, but for that of all configs whose polarity is permuted."""
 
+
+RETIRED_ESTIMANDS = {estimand.id: estimand for estimand in (WEAT_PUBLISHED,)}
+"""Estimands that are no longer computed, by id: results that have them are shown as before."""
 
 _NOT_INSTALLED = Estimand(
     id="", title="", low=-50, high=50, direction="", source="", says="", cannot_say="", origin="not installed"
@@ -127,14 +132,14 @@ def find(name: str) -> Estimand | None:
 
 
 def lookup(name: str) -> Estimand:
-    """Return the estimand with an id; for one that is not installed, an estimand that makes no claims."""
-    return find(name) or replace(_NOT_INSTALLED, id=name, title=name)
+    """Return the estimand with an id, also a retired one; for one that is not installed, one that makes no claims."""
+    return find(name) or RETIRED_ESTIMANDS.get(name) or replace(_NOT_INSTALLED, id=name, title=name)
 
 
 def additional(names: Iterable[str]) -> list[str]:
     """Return those of the names that no release lists, each once: plug-ins' estimands, and variants of ours."""
-    estimands = ((name, lookup(name)) for name in dict.fromkeys(names))
-    return [name for name, estimand in estimands if estimand.figures or estimand.variant_of]
+    estimands = ((name, find(name)) for name in dict.fromkeys(names))
+    return [name for name, estimand in estimands if estimand and (estimand.figures or estimand.variant_of)]
 
 
 def check_additional(names: Iterable[str], kinds: Iterable[str], listed: Iterable[str] = ()) -> None:
@@ -144,6 +149,7 @@ def check_additional(names: Iterable[str], kinds: Iterable[str], listed: Iterabl
     """
     kinds, listed = sorted({*kinds}), {*listed}
     for name in names:
+        check_computed(name)
         estimand = CATALOGUE.find(name)
         if estimand.figures is None and not estimand.variant_of:
             raise SenseprobeError(

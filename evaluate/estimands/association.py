@@ -376,6 +376,29 @@ WEAT_ESTIMANDS = (
         presentation=Presentation(groups="tests, sentences permuted"),
     ),
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetiredWeat(Weat):
+    """An effect that results have and that is no longer computed: a number without interval and p."""
+
+    has_interval: ClassVar[bool] = False
+
+
+WEAT_PUBLISHED = RetiredWeat(
+    id="weat-published",
+    title="WEAT effect size as in the code of Zhou et al.",
+    low=-10.0,
+    high=10.0,
+    kind="association",
+    direction="above 0: the targets X are nearer to A than the targets Y are",
+    source="weat-sense.py of Zhou, Kaneko & Bollegala 2022",
+    says="The effect as that code computes it: each word gets the mean association of its whole set.",
+    cannot_say="It is no longer computed. It shows a sign only: with sets of equal size it is +2 or -2 for any "
+    "vectors.",
+    variant_of="weat",
+    presentation=Presentation(groups="tests, as published"),
+)
 TESTS = Family(
     id="tests",
     says="all tests of a config, at one level and one pooling; those whose smallest p cannot reach the corrected "

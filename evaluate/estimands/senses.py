@@ -11,15 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.association import (
-    Weat,
-    interval_fields,
-    p_fields,
-    with_corrected,
-)
+from senseprobe.evaluate.estimands.association import interval_fields, p_fields, with_corrected
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOBODY, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
-from senseprobe.evaluate.estimands.word_sets import TestWords, compute_effect
+from senseprobe.evaluate.estimands.word_sets import compute_effect
 from senseprobe.records import Contrast, Figure
 from senseprobe.statistics import (
     Ends,
@@ -28,7 +23,6 @@ from senseprobe.statistics import (
     mean_difference_interval,
     mean_effect_interval,
     mean_interval,
-    published_sense_effect,
     shared_effect_difference,
     single_category_interval,
 )
@@ -299,20 +293,6 @@ def _shared_attributes(words: pd.DataFrame, contrast: Contrast) -> tuple[float |
     return *shared_effect_difference(cosines[0], cosines[1], n_a), len(both)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PublishedWeat(Weat):
-    """The effect as the released code of Zhou et al. (2022) computes it: without interval and p."""
-
-    has_interval: ClassVar[bool] = False
-
-    def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
-        """Return the value, which is +2 or -2 for sets of one size."""
-        value = published_sense_effect(words.cosines, len(words.has["X"]), len(words.has["A"]))
-        sizes = len(words.has["X"]), len(words.has["Y"])
-        always = "+2 or -2 for any vectors" if sizes[0] == sizes[1] else ("one number or its negative, by construction")
-        return {"value": value, "note": always}
-
-
 SINGLE_CATEGORY = SingleCategory(
     id="sc-weat",
     title="single-category WEAT: nearness of a word to praise or blame",
@@ -384,19 +364,6 @@ SENSE_DIFFERENCE = SenseDifference(
     ),
 )
 SENSE_ESTIMANDS = (SINGLE_CATEGORY, GENDER_DIRECTION, SENSE_DIFFERENCE)
-WEAT_PUBLISHED = PublishedWeat(
-    id="weat-published",
-    title="WEAT effect size as in the code of Zhou et al.",
-    low=-10.0,
-    high=10.0,
-    kind="association",
-    direction="above 0: the targets X are nearer to A than the targets Y are",
-    source="weat-sense.py of Zhou, Kaneko & Bollegala 2022",
-    says="The effect as that code computes it: each word gets the mean association of its whole set.",
-    cannot_say="It shows a sign only: with sets of equal size it is +2 or -2 for any vectors.",
-    variant_of="weat",
-    presentation=Presentation(groups="tests, as published"),
-)
 WORDS = Family(
     id="words",
     says="all words of a config; those whose smallest p cannot reach the corrected threshold leave first (Tarone 1990)",

@@ -6,7 +6,7 @@ from functools import wraps
 
 from senseprobe.document import Cell, Document, Level, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import CATALOGUE, find
+from senseprobe.evaluate.estimands import CATALOGUE, RETIRED_ESTIMANDS, find
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
 from senseprobe.evaluate.reporting.comparison_answer import compared_section
 from senseprobe.evaluate.reporting.comparison_section import comparison_sections
@@ -185,8 +185,9 @@ def declaration_section(scope: ReportScope) -> Section:
     """Return what each figure on the page says and cannot say."""
     controls = (figure for source in scope.inputs for result in source.controls for figure in result.figures)
     used = dict.fromkeys([*(row.estimand for row in scope.rows), *(figure.estimand for figure in controls)])
-    order = [*CATALOGUE]
-    estimands = sorted(filter(None, map(find, used)), key=lambda estimand: order.index(estimand.id.partition(":")[0]))
+    order = [*CATALOGUE, *RETIRED_ESTIMANDS]
+    declared = filter(None, (find(name) or RETIRED_ESTIMANDS.get(name) for name in used))
+    estimands = sorted(declared, key=lambda estimand: order.index(estimand.id.partition(":")[0]))
     table_rows = tuple(
         (
             *name_cells(estimand.id),

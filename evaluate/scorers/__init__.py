@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.retired import check_computed
 from senseprobe.evaluate.scorers import association, causal, causal_nli, chat, masked, nli, senses
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
@@ -108,7 +109,8 @@ SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 
 
 def get(name: str) -> Scorer:
-    """Return the scorer with the id `name`. Raises SenseprobeError, which lists the ids that there are."""
+    """Return the scorer with the id `name`. Raises SenseprobeError where there is none, or it is retired."""
+    check_computed(name)
     return SCORERS.find(name)
 
 

@@ -1,9 +1,4 @@
-"""The report of `lint`, and its cache, so that a second run checks only what has changed.
-
-The cache is a file beside WordNet. It stores the report of a list or a dataset by a hash of every file that it depends
-on, and of sense keys by the keys. It is discarded when our code changes, and ignored where it is damaged or cannot be
-written.
-"""
+"""The report of `lint`: of a list, a dataset or a project, and how several become one."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

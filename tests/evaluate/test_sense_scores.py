@@ -16,7 +16,6 @@ from senseprobe.statistics import (
     FloatArray,
     division_p,
     effect_size,
-    published_sense_effect,
     single_category_interval,
 )
 
@@ -89,14 +88,6 @@ def test_it_is_what_a_loop_finds_however_long_the_vectors_are(seed: int, length:
 def test_tests_with_names_are_refused_by_name() -> None:
     rows = rows_of("xyab").assign(word_class=pd.Series(["name", "name", "thing", None], dtype=object))
     assert refused_tests(rows, Planted({})) == {"t": "its names are other things in WordNet"}
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 8))
-def test_the_published_effect_is_plus_or_minus_2_whatever_the_vectors(seed: int, size: int) -> None:
-    cosines = np.random.default_rng(seed).uniform(-1, 1, (2 * size, 6))
-    difference = cosines[:size, :3].mean() - cosines[:size, 3:].mean()
-    difference -= cosines[size:, :3].mean() - cosines[size:, 3:].mean()
-    assert published_sense_effect(cosines, size, 3) == pytest.approx(math.copysign(2, difference), abs=1e-6)
 
 
 def test_a_single_category_by_hand() -> None:

@@ -212,19 +212,6 @@ def mean_difference_interval(first: ArrayLike, second: ArrayLike, confidence: fl
     return value - reach, value + reach
 
 
-def published_sense_effect(cosines: ArrayLike, n_x: int, n_a: int) -> float | None:
-    """Return the effect as weat-sense.py of Zhou et al. (2022) computes it, of cosines as `effect_interval` has.
-
-    It gives every word of X the one mean association of all of X, and likewise for Y, and divides by the deviation of
-    the population: with sets of equal size that is +2 or -2, whatever the vectors. None where the two means are equal.
-    """
-    table = np.asarray(cosines, dtype=np.float64)
-    associations = table[:, :n_a].mean(axis=1) - table[:, n_a:].mean(axis=1)
-    means = associations[:n_x].mean(), associations[n_x:].mean()
-    sides = [np.full(count, mean) for count, mean in zip((n_x, len(table) - n_x), means, strict=True)]
-    return effect_size(*sides, population=True)
-
-
 def _fisher_z(associations: FloatArray, kept: FloatArray, n_x: int) -> FloatArray:
     """Return atanh r of M versions of a test, shape (M,): associations and the targets kept, (N, M) or (N, 1) each."""
     ours, others = kept[:n_x].sum(axis=0), kept[n_x:].sum(axis=0)

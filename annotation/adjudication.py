@@ -75,17 +75,21 @@ def adjudicate(
     claims = read_claims(release, plan)
     decisions = decide(plan, annotations, rule, claims, rules.collect_posteriors(truths))
     agreement = measure_agreement(plan, folder, annotations)
-    sample, unknown = _sample(release, plan, decisions)
+    sample, unknown = None, list[str]()
+    try:
+        sample = Sample.of(read_population(release, plan), plan, decisions)
+    except AnnotationError as error:
+        unknown.append(f"the unjudged rows have no estimates: {error}")
     estimates, proposals = (sample.estimates(), find_proposals(sample)) if sample else ([], [])
     facts = summarise_round(plan, annotations, decisions, rule, agreement, estimates)
 
     path = target.path / VERDICTS
-    before, (own, _) = read_verdicts(path), read_decisions(folder, plan.release)
-    merged = merge_verdicts(before, make_verdicts(decisions, plan, rule), own, target.display_path)
+    before, (ours, _) = read_verdicts(path), read_decisions(folder, plan.release)
+    merged = merge_verdicts(before, make_verdicts(decisions, plan, rule), ours, target.display_path)
     read_annotation(target.path / ANNOTATION)  # a file that cannot be read is refused before anything is written
     write_verdicts(path, merged.verdicts)
     write_annotation(target.path / ANNOTATION, facts)
-    write_decisions(folder, decisions, merged.own, rule.name)
+    write_decisions(folder, decisions, merged.ours, rule.name)
     if propose:
         proposals = write_proposals(folder, release, plan, proposals, merged.verdicts)
 
@@ -104,14 +108,6 @@ def adjudicate(
         proposed=folder / PROPOSED if propose else None,
         notes=(*_notes(truths, annotations, claims, others), *unknown),
     )
-
-
-def _sample(release: Release, plan: Plan, decisions: Sequence[Decision]) -> tuple[Sample | None, list[str]]:
-    """Return the judged rows and those that they were drawn from; or None, and why that cannot be told."""
-    try:
-        return Sample.of(read_population(release, plan), plan, decisions), []
-    except AnnotationError as error:
-        return None, [f"the unjudged rows have no estimates: {error}"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,7 +272,13 @@ def find_objections(outcomes: Mapping[str, Outcome], claim: Claim) -> tuple[list
         for key, outcome in outcomes.items()
         if claim.can_be_denied(key) and (objection := _objection(key, outcome.choice, claim))
     ]
-    reasons = _contesting_answers(outcomes) if claim.can_be_denied("stereotype.stereo") else []
+    reasons = []  # the answers by which people see the stereotype in the sentence that is the release's counterpart
+    if claim.can_be_denied("stereotype.stereo"):
+        stereo, anti = (outcomes.get(f"stereotype.{role}", Outcome()) for role in ("stereo", "anti"))
+        if stereo.choice == "anti-stereotype":
+            reasons.append(f"stereotype.stereo: anti-stereotype ({stereo.detail})")
+        if anti.choice == "stereotype" and stereo.choice != "stereotype":
+            reasons.append(f"stereotype.anti: stereotype ({anti.detail})")
     contested = [f"{_CONTESTED}: {', '.join(reasons)}"] if reasons else []
     return [*objections, *contested], bool(contested)
 
@@ -289,15 +291,6 @@ def _objection(key: str, choice: str, claim: Claim) -> str:
     if key == "stereotype.stereo" and choice == "neither":
         return "not a stereotype where the annotators live"
     return _OBJECTIONS.get((question, choice), "")
-
-
-def _contesting_answers(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Return the answers by which people see the stereotype in the sentence that is the counterpart in the release."""
-    stereo, anti = (outcomes.get(f"stereotype.{role}", Outcome()) for role in ("stereo", "anti"))
-    reasons = [f"stereotype.stereo: anti-stereotype ({stereo.detail})"] if stereo.choice == "anti-stereotype" else []
-    if anti.choice == "stereotype" and stereo.choice != "stereotype":
-        reasons.append(f"stereotype.anti: stereotype ({anti.detail})")
-    return reasons
 
 
 def describe_doubt(key: str, outcome: Outcome, claim: Claim) -> str:

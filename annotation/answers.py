@@ -171,9 +171,12 @@ def changes(old: Iterable[Annotation], new: Iterable[Annotation]) -> Changes:
     """
     before, now = ({annotation.id: annotation for annotation in annotations} for annotations in (old, new))
     both = now.keys() & before.keys()
-    names = _names_now((before[id_].annotator, now[id_].annotator) for id_ in both)
+    # What annotators are called now, by what they were called; only where that is one name for one person.
+    pairs = {(before[id_].annotator, now[id_].annotator) for id_ in both}
+    old_names, new_names = Counter(name for name, _ in pairs), Counter(name for _, name in pairs)
+    names = {name: new_name for name, new_name in pairs if old_names[name] == new_names[new_name] == 1}
     before = {id_: replace(was, annotator=names.get(was.annotator, was.annotator)) for id_, was in before.items()}
-    groups, named = groups_of(before.values()), groups_of(now.values())
+    groups, new_groups = groups_of(before.values()), groups_of(now.values())
     ids = {
         "new": now.keys() - before.keys(),
         "edited": {id_ for id_ in both if _content(now[id_]) != _content(before[id_])},
@@ -181,15 +184,8 @@ def changes(old: Iterable[Annotation], new: Iterable[Annotation]) -> Changes:
     }
     return Changes(
         **{name: tuple(sorted(changed, key=lambda id_: (len(id_), id_))) for name, changed in ids.items()},
-        regrouped=tuple(sorted(who for who, of in groups.items() if named.get(who, frozenset()) != of)),
+        regrouped=tuple(sorted(who for who, named in groups.items() if new_groups.get(who, frozenset()) != named)),
     )
-
-
-def _names_now(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return what annotators are called now, by what they were called; only where that is one name for one person."""
-    distinct = set(pairs)
-    was, now = (Counter(names) for names in zip(*distinct, strict=True)) if distinct else (Counter(), Counter())
-    return {first: second for first, second in distinct if was[first] == now[second] == 1}
 
 
 def _content(annotation: Annotation) -> tuple[object, ...]:

@@ -50,9 +50,7 @@ def read_cells(path: Path, most: int = MAX_BYTES) -> list[CsvRow]:
     except UnreadableError as error:
         raise AnnotationError(error.at(path)) from None
     for row in rows:
-        row.cells[:] = map(_unguarded, row.cells)
+        row.cells[:] = [
+            cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell for cell in row.cells
+        ]
     return rows
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from senseprobe.annotation.agreement import Agreement
 from senseprobe.annotation.annotators import count_groups, is_pseudonym
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
-from senseprobe.annotation.questions import asked_of_some, questions_of
+from senseprobe.annotation.questions import questions_of, questions_of_some
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
 from senseprobe.document import Section, Table
@@ -140,8 +140,8 @@ def _decided_section(result: Adjudication) -> Section:
 def _estimates_section(result: Adjudication) -> Section:
     """Return what decisions say of the rows that nobody judged, and which words and frames people reject throughout."""
     protocol, count = result.facts.protocol, len(result.decisions)
-    known = f", {protocol.gold} of them with known answers, which do not count below" if protocol.gold else ""
-    texts = [f"{counted(count, 'row')} in the sample{known}; estimates for the unjudged rows:"]
+    gold = f", {protocol.gold} of them with known answers, which do not count below" if protocol.gold else ""
+    texts = [f"{counted(count, 'row')} in the sample{gold}; estimates for the unjudged rows:"]
     configs = [estimate for estimate in result.estimates if not estimate.slot]
     rejected = [estimate for estimate in result.estimates if estimate.slot and estimate.rejected]
     others = [estimate for estimate in rejected if not estimate.is_of_few]
@@ -163,17 +163,15 @@ def _estimates_section(result: Adjudication) -> Section:
     elif result.proposals:
         texts.append("`--propose` writes the unjudged rows of these words and frames")
     kinds = dict(zip(record.RejectionEstimate.columns, ("name", *["number"] * 5), strict=True))
-    rows = [_estimate_cells(estimate) for estimate in (*configs, *others[:_MOST_ROWS])]
+    rows = []
+    for estimate in (*configs, *others[:_MOST_ROWS]):
+        name, judged, rejections, _, rest, _ = cells = estimate.cells()
+        few_cells = (name, judged, rejections, "on the card", rest, "on the card")  # the card has the rest
+        rows.append(few_cells if estimate.is_of_few else cells)
     more = len(others) - _MOST_ROWS
     note = f"… and {more} more words and frames: --json lists all" if more > 0 else ""
     tables = (Table.of_texts(kinds, rows, note=note),) if configs else ()
     return Section("Unjudged rows", tuple(texts), tables=tables)
-
-
-def _estimate_cells(estimate: record.RejectionEstimate) -> Sequence[str]:
-    """Return the cells of an estimate; of few judged rows the counts alone, as the card has the rest."""
-    name, judged, rejected, _, rest, _ = cells = estimate.cells()
-    return (name, judged, rejected, "on the card", rest, "on the card") if estimate.is_of_few else cells
 
 
 DECISIONS = "decisions.csv"
@@ -182,13 +180,13 @@ _COLUMNS = ("row", "state", "reason", "answers", "contested", "reported", "rule"
 _FLAGS = {False: "false", True: "true"}
 
 
-def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection[str], rule: str) -> None:
-    """Write what became of each row, in the order of the plan; `own` are the rows whose verdict is this project's."""
+def write_decisions(folder: Path, decisions: Iterable[Decision], ours: Collection[str], rule: str) -> None:
+    """Write what became of each row, in the order of the plan; `ours` are the rows whose verdict is this project's."""
     lines = [_COLUMNS]
     for decision in decisions:
         flags = _FLAGS[decision.contested], _FLAGS[decision.reported]
         start = decision.row, decision.state, decision.reason, str(decision.answers)
-        lines.append((*start, *flags, rule if decision.row in own else ""))
+        lines.append((*start, *flags, rule if decision.row in ours else ""))
     write_file(folder / DECISIONS, csv_bytes(lines))
 
 
@@ -253,23 +251,23 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class MergedVerdicts:
-    """A file's verdicts, sorted by id; of which rows they are this project's (`own`), and of which not (`others`)."""
+    """A file's verdicts, sorted by id; of which rows they are this project's (`ours`), and of which not (`others`)."""
 
     verdicts: tuple[Verdict, ...]
-    own: frozenset[str]
+    ours: frozenset[str]
     others: frozenset[str]
 
 
 def merge_verdicts(
-    before: Mapping[str, Verdict], new: Iterable[Verdict], own: Mapping[str, Verdict], display_path: str
+    before: Mapping[str, Verdict], new: Iterable[Verdict], ours: Mapping[str, Verdict], display_path: str
 ) -> MergedVerdicts:
     """Return the verdicts of a file after new ones were put into it; `before` is what it has, by id.
 
-    `own` is what this project put there before: it is replaced, also where nothing is decided of a row any more. What
+    `ours` is what this project put there before: it is replaced, also where nothing is decided of a row any more. What
     somebody else put there, or changed by hand, stays. Raises DeclarationError, with every line, where one of those
     says the opposite.
     """
-    merged = {name: verdict for name, verdict in before.items() if name not in own or own[name].as_written != verdict}
+    merged = {name: verdict for name, verdict in before.items() if name not in ours or ours[name].as_written != verdict}
     others, findings = frozenset(merged), []
     for verdict in new:
         standing = merged.setdefault(verdict.id, verdict)
@@ -310,6 +308,11 @@ def summarise_round(
     per_row = Counter(row for row, _ in {(annotation.row, annotation.annotator) for annotation in submitted})
     pseudonyms = all(is_pseudonym(annotation.annotator) for annotation in annotations)
     platforms = {"CSV files" if annotation.of_sheet else "Label Studio" for annotation in annotations}
+    # The rows that the targeted group reported count a second time, by other names.
+    reported = [decision for decision in decisions if decision.reported]
+    verdicts = {state: count for state, count in count_states(decisions).items() if count or state in STANDING}
+    extra = {record.REPORTED: len(reported), record.STAYED: sum(decision.state != "reject" for decision in reported)}
+    verdicts |= {name: count for name, count in extra.items() if count}
     return record.Round(
         platform=", ".join(sorted(platforms, reverse=True)) or "Label Studio",
         project=plan.project,
@@ -322,13 +325,13 @@ def summarise_round(
         skipped=sum(annotation.status == "skipped" for annotation in annotations),
         annotators=record.AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=count_groups(submitted)),
         agreement=_agreement_facts(agreement) if agreement else [],
-        verdicts=_count_verdicts(decisions),
+        verdicts=verdicts,
         estimates=[*estimates[: record.MOST_ESTIMATES]],
     )
 
 
 def _protocol(plan: Plan, rule: Rule) -> record.Protocol:
-    some = asked_of_some(plan)
+    some = questions_of_some(plan)
     return record.Protocol(
         questions=[
             record.QuestionFact(
@@ -366,11 +369,3 @@ def _agreement_facts(agreement: Agreement) -> list[record.AgreementFact]:
         )
         for figure in (*agreement.by("all"), *agreement.by("sentence"))
     ]
-
-
-def _count_verdicts(decisions: Sequence[Decision]) -> dict[str, int]:
-    """Return how many rows became what; those that the targeted group reported count a second time, by other names."""
-    reported = [decision for decision in decisions if decision.reported]
-    counts = {state: count for state, count in count_states(decisions).items() if count or state in STANDING}
-    extra = {record.REPORTED: len(reported), record.STAYED: sum(decision.state != "reject" for decision in reported)}
-    return counts | {name: count for name, count in extra.items() if count}

@@ -125,8 +125,10 @@ class Sample:
                 continue
             domain = np.zeros(len(hits), np.bool_)
             domain[numbers] = True
-            own = self.population.levels[level]
-            rest = np.array([own[name] for name in names], np.intp) - np.bincount(strata[numbers], minlength=len(names))
+            in_strata = self.population.levels[level]
+            rest = np.array([in_strata[name] for name in names], np.intp) - np.bincount(
+                strata[numbers], minlength=len(names)
+            )
             value, low, high = estimate_rest(hits, domain, strata, sizes, rest) or (None, None, None)
             rejected, text = int(hits[numbers].sum()), printable(shortened(word)).strip()
             facts = {"judged": len(numbers), "rejected": rejected, "rest": int(rest.sum())}
@@ -162,9 +164,9 @@ def find_proposals(sample: Sample) -> list[Proposal]:
     throughout = [(level, {*rows}) for level, rows in rows_of.items() if rejected.issuperset(rows)]
     explained: set[int] = set()
     proposals = []
-    for level, rows in sorted(throughout, key=lambda found: (-len(found[1]), found[0])):
-        own = len(rows - explained)
-        if own and clopper_pearson(own, own)[0] > 0:
+    for level, rows in sorted(throughout, key=lambda entry: (-len(entry[1]), entry[0])):
+        unexplained = len(rows - explained)
+        if unexplained and clopper_pearson(unexplained, unexplained)[0] > 0:
             proposals.append(Proposal(level=level, judged=len(rows)))
             explained |= rows
     return proposals
@@ -182,7 +184,12 @@ def write_proposals(
     verdicts: dict[str, Verdict] = {}
     complete = []
     for proposal in proposals:
-        rows = {id_ for id_ in _ids(release, plan, proposal.level) if id_ not in decided}
+        config, slot, word = proposal.level
+        rows: set[str] = set()
+        for batch in _drawable(release, plan, config):
+            of_word = batch.filter(pc.equal(pc.fill_null(batch[slot], ""), word)) if slot else batch
+            rows.update(of_word["id"].to_pylist())
+        rows -= decided
         if len(rows | verdicts.keys()) > MAX_PROPOSED:
             complete.append(proposal)
             continue
@@ -193,10 +200,3 @@ def write_proposals(
     reported = any(verdict.reported for verdict in standing)
     write_verdicts(folder / PROPOSED, verdicts.values(), reported=reported)
     return complete
-
-
-def _ids(release: Release, plan: Plan, level: Level) -> Iterator[str]:
-    config, slot, word = level
-    for batch in _drawable(release, plan, config):
-        some = batch.filter(pc.equal(pc.fill_null(batch[slot], ""), word)) if slot else batch
-        yield from some["id"].to_pylist()

@@ -14,7 +14,14 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-from senseprobe.annotation.questions import ABOUT_YOU, ROLES, asked_of, asked_of_some, questions_of, word_for
+from senseprobe.annotation.questions import (
+    ABOUT_YOU,
+    ROLES,
+    questions_of,
+    questions_of_config,
+    questions_of_some,
+    word_for,
+)
 from senseprobe.annotation.records import Plan
 from senseprobe.messages import shortened
 from senseprobe.release.release import Release
@@ -106,9 +113,15 @@ def _examples(release: Release, plan: Plan, configs: Sequence[str], meanings: Me
         row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
         sentences = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
         word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
-        asked = {id_: answer for id_, answer in answers.items() if id_ in asked_of(plan, config)}
-        asked["sense"], gloss = _meaning(row, asked["sense"], rows, meanings) if "sense" in asked else ("", "")
-        yield [sentences, *([f"Meaning shown for {word}: {gloss}"] if gloss else []), *_reasons(plan, asked, word)]
+        right = {id_: answer for id_, answer in answers.items() if id_ in questions_of_config(plan, config)}
+        right["sense"], gloss = _meaning(row, right["sense"], rows, meanings) if "sense" in right else ("", "")
+        lines = [sentences, *([f"Meaning shown for {word}: {gloss}"] if gloss else [])]
+        for question in questions_of(plan):
+            if answer := right.get(question.id):
+                name = word_for(plan, _TEXTS["definitions"][question.id].partition(":")[0])
+                choice = dict(zip(question.choices, question.words, strict=True))[answer]
+                lines.append(f"{name}: “{choice}”, because {_TEXTS['reasons'][question.id][answer].format(word=word)}.")
+        yield lines
 
 
 def _meaning(
@@ -125,16 +138,6 @@ def _meaning(
     candidates = (_one_line(meanings.another(lexicon_of(row), str(key))), *others)
     other_gloss = next((other for other in candidates if other and other != gloss), "")
     return ("no", other_gloss) if other_gloss else ("yes", gloss)
-
-
-def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]:
-    """Yield what to answer to each question, and why: ``Meaning: “Yes”, since …``."""
-    for question in questions_of(plan):
-        if answer := answers.get(question.id):
-            name = _TEXTS["definitions"][question.id].partition(":")[0]
-            choice = dict(zip(question.choices, question.words, strict=True))[answer]
-            reason = _TEXTS["reasons"][question.id][answer].format(word=word)
-            yield f"{word_for(plan, name)}: “{choice}”, because {reason}."
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
@@ -179,14 +182,12 @@ def _in_lines(text: str) -> str:
 def for_sheets(plan: Plan) -> str:
     """Return all that annotators read first who fill in a sheet, and how that is done, as text."""
     guidelines = f"\n{plan.guidelines}\n" if plan.guidelines else ""
-    words = "".join(f"{_ITEM}{line}\n" for line in _answer_words(plan))
-    text: str = _TEXTS["warning"] + guidelines + _TEXTS["sheets"] + (_TEXTS["not_asked"] if asked_of_some(plan) else "")
-    return text + (_TEXTS["sheet_words"] + words if words else "") + (_TEXTS["sheet_groups"] if plan.groups else "")
-
-
-def _answer_words(plan: Plan) -> Iterator[str]:
-    """Yield, for each question, the words that sheets take for its answers, with what these mean."""
+    words = ""
     for question in questions_of(plan):
         texts = (text.partition(": ") for text in question.choices.values())
-        if words := [f"“{word}”{f' ({meaning})' if meaning else ''}" for word, _, meaning in texts]:
-            yield f"{question.id}: {', '.join(words)}"
+        if answers := [f"“{word}”{f' ({meaning})' if meaning else ''}" for word, _, meaning in texts]:
+            words += f"{_ITEM}{question.id}: {', '.join(answers)}\n"
+    text: str = (
+        _TEXTS["warning"] + guidelines + _TEXTS["sheets"] + (_TEXTS["not_asked"] if questions_of_some(plan) else "")
+    )
+    return text + (_TEXTS["sheet_words"] + words if words else "") + (_TEXTS["sheet_groups"] if plan.groups else "")

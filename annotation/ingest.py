@@ -75,7 +75,9 @@ def ingest_files(
     written.
     """
     name_of = (lambda name: name.removeprefix(SHEET)) if names else pseudonym_of
-    files = files or _own_sheets(folder)
+    files = files or [path for path in sorted((folder / SHEETS).rglob("*")) if path.suffix.lower() in _SHEETS]
+    if not files:
+        raise AnnotationError(f"{printable(str(folder / SHEETS))} does not have sheets: name the files to import")
     paths = [path for path in files if path.suffix.lower() in _SHEETS]
     export_paths = [path for path in files if path not in paths]
     if len(export_paths) > 1:
@@ -105,15 +107,12 @@ def ingest_files(
     findings += _find_copies(folder, others)
     for path in files:
         store(folder, read_file(path, MAX_BYTES), "json" if path in export_paths else "csv")
-    return _write_tables(folder, old, _joined(new), findings)
-
-
-def _own_sheets(folder: Path) -> list[Path]:
-    """Return the sheets that lie in a project's folder, also those of later parts; AnnotationError without any."""
-    paths = [path for path in sorted((folder / SHEETS).rglob("*")) if path.suffix.lower() in _SHEETS]
-    if not paths:
-        raise AnnotationError(f"{printable(str(folder / SHEETS))} does not have sheets: name the files to import")
-    return paths
+    joined: dict[str, Annotation] = {}  # answers that stand, and what a sheet has in addition, have one id
+    for annotation in new:
+        earlier = joined.get(annotation.id) if annotation.of_sheet else None
+        answers = {**earlier.answers, **annotation.answers} if earlier else annotation.answers
+        joined[annotation.id] = replace(annotation, answers=answers)
+    return _write_tables(folder, old, [*joined.values()], findings)
 
 
 def _owners(paths: Sequence[Path], sheets_folder: Path) -> dict[Path, str]:
@@ -126,9 +125,9 @@ def _owners(paths: Sequence[Path], sheets_folder: Path) -> dict[Path, str]:
     }  # file systems differ in how they write é
     if unprintable := next((name for name in owner_of.values() if not name.isprintable()), None):
         raise AnnotationError(f"{unprintable!a} is not the name of an annotator: name each sheet after its annotator")
-    places = Counter((name, path.parent if sheets_folder in path.parents else None) for path, name in owner_of.items())
-    names = [name for name, _ in places]
-    several = [name for (name, place), count in places.items() if count > 1 or (not place and names.count(name) > 1)]
+    counts = Counter((name, path.parent if sheets_folder in path.parents else None) for path, name in owner_of.items())
+    names = [name for name, _ in counts]
+    several = [name for (name, folder), count in counts.items() if count > 1 or (not folder and names.count(name) > 1)]
     if several or len(owner_of) < len(paths):
         twice = several[0] if several else owner_of[paths[0]]
         raise AnnotationError(f"two sheets are named {twice}: name each sheet after its annotator")
@@ -163,16 +162,6 @@ def _standing(plan: Plan, old: Iterable[Annotation], sheets: Sequence[Sheet], *,
         else:  # what the plan does not have is gone
             standing.append(annotation if annotation.row in part_of or annotation.annotator not in people else None)
     return [annotation for annotation in standing if annotation]
-
-
-def _joined(annotations: Iterable[Annotation]) -> list[Annotation]:
-    """Return the annotations with one for each id: answers that stand, and what a sheet has beside them."""
-    joined: dict[str, Annotation] = {}
-    for annotation in annotations:
-        if (earlier := joined.get(annotation.id)) and annotation.of_sheet:
-            annotation = replace(annotation, answers={**earlier.answers, **annotation.answers})
-        joined[annotation.id] = annotation
-    return [*joined.values()]
 
 
 def _renamed(annotation: Annotation, names: Mapping[str, str]) -> Annotation:

@@ -3,12 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from senseprobe.annotation.guidelines import Gloss, Meanings, lexicon_of, write_guidelines
 from senseprobe.annotation.plan_file import check_project, hash_item
 from senseprobe.annotation.plan_options import PlanOptions
-from senseprobe.annotation.questions import ROLES, asked_of, keys, plan_keys, question_of, questions_for, questions_of
+from senseprobe.annotation.questions import (
+    ROLES,
+    keys,
+    plan_keys,
+    question_of,
+    questions_for,
+    questions_of,
+    questions_of_config,
+)
 from senseprobe.annotation.records import MAX_OVERLAP, Item, Plan, Sentence
 from senseprobe.annotation.sample import Gold, Query, SampledRow, draw, kind_of, read_gold
 from senseprobe.errors import AnnotationError, LexiconError
@@ -64,15 +71,15 @@ def make_plan(
         exclude=tuple(sorted({other.project for other in exclude})),
         language=next(iter(release.manifest.data.get("card", {}).get("languages", ())), "en"),
     )
-    plan = _asking(plan, release, stored)
+    plan = _with_questions(plan, release, stored)
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
     expected = read_gold(options.gold, choices) if options.gold else {}
     if stored and not stored.configs and {item.config for item in stored.items} <= {*configs}:
         stored = replace(stored, configs=configs)  # older plans do not say of which configs they are
     same = stored if stored and _same_options(stored, plan, expected) else None
-    asked = {item.row: item for item in same.items} if same else {}
+    same_rows = {item.row for item in same.items} if same else set()
     previous = same if n is not None else None
-    excluded = {item.row for other in exclude for item in other.items} - {*asked}
+    excluded = {item.row for other in exclude for item in other.items} - same_rows
     rows = draw(
         release,
         n=ROWS if n is None and not options.where else n,
@@ -95,7 +102,7 @@ def make_plan(
     return replace(plan, guidelines=write_guidelines(release, plan, meanings))
 
 
-def _asking(plan: Plan, release: Release, stored: Plan | None) -> Plan:
+def _with_questions(plan: Plan, release: Release, stored: Plan | None) -> Plan:
     """Return the plan with what its configs ask, as the stored plan has it or else their templates.
 
     A question that none of them asks is not one of the plan's. Raises AnnotationError where a config would be asked
@@ -107,7 +114,7 @@ def _asking(plan: Plan, release: Release, stored: Plan | None) -> Plan:
     }
     plan = replace(plan, asks=dict(stored.asks) if stored else declared)
     questions_of(plan)  # an unknown question is named as what it is
-    questions = {name: asked_of(plan, name) for name in names}
+    questions = {name: questions_of_config(plan, name) for name in names}
     if silent := next((name for name, ids in questions.items() if not ids), None):
         raise AnnotationError(
             f"{printable(silent)} has only the questions {', '.join(plan.asks[silent])}; choose one of them"
@@ -161,7 +168,13 @@ def _with_items(
 
 def _item(plan: Plan, row: SampledRow, gold: Gold | None, gloss: Gloss) -> Item:
     values = row.values
-    key = values.get("sense_key") or ""
+    key, labels = values.get("sense_key") or "", dict[str, str]()  # the release's own answers to the questions
+    if plan.prefill and plan.kind == "inference":
+        labels = {"inference": values["gold"]}
+    contrast = plan.prefill and plan.kind == "contrast"
+    if contrast and values["label_basis"] not in (None, "none") and not values["contested"]:
+        labels = {"stereotype.stereo": "stereotype", "stereotype.anti": "anti-stereotype"}
+    questions = questions_of_config(plan, row.config)
     item = Item(
         row=values["id"],
         config=row.config,
@@ -169,10 +182,10 @@ def _item(plan: Plan, row: SampledRow, gold: Gold | None, gloss: Gloss) -> Item:
         sentences=_sentences(plan, row),
         target=values.get("target") or values.get("word") or "",
         sense_key=key,
-        gloss=gloss(lexicon_of(values), key) if key and "sense" in asked_of(plan, row.config) else "",
+        gloss=gloss(lexicon_of(values), key) if key and "sense" in questions else "",
         stratum=row.stratum,
         gold=dict(gold.expected) if gold else {},
-        labels=_labels(plan, row.config, values) if plan.prefill else {},
+        labels={key: label for key, label in labels.items() if question_of(key).id in questions},
     )
     return replace(item, content=hash_item(item))
 
@@ -186,16 +199,6 @@ def _sentences(plan: Plan, row: SampledRow) -> tuple[Sentence, ...]:
         sentences.append(Sentence(role=role, text=text, span=(start, end) if 0 <= start < end <= len(text) else None))
     is_swapped = plan.kind == "contrast" and hash_draw(plan.seed, "sentences", row.config, row.values["id"]) % 2
     return tuple(reversed(sentences) if is_swapped else sentences)
-
-
-def _labels(plan: Plan, config: str, row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the release's own answers to the questions: which sentence is the stereotype, and what follows."""
-    labels = {}
-    if plan.kind == "inference":
-        labels = {"inference": row["gold"]}
-    elif plan.kind == "contrast" and row["label_basis"] not in (None, "none") and not row["contested"]:
-        labels = {"stereotype.stereo": "stereotype", "stereotype.anti": "anti-stereotype"}
-    return {key: label for key, label in labels.items() if question_of(key).id in asked_of(plan, config)}
 
 
 def _wordnet() -> Meanings:

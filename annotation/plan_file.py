@@ -7,35 +7,27 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from senseprobe.annotation.cells import write_file
-from senseprobe.annotation.questions import ROLES, asked_of, keys, question_of, questions_of
-from senseprobe.annotation.records import Item, Plan
+from senseprobe.annotation.questions import ROLES, keys, question_of, questions_of, questions_of_config
+from senseprobe.annotation.records import FORM, Item, Plan
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable, shortened
 
 NAME = "plan.json"
-FORM = 3  # version of the form of `plan.json`; readers accept every older one
 _SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": (), "guidelines": ""}
 _SINCE_2 |= {"language": "en"}
 
 MAX_BYTES = 256 * 2**20  # a hundred thousand items of 2.5 kB
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _PlanFile(Plan):
-    """A plan as `plan.json` has it."""
-
-    form: Literal[1, 2, 3]
-
-
-_PLAN_FILE = TypeAdapter(_PlanFile)
+_PLAN = TypeAdapter(Plan)
 
 
 class _Form(BaseModel):
@@ -86,7 +78,11 @@ def write_plan(folder: Path, plan: Plan) -> Path:
         return write_file(path, dump(plan))
     stored = read_plan(folder)
     plan = replace(plan, guidelines=stored.guidelines, language=stored.language)
-    if _grown(stored, plan) == plan:
+    # What may be added to a plan: items behind its own, excluded rows, configs where none were named.
+    has_grown = plan.parts == (*stored.parts, len(stored.items)) and plan.items[: len(stored.items)] == stored.items
+    items, parts = (plan.items, plan.parts) if has_grown else (stored.items, stored.parts)
+    configs = stored.configs or plan.configs
+    if replace(stored, items=items, parts=parts, excluded=plan.excluded, configs=configs) == plan:
         return write_file(path, dump(plan)) if plan != stored else path
     names = [field.name for field in fields(plan) if getattr(stored, field.name) != getattr(plan, field.name)]
     options = [
@@ -100,13 +96,6 @@ def write_plan(folder: Path, plan: Plan) -> Path:
             f"{printable(str(path))} is another plan: {differs}; use the same options, or another project"
         )
     return path
-
-
-def _grown(stored: Plan, plan: Plan) -> Plan:
-    """Return the stored plan with what may be added to it: items behind its own, excluded rows, unstated configs."""
-    has_grown = plan.parts == (*stored.parts, len(stored.items)) and plan.items[: len(stored.items)] == stored.items
-    items, parts = (plan.items, plan.parts) if has_grown else (stored.items, stored.parts)
-    return replace(stored, items=items, parts=parts, excluded=plan.excluded, configs=stored.configs or plan.configs)
 
 
 def open_plan(folder: Path, project: str) -> Plan:
@@ -132,8 +121,7 @@ def read_plan(folder: Path) -> Plan:
         if (form := _Form.model_validate_json(raw).form) > FORM:
             newer = f"form {form}, but this senseprobe reads forms up to {FORM}: upgrade senseprobe"
             raise AnnotationError(f"{display_path} has {newer}")
-        stored = _PLAN_FILE.validate_json(raw)
-        plan = Plan(**{field.name: getattr(stored, field.name) for field in fields(Plan)})
+        plan = _PLAN.validate_json(raw)
         mistake = next(_mistakes(plan), "")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
@@ -152,7 +140,7 @@ def _mistakes(plan: Plan) -> Iterator[str]:
     except AnnotationError as error:
         yield str(error)
         return
-    if silent := next((item.config for item in plan.items if not asked_of(plan, item.config)), ""):
+    if silent := next((item.config for item in plan.items if not questions_of_config(plan, item.config)), ""):
         yield f"config {silent} does not have questions"
     if len(set(plan.questions)) < len(plan.questions):
         yield "a question is asked twice"

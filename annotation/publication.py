@@ -61,7 +61,11 @@ def publish(
     submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
     if not submitted:
         raise AnnotationError("nobody has answered yet, so there is nothing to release")
-    named = not reported or _all_answered_alike(submitted)
+    rows: dict[str, set[str]] = {}
+    for annotation in submitted:
+        rows.setdefault(annotation.annotator, set()).add(annotation.row)
+    # Where all annotators answered the same rows, nobody is known by which those are.
+    named = not reported or len({frozenset(answered) for answered in rows.values()}) == 1
     people, lines, reasons = set(), [], Counter[str]()
     for annotation in submitted:
         who = pseudonym_of(annotation, name_of)
@@ -81,14 +85,6 @@ def publish(
     }
     write_new_folder(out, files)
     return Publication(folder=out, answers=len(lines), annotators=len(people), left_out=left_out)
-
-
-def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
-    """Return whether all annotators answered the same rows, so that nobody is known by which those are."""
-    rows: dict[str, set[str]] = {}
-    for annotation in annotations:
-        rows.setdefault(annotation.annotator, set()).add(annotation.row)
-    return len({frozenset(answered) for answered in rows.values()}) == 1
 
 
 def pseudonym_of(annotation: Annotation, name_of: Callable[[str], str]) -> str:

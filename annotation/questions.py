@@ -157,21 +157,21 @@ def plan_keys(plan: Plan) -> tuple[str, ...]:
 
 def keys(plan: Plan, item: Item) -> tuple[str, ...]:
     """Return the keys of what is asked of an item: what its config asks, and of its sense only where it has a gloss."""
-    asked = asked_of(plan, item.config)
-    return tuple(key for key in plan_keys(plan) if key.partition(".")[0] in asked and (key != "sense" or item.gloss))
+    ids = questions_of_config(plan, item.config)
+    return tuple(key for key in plan_keys(plan) if key.partition(".")[0] in ids and (key != "sense" or item.gloss))
 
 
-def asked_of(plan: Plan, config: str) -> tuple[str, ...]:
+def questions_of_config(plan: Plan, config: str) -> tuple[str, ...]:
     """Return the ids of the questions that are asked of a config, in the order of the plan."""
     asks = plan.asks.get(config, plan.questions)
     return tuple(id_ for id_ in plan.questions if id_ in asks)
 
 
-def asked_of_some(plan: Plan) -> dict[str, tuple[str, ...]]:
+def questions_of_some(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return the questions that are not asked of every config of the plan's items, each with those that it is of."""
     configs = tuple(dict.fromkeys(item.config for item in plan.items))
-    asking = {id_: tuple(name for name in configs if id_ in asked_of(plan, name)) for id_ in plan.questions}
-    return {id_: names for id_, names in asking.items() if names != configs}
+    by_question = {id_: tuple(n for n in configs if id_ in questions_of_config(plan, n)) for id_ in plan.questions}
+    return {id_: names for id_, names in by_question.items() if names != configs}
 
 
 def question_of(key: str) -> Question:

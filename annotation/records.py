@@ -3,10 +3,10 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -14,6 +14,7 @@ from senseprobe.release.manifest import Name, Sha256
 
 MAX_TEXT = 10_000  # characters of an answer in words
 MAX_OVERLAP = 100
+FORM = 3  # version of the form of `plan.json`; readers accept every older one
 
 # What files may hold: the bounds of fields hold where a record is read, and are not looked at where one is made.
 _Short = Annotated[str, StringConstraints(max_length=1_000)]
@@ -76,7 +77,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """Who is asked what: all that is needed to ask again and to read the answers.
+    """Who is asked what: all that is needed to ask again and to read the answers; `plan.json` has these fields.
 
     - `project`: the name that it has on the platform; `release`: ``NAME@VERSION``, with its `content` hash and `kind`.
     - `overlap`: how many people shall answer each item; `seed`: all chance.
@@ -89,6 +90,7 @@ class Plan:
       groups that they belong to.
     - `guidelines`: what annotators read first of definitions and examples; empty in plans of before there were any.
     - `language`: of the sentences, as a tag.
+    - `form`: of the file that is read; the fields of a plan decide in which form it is written (`plan_file.dump`).
     """
 
     __pydantic_config__ = _STRICT
@@ -113,6 +115,7 @@ class Plan:
     excluded: tuple[_Row, ...] = ()
     parts: Annotated[tuple[int, ...], Field(max_length=1_000)] = ()
     asks: Annotated[Mapping[Name, _Names], Field(max_length=1_000)] = field(default_factory=dict)
+    form: InitVar[Literal[1, 2, 3]] = FORM
 
     @property
     def part_sizes(self) -> tuple[int, ...]:

@@ -134,14 +134,14 @@ def _describe_plan(plan: Plan) -> str:
     chosen += [f"excluding the rows of {', '.join(plan.exclude)}"] if plan.exclude else []
     chosen += [f"drawn as {' + '.join(map(str, plan.part_sizes))}"] if plan.parts else []
     gold = sum(bool(item.gold) for item in plan.items)
-    asked = (
+    rows = (
         f"{counted(len(plan.items), f'{plan.kind} row')} of {plan.release}{', '.join(['', *chosen])} (seed {plan.seed})"
     )
     extra = [f"{counted(gold, 'row')} with known answers"] if gold else []
     extra += ["The release's labels were shown as pre-filled answers"] if plan.prefill else []
     extra += ["Annotators could name the groups that they belong to"] if plan.groups else []
     people = counted(plan.overlap, "person", "people")
-    return " ".join(f"{part}." for part in (f"{asked}, for {people} each: {', '.join(plan.questions)}", *extra))
+    return " ".join(f"{part}." for part in (f"{rows}, for {people} each: {', '.join(plan.questions)}", *extra))
 
 
 # --- How far it is --------------------------------------------------------------------------------------------------
@@ -255,9 +255,9 @@ def _build_raters(round_: Round) -> Section:
     skipped = Counter(a.annotator for a in round_.annotations if a.status == "skipped")
     rows, bars = [], []
     for person in round_.people:
-        own = [figures.get((person, question)) for question in round_.questions]
-        rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, own)))
-        bars.append(ForestRow(label=person, marks=_marks(own)))
+        kappas = [figures.get((person, question)) for question in round_.questions]
+        rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, kappas)))
+        bars.append(ForestRow(label=person, marks=_marks(kappas)))
     if not any(bar.marks for bar in bars):
         return Section("Each annotator and the others")
     paragraph = (
@@ -339,7 +339,8 @@ def _time_line(person: str, values: Sequence[float], limit: float) -> tuple[Cell
 
 
 def _build_disputes(round_: Round) -> Section:
-    rows, decided = round_.rows, {decision.row: decision for decision in round_.decisions}
+    rows = round_.rows
+    decided = {decision.row: Cell(decision.state, decision.reason) for decision in round_.decisions}
     disputes = [
         (share, item, texts)
         for item in round_.plan.items
@@ -348,7 +349,7 @@ def _build_disputes(round_: Round) -> Section:
     ]
     disputes.sort(key=lambda dispute: -dispute[0])  # stable: of equal ones, in the order of the plan
     cells = tuple(
-        (*name_cells(item.row), _sentences(item), Cell("; ".join(texts)), _decision_cell(decided.get(item.row)))
+        (*name_cells(item.row), _sentences(item), Cell("; ".join(texts)), decided.get(item.row, Cell("not yet")))
         for _, item, texts in disputes
     )
     answered = sum(len(of_row) > 1 for of_row in rows.values())
@@ -371,20 +372,13 @@ def _dispute(annotations: Sequence[Annotation]) -> tuple[float, list[str]]:
         pairs += n * (n - 1) // 2
         different += (n * n - sum(count * count for count in counts.values())) // 2
         if len(counts) > 1:
-            texts.append(f"{key}: {', '.join(f'{answer} {count}' for answer, count in _by_count(counts))}")
+            by_count = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+            texts.append(f"{key}: {', '.join(f'{answer} {count}' for answer, count in by_count)}")
     return (different / pairs if pairs else 0.0), texts
-
-
-def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def _sentences(item: Item) -> Cell:
     return Cell(" / ".join(sentence.marked("[", "]") for sentence in item.sentences))
-
-
-def _decision_cell(decision: Decision | None) -> Cell:
-    return Cell(decision.state, decision.reason) if decision else Cell("not yet")
 
 
 def _build_decisions(round_: Round) -> Section:

@@ -218,14 +218,14 @@ def _scan(
     excluded: frozenset[str],
 ) -> tuple[Candidates, set[int]]:
     """Read all rows once, and return which may be drawn, and the numbers of those with an id of `also`."""
-    not_drawn = pa.array(sorted(excluded), pa.string())
+    excluded_ids = pa.array(sorted(excluded), pa.string())
     candidates: Candidates = {}
     named: set[int] = set()
     for config, start, batch in _batches(release, configs):
         columns = column_texts(batch, config, {*strata, *query.columns})
         mask = query.holds(columns, batch.num_rows)
         if excluded:
-            mask = pc.and_not(mask, pc.is_in(batch["id"], value_set=not_drawn))
+            mask = pc.and_not(mask, pc.is_in(batch["id"], value_set=excluded_ids))
         ids = batch["id"].filter(mask).to_pylist()
         matches = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
         levels = _levels([columns[name].filter(mask) for name in strata], len(ids))

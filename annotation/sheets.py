@@ -15,11 +15,11 @@ from senseprobe.annotation.questions import (
     GROUPS,
     ROLES,
     Question,
-    asked_of,
     controls,
     keys,
     question_of,
     questions_of,
+    questions_of_config,
 )
 from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, clean
 from senseprobe.errors import AnnotationError
@@ -77,7 +77,7 @@ def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
         item = plan.items[number]
         marked = [sentence.marked("[", "]") for sentence in item.sentences]
         glosses = [item.gloss or NOT_ASKED] if meaning else []
-        of_config = asked_of(plan, item.config)
+        of_config = questions_of_config(plan, item.config)
         blanks = ["" if question.id in of_config else NOT_ASKED for question in answered.values()]
         rows.append([str(number + 1), _check(item), *marked, *glosses, *blanks, *[""] * len(extra)])
     return csv_bytes(rows)

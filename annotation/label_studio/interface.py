@@ -18,10 +18,10 @@ from senseprobe.annotation.questions import (
     GROUPS,
     ROLES,
     Question,
-    asked_of,
-    asked_of_some,
     controls,
     questions_of,
+    questions_of_config,
+    questions_of_some,
 )
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.messages import printable, shortened
@@ -50,7 +50,7 @@ def interface(plan: Plan) -> str:
         if len(positions) > 1:
             _header(box, f"Sentence {position}")
         ElementTree.SubElement(box, "HyperText", name=f"sentence-{position}", value=f"$html_{position}", inline="true")
-    sometimes = {*asked_of_some(plan), *(() if all(item.gloss for item in plan.items) else ("sense",))}
+    sometimes = {*questions_of_some(plan), *(() if all(item.gloss for item in plan.items) else ("sense",))}
     for per_sentence, questions in groupby(questions_of(plan), key=lambda question: question.per_sentence):
         same = [*questions]
         columns = _view(view, className="columns") if per_sentence else view
@@ -72,7 +72,7 @@ def _ask(view: ElementTree.Element, question: Question, position: int, sometimes
     box = _view(view, className="question", **(_when(f"{other}{suffix}", *sorted(answers)) if other else {}))
     if question.id == "sense":
         _header(box, f"${SENSE}", size="5")
-    _header(box, f"${_told(question, position)}" if question.id in {*sometimes} - {"sense"} else text)
+    _header(box, f"${_text_key(question, position)}" if question.id in {*sometimes} - {"sense"} else text)
     facts = {"name": f"{question.id}{suffix}", "toName": f"sentence-{position or 1}"}
     needed = {"required": "true", "requiredMessage": f"Please answer: {text}"} if required else {}
     if not question.choices:
@@ -90,7 +90,7 @@ def _of_sentence(question: Question, position: int) -> str:
     return f"Sentence {position}: {question.text[0].lower()}{question.text[1:]}" if position else question.text
 
 
-def _told(question: Question, position: int) -> str:
+def _text_key(question: Question, position: int) -> str:
     """Return the key of a task's data that holds a question that is asked of some tasks only, or that it is not."""
     return f"asks_{question.id}_{position}" if position else f"asks_{question.id}"
 
@@ -181,12 +181,12 @@ def _task(plan: Plan, item: Item) -> dict[str, Any]:
         data["gloss"] = item.gloss
         word = f"Meaning of “{item.target}”" if item.target else "The marked word"
         data[SENSE] = f"{word}: {item.gloss}" if item.gloss else _NOT_ASKED
-    some, asked = asked_of_some(plan), asked_of(plan, item.config)
+    some, questions = questions_of_some(plan), questions_of_config(plan, item.config)
     for question in questions_of(plan):
         if question.id in {*some} - {"sense"}:
             for position in range(1, len(item.sentences) + 1) if question.per_sentence else [0]:
-                text = _of_sentence(question, position) if question.id in asked else _OPEN
-                data[_told(question, position)] = text
+                text = _of_sentence(question, position) if question.id in questions else _OPEN
+                data[_text_key(question, position)] = text
     results = [
         {
             "from_name": name,

@@ -35,7 +35,7 @@ def test_other_sources_stay_and_ones_own_are_replaced() -> None:
         ("d", "keep", "tiny@1.0.0"),
         ("e", "keep", "tiny@1.0.0"),
     ]
-    assert (set(found.own), set(found.others)) == ({"b", "e"}, {"a", "d"})
+    assert (set(found.ours), set(found.others)) == ({"b", "e"}, {"a", "d"})
     assert count_changes(there, found.verdicts) == {"new": 1, "turned": 1, "gone": 1}
 
 
@@ -59,7 +59,7 @@ def test_two_sources_that_agree_are_one_verdict() -> None:
     """An id has one line: the older one stays, and is still the other's."""
     there = _by_id(_verdict("a", "reject", "tiny@0.9.0"))
     found = merge_verdicts(there, [_verdict("a", "reject")], {}, "v.csv")
-    assert (_told(found.verdicts), found.own) == ([("a", "reject", "tiny@0.9.0")], frozenset())
+    assert (_told(found.verdicts), found.ours) == ([("a", "reject", "tiny@0.9.0")], frozenset())
 
 
 def test_sources_that_contradict_are_named_by_line() -> None:

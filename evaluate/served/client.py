@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.served.address import Address, ServingOptions, hide_key, key_of
 from senseprobe.evaluate.served.answer_store import AnswerStore
-from senseprobe.evaluate.served.json_values import count_of, list_or_empty, object_or_empty
+from senseprobe.evaluate.served.json_values import Counted, list_or_empty, object_or_empty
 from senseprobe.evaluate.served.transport import Reply, Transport, UnansweredError
 from senseprobe.messages import printable
 
@@ -133,8 +133,9 @@ class Client:
 
     def _count(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
         """Add the tokens of an answer. Raise ModelError if there is a budget and the answer has no counts."""
-        usage = object_or_empty(object_or_empty(body).get("usage"))
-        read, written = (_count_of(usage, names) for names in (_READ_NAMES, _WRITTEN_NAMES))
+        usage = Counted.of(object_or_empty(body)).usage
+        read = usage.input_tokens if usage.prompt_tokens is None else usage.prompt_tokens
+        written = usage.output_tokens if usage.completion_tokens is None else usage.completion_tokens
         if read is None and self.options.budget is not None and path.startswith("/v1/"):
             raise ModelError(
                 f"{self.address.origin} does not return token counts, so a budget cannot be kept: leave "
@@ -353,15 +354,6 @@ class _Request(NamedTuple):
     content: bytes | None
     retry: bool
     with_key: bool
-
-
-_READ_NAMES = ("prompt_tokens", "input_tokens")
-_WRITTEN_NAMES = ("completion_tokens", "output_tokens")
-
-
-def _count_of(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    """Return a number of tokens; None where there is none that can be believed."""
-    return next((count for name in names if (count := count_of(usage.get(name))) is not None), None)
 
 
 def _error_of(body: Any) -> Any | None:  # noqa: ANN401 - JSON

@@ -3,7 +3,18 @@
 import math
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from senseprobe import tables
 from senseprobe.errors import ModelError
@@ -76,11 +87,6 @@ def objects_in(values: object) -> list[dict[str, Any]]:
     return [value for value in items if isinstance(value, dict)]
 
 
-def count_of(value: object) -> int | None:
-    """Return a whole number from 0; None where it is none that can be believed."""
-    return value if type(value) is int and 0 <= value < 10**9 else None
-
-
 def model_name(value: object) -> str:
     """Return the name of a model as a server gives it, the path of a file cut to its name; empty where it is none."""
     name = short_name(value)
@@ -93,7 +99,27 @@ def short_name(value: object) -> str:
     return "".join(letter for letter in value if letter.isprintable())[:LONGEST_NAME] if isinstance(value, str) else ""
 
 
-# --- values without which an answer is none: ModelError ---------------------------------------------------------------
+# --- models of answers ------------------------------------------------------------------------------------------------
+
+
+ABSENT: Any = None
+"""The default of a field without which an answer cannot be used: `must_be` refuses it."""
+
+
+class Body(BaseModel):
+    """An answer, or an object in one. No value is converted, and what is not a field here is left out.
+
+    A field without which an answer cannot be used has a problem (`must_be`), any other one has a default (`or_else`).
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, validate_default=True, protected_namespaces=())
+
+    @classmethod
+    def of(cls, value: object, problem: str = "no JSON object") -> Self:
+        """Return what an object of JSON holds; ModelError says its first problem, or `problem` where it is none."""
+        if not isinstance(value, dict):
+            raise impossible(problem)
+        return cls.model_validate(value)
 
 
 def impossible(what: str) -> ModelError:
@@ -101,16 +127,75 @@ def impossible(what: str) -> ModelError:
     return ModelError(f"the server's answer cannot be used: it has {what}")
 
 
-def object_of(value: object, problem: str) -> dict[str, Any]:
-    """Return an object; ModelError that says the problem where it is none."""
-    if not isinstance(value, dict):
-        raise impossible(problem)
+def must_be(kind: type, problem: str) -> BeforeValidator:
+    """Return the rule that a field is of a kind; else the answer cannot be used, and ModelError says the problem."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, kind):
+            raise impossible(problem)  # pydantic collects ValueError alone: the first problem ends the reading
+        return value
+
+    return BeforeValidator(check)
+
+
+def or_else(default: object) -> WrapValidator:
+    """Return the rule that a field has a default where its value is of another kind."""
+
+    def check(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return validate(value)
+        except ValidationError:
+            return default
+
+    return WrapValidator(check)
+
+
+def text_of(value: object) -> str:
+    """Return the text of a message: a text, a list of objects with texts, or none."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "".join(text_of(object_or_empty(item).get("text")) for item in value)
+    if not isinstance(value, str):
+        raise impossible("a value that is not text")
     return value
 
 
-def list_of(value: object, problem: str) -> list[Any]:
-    """Return a list; ModelError that says the problem where it is none."""
-    if not isinstance(value, list):
+def log_probability(value: object) -> float:
+    """Return a log-probability, 0 where rounding brought it above; ModelError where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise impossible("a log-probability that is not a number")
+    if value > OVER_ONE:
+        raise impossible("a log-probability above 0")
+    return min(float(value), 0.0)
+
+
+MessageText = Annotated[str, BeforeValidator(text_of)]
+LogProbability = Annotated[float, PlainValidator(log_probability)]
+ModelName = Annotated[str, BeforeValidator(model_name)]
+ShortName = Annotated[str, BeforeValidator(short_name)]
+Count = Annotated[int | None, Field(ge=0, lt=10**9), or_else(None)]
+"""A whole number that can be believed; None of any other value."""
+
+
+class Usage(Body):
+    """Tokens of a prompt and of its answer, by the names of chat and of other routes; None where they are not told."""
+
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+
+
+class Counted(Body):
+    """An answer with the tokens that it cost."""
+
+    usage: Annotated[Usage, or_else(Usage())] = Usage()
+
+
+def object_of(value: object, problem: str) -> dict[str, Any]:
+    """Return an object; ModelError that says the problem where it is none."""
+    if not isinstance(value, dict):
         raise impossible(problem)
     return value
 
@@ -122,34 +207,10 @@ def first_of(value: object, name: str) -> object:
     return value[0]
 
 
-def text_of(value: object) -> str:
-    """Return the text of a message: a text, parts of one, or none."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "".join(text_of(object_or_empty(part).get("text")) for part in value)
-    if not isinstance(value, str):
-        raise impossible("a value that is not text")
-    return value
-
-
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise impossible(f"a {what} that is not a number")
-    return float(value)
-
-
-def log_probability(value: object) -> float:
-    """Return a log-probability, 0 where rounding brought it above; ModelError where it is none."""
-    log = _number(value, "log-probability")
-    if log > OVER_ONE:
-        raise impossible("a log-probability above 0")
-    return min(log, 0.0)
-
-
 def probability(value: object) -> float:
     """Return a probability, which rounding may have brought above 1; ModelError where it is none."""
-    share = _number(value, "probability")
-    if not 0 <= share <= 1 + OVER_ONE:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise impossible("a probability that is not a number")
+    if not 0 <= value <= 1 + OVER_ONE:
         raise impossible("a probability that is not between 0 and 1")
-    return share
+    return float(value)

@@ -22,11 +22,12 @@ def place_of(body: object) -> int:
     return before if read_chat(body, before).first else 0
 
 
-def fault_of_tops(answer: ChatAnswer, order: Sequence[float], labels: Sequence[str], *, greedy: bool) -> str:
-    """Return why the log-probabilities of an answer cannot be used, which came in an order; empty where they can.
+def fault_of_tops(answer: ChatAnswer, labels: Sequence[str], *, greedy: bool) -> str:
+    """Return why the log-probabilities of an answer cannot be used; empty where they can.
 
     `greedy`: whether the likeliest token was to be written.
     """
+    order = answer.order
     if not order:
         return "the server does not return them"
     if len(order) < TOP:

@@ -144,14 +144,14 @@ class _Probe:
             self.dialect = dialect
         try:
             place = place_of(response.body)
-            opening, order = read_chat(response.body, place), wire.raw_tops(response.body, place)
+            opening = read_chat(response.body, place)
         except ModelError as error:
             self.faults.append(str(error))
             return None
         self.dialect = replace(self.dialect, place=place)
         self.heard.append(opening)
         self._check_model(opening)
-        self._check_tops(opening, order)
+        self._check_tops(opening)
         self._check_thinking(opening)
         return opening
 
@@ -189,12 +189,12 @@ class _Probe:
         else:
             self._note("model", FAILED, f"requested {asked}, but {answered} answers")
 
-    def _check_tops(self, opening: ChatAnswer, order: Sequence[float]) -> None:
+    def _check_tops(self, opening: ChatAnswer) -> None:
         """Check the log-probabilities: if they are missing or impossible, only texts can be used."""
-        complaint = self.dialect.complaint("logprobs")
+        complaint, order = self.dialect.complaint("logprobs"), opening.order
         if not order and complaint:
             self.checks["logprobs"] = Check("logprobs", FAILED, complaint.because, told=True)
-        elif fault := fault_of_tops(opening, order, self.questions[0].labels, greedy=self.dialect.greedy):
+        elif fault := fault_of_tops(opening, self.questions[0].labels, greedy=self.dialect.greedy):
             self._note("logprobs", FAILED, fault)
         else:
             place = self.dialect.place

@@ -2,12 +2,25 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, Field
 
 from senseprobe.evaluate.served.client import Client
-from senseprobe.evaluate.served.json_values import count_of, model_name, object_or_empty, objects_in
+from senseprobe.evaluate.served.json_values import (
+    Body,
+    ModelName,
+    model_name,
+    object_or_empty,
+    objects_in,
+    or_else,
+)
+
+T = TypeVar("T", bound=Body)
+Positive = Annotated[int | None, Field(gt=0, lt=10**9), or_else(None)]
+Text = Annotated[str, or_else("")]
 
 _QUANTISATION = re.compile(
     r"(?:^|[-_.:])(I?Q\d(?:_[0-9A-Z]+)*|MXFP4|NVFP4|BF16|F16|F32|FP16|FP32|FP8|AWQ|GPTQ|INT[48])(?=$|[-_.@])",
@@ -41,46 +54,75 @@ class ServerFacts:
         return hashlib.sha256(self.template.encode()).hexdigest() if self.template else ""
 
 
+class _Listed(Body):
+    id: Annotated[str | None, or_else(None)] = None
+    owned_by: object = None
+    max_model_len: Positive = None
+
+
+class _Models(Body):
+    data: Annotated[list[_Listed], BeforeValidator(objects_in)] = Field(default=[])
+
+
+class _Settings(Body):
+    n_ctx: Positive = None
+
+
+class _Properties(Body):
+    """What llama.cpp tells of itself; another server has no settings."""
+
+    default_generation_settings: Annotated[_Settings | None, or_else(None)] = None
+    model_path: ModelName = ""
+    build_info: ModelName = ""
+    chat_template: Text = ""
+    total_slots: Positive = None
+    bos_token: Text = ""
+    eos_token: Text = ""
+
+
+class _Version(Body):
+    version: ModelName = ""
+
+
+class _OpenApi(Body):
+    paths: Annotated[dict[str, Any], or_else({})] = Field(default={})
+
+
 def read_facts(client: Client) -> ServerFacts:
     """Ask a server what it is, in at most four requests."""
-    models = objects_in(_get(client, "/v1/models").get("data"))
-    names = tuple(own["id"] for own in models if isinstance(own.get("id"), str))
-    props = _get(client, "/props")
-    if isinstance(settings := props.get("default_generation_settings"), dict):
-        file = model_name(props.get("model_path"))
+    models = _get(client, "/v1/models", _Models).data
+    names = tuple(model.id for model in models if model.id is not None)
+    properties = _get(client, "/props", _Properties)
+    if settings := properties.default_generation_settings:
         return ServerFacts(
             kind="llama.cpp",
-            build=model_name(props.get("build_info")),
+            build=properties.build_info,
             models=names,
-            quantisation=_quantisation([file, *names, client.address.model]),
-            template=props["chat_template"] if isinstance(props.get("chat_template"), str) else "",
-            slots=_positive(props.get("total_slots")),
-            context=_positive(settings.get("n_ctx")),
-            start=next(
-                (name for key in ("bos_token", "eos_token") if isinstance(name := props.get(key), str) and name), ""
-            ),
+            quantisation=_quantisation([properties.model_path, *names, client.address.model]),
+            template=properties.chat_template,
+            slots=properties.total_slots,
+            context=settings.n_ctx,
+            start=properties.bos_token or properties.eos_token,
         )
-    owners = {str(own.get("owned_by")).casefold() for own in models}
+    owners = {str(model.owned_by).casefold() for model in models}
     kind = next((kind for owner, kind in _OWNERS.items() if owner in owners), "")
-    version = model_name(_get(client, "/version").get("version")) if kind in ("", "vLLM") else ""
+    version = _get(client, "/version", _Version).version if kind in ("", "vLLM") else ""
     if not kind:
-        paths = _get(client, "/openapi.json").get("paths")
-        kind = (
-            "transformers serve" if isinstance(paths, dict) and {"/load_model", "/reset"} <= paths.keys() else "other"
-        )
-    asked = [own for own in models if own.get("id") == client.address.model] or models[:1]
+        paths = _get(client, "/openapi.json", _OpenApi).paths
+        kind = "transformers serve" if {"/load_model", "/reset"} <= paths.keys() else "other"
+    meant = [model for model in models if model.id == client.address.model] or models[:1]
     return ServerFacts(
         kind=kind,
         build=version,
         models=names,
         quantisation=_quantisation([client.address.model]),
-        context=_positive(asked[0].get("max_model_len")) if asked else None,
+        context=meant[0].max_model_len if meant else None,
     )
 
 
-def _get(client: Client, path: str) -> Mapping[str, Any]:
+def _get(client: Client, path: str, form: type[T]) -> T:
     response = client.get(path, retry=False)
-    return object_or_empty(response.body) if response.status == 200 else {}
+    return form.of(object_or_empty(response.body) if response.status == 200 else {})
 
 
 def _quantisation(names: Sequence[str]) -> str:
@@ -88,7 +130,3 @@ def _quantisation(names: Sequence[str]) -> str:
         (match for name in names if (match := _QUANTISATION.search(model_name(name).removesuffix(".gguf")))), None
     )
     return found.group(1) if found else ""
-
-
-def _positive(value: object) -> int | None:
-    return count_of(value) or None

@@ -4,29 +4,34 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP, LabelWeights
 from senseprobe.evaluate.served import complaints
 from senseprobe.evaluate.served.complaints import LEAST_TEMPERATURE, Complaint
 from senseprobe.evaluate.served.json_values import (
+    ABSENT,
     LONGEST_NAME,
     OVER_ONE,
-    count_of,
+    Body,
+    Counted,
+    LogProbability,
+    MessageText,
+    ModelName,
+    ShortName,
     first_of,
     impossible,
-    list_of,
-    list_or_empty,
-    log_probability,
-    model_name,
+    must_be,
     object_of,
     object_or_empty,
+    or_else,
     probability,
-    short_name,
     text_of,
 )
 from senseprobe.evaluate.served.spelling import begins_thinking, is_special, leads, token_text
@@ -151,6 +156,7 @@ class ChatAnswer:
     - `tops`: log-probabilities of the label's token by its text, most likely first; empty where the server gives none.
       Those of the blanks before it are in them: they are of a label at the beginning of an answer, whatever precedes.
     - `first`: the text of that token, and its log-probability; None where the server gives none.
+    - `order`: the log-probabilities of the label's token alone, in the order of the server.
     - `before`: with how many tokens the answer begins that are no text (`spelling.leads`).
     - `refused`: whether the server marks the answer as refused or filtered.
     - `read`, `written`: tokens of the prompt and of the answer by the server's count; None where it does not tell.
@@ -160,6 +166,7 @@ class ChatAnswer:
     text: str
     tops: Mapping[str, float]
     first: tuple[str, float] | None
+    order: tuple[float, ...]
     before: int
     refused: bool
     reasoning: str
@@ -177,83 +184,118 @@ class Unanswered:
     refused: bool = False
 
 
-def read_chat(body: object, place: int = 0) -> ChatAnswer:
-    """Return what the body of a chat completion says, whose label is behind `place` tokens.
+class _Token(Body):
+    """A token of an answer: its spelling, and its bytes where the server gives them."""
 
-    ModelError where it is no chat completion, or an impossible one.
-    """
-    answer = object_of(body, "no JSON object")
-    choice = object_of(first_of(answer.get("choices"), "choices"), "a choice that is not an object")
-    message = object_of(choice.get("message"), "no message")
-    content = text_of(message.get("content"))
-    thought = next((text for key in ("reasoning_content", "reasoning") if (text := text_of(message.get(key)))), "")
-    text, inline = _without_thinking(content)
-    refusal = text_of(message.get("refusal"))
-    places = _places(choice.get("logprobs"))
-    tops, first = _read_tops(places, place)
-    usage = object_or_empty(answer.get("usage"))
-    return ChatAnswer(
-        text=text or refusal,
-        tops=tops,
-        first=first,
-        before=next((number for number, own in enumerate(places) if not leads(_spelt(own))), len(places)),
-        refused=bool(refusal) or choice.get("finish_reason") == "content_filter",
-        reasoning=(thought or inline).strip(),
-        read=count_of(usage.get("prompt_tokens")),
-        written=count_of(usage.get("completion_tokens")),
-        model=model_name(answer.get("model")),
-        system=short_name(answer.get("system_fingerprint")),
-    )
+    token: Annotated[str, must_be(str, "a token that is not text")] = ABSENT
+    raw: object = Field(default=None, alias="bytes")
+
+    @property
+    def text(self) -> str:
+        return token_text(self.token, self.raw)
 
 
-def _places(logprobs: object) -> list[Any]:
-    """Return what is told of each token of an answer; nothing where nothing is."""
-    return list_or_empty(object_or_empty(logprobs).get("content"))
+class _ScoredToken(_Token):
+    logprob: LogProbability = ABSENT
 
 
-def _spelt(entry: object) -> str:
-    """Return the text of a token in an answer."""
-    told = object_of(entry, "log-probabilities that are not an object")
-    if not isinstance(token := told.get("token"), str):
-        raise impossible("a token that is not text")
-    return token_text(token, told.get("bytes"))
+class _Place(_ScoredToken):
+    """The token at a place, with the likeliest there in the order of the server."""
+
+    top_logprobs: Annotated[
+        list[Annotated[_ScoredToken, must_be(dict, "a log-probability that is not an object")]],
+        must_be(list, "top_logprobs that are not a list"),
+        BeforeValidator(lambda value: value or []),
+    ] = Field(default=[])
 
 
-def _read_tops(places: Sequence[Any], place: int) -> tuple[dict[str, float], tuple[str, float] | None]:
-    """Return the log-probabilities of a place's tokens by text, and of the one that was written; nothing where none."""
-    if len(places) <= place:
-        return {}, None
-    given = sum(log_probability(own.get("logprob")) for own in places[:place] if not is_special(_spelt(own)))
-    entry = object_of(places[place], "log-probabilities that are not an object")
-    first = (_spelt(entry), log_probability(entry.get("logprob")) + given)
-    tops: dict[str, float] = {}
-    for own in list_of(entry.get("top_logprobs") or [], "top_logprobs that are not a list"):
-        top = object_of(own, "a log-probability that is not an object")
-        token, log = _spelt(top), log_probability(top.get("logprob")) + given
-        # Parts of a character are spelt alike.
-        tops[token] = float(np.logaddexp(tops[token], log)) if token in tops else log
-    if sum(map(math.exp, tops.values())) > 1 + OVER_ONE:
-        raise impossible("log-probabilities whose probabilities sum to more than 1")
-    return dict(sorted(tops.items(), key=lambda item: -item[1])), first
+class _Logprobs(Body):
+    content: Annotated[list[Any], or_else([])] = Field(
+        default=[]
+    )  # of a long answer only the first places are looked at
 
 
-def raw_tops(body: object, place: int = 0) -> list[float]:
-    """Return the log-probabilities of a place's tokens in the order in which the server gives them; empty without."""
-    places = _places(object_or_empty(first_of(object_or_empty(body).get("choices"), "choices")).get("logprobs"))[place:]
-    entry = object_of(places[0], "log-probabilities that are not an object") if places else {}
-    tops = list_of(entry.get("top_logprobs") or [], "no list")
-    return [log_probability(object_of(own, "a log-probability that is not an object").get("logprob")) for own in tops]
+class _Message(Body):
+    content: MessageText = ""
+    refusal: MessageText = ""
+    reasoning_content: object = None
+    reasoning: object = None
 
 
+class _Choice(Body):
+    message: Annotated[_Message, must_be(dict, "no message")] = ABSENT
+    logprobs: Annotated[_Logprobs, or_else(_Logprobs())] = _Logprobs()
+    finish_reason: object = None
+
+
+class _Completion(Counted):
+    """A chat completion, of which the first choice counts."""
+
+    choice: Annotated[
+        _Choice,
+        must_be(dict, "a choice that is not an object"),
+        BeforeValidator(itemgetter(0)),
+        must_be(list, "no choices"),
+        BeforeValidator(lambda value: value or None),
+    ] = Field(default=ABSENT, alias="choices")
+    model: ModelName = ""
+    system_fingerprint: ShortName = ""
+
+
+_NO_OBJECT = "log-probabilities that are not an object"
 _THINKING = re.compile(
     r"\s*[<\[](think|thinking|reasoning|thought)[>\]](.*?)(?:[<\[]/\1[>\]]|\Z)", re.DOTALL | re.IGNORECASE
 )
 
 
-def _without_thinking(content: str) -> tuple[str, str]:
-    """Return an answer without what is thought before it, and that. A thought that is cut short is all there is."""
-    found = _THINKING.match(content)
-    return (content[found.end() :].lstrip(), found.group(2)) if found else (content, "")
+def read_chat(body: object, place: int = 0) -> ChatAnswer:
+    """Return what the body of a chat completion says, whose label is behind `place` tokens.
+
+    ModelError where it is no chat completion, or an impossible one.
+    """
+    answer = _Completion.of(body)
+    message, places = answer.choice.message, answer.choice.logprobs.content
+    thought = next(filter(None, map(text_of, (message.reasoning_content, message.reasoning))), "")
+    thinking = _THINKING.match(message.content)  # a thought that is cut short is all there is
+    text = message.content[thinking.end() :].lstrip() if thinking else message.content
+    tops, first, order = _read_tops(places, place)
+    texts = (_Token.of(entry, _NO_OBJECT).text for entry in places)
+    return ChatAnswer(
+        text=text or message.refusal,
+        tops=tops,
+        first=first,
+        order=order,
+        before=next((number for number, token in enumerate(texts) if not leads(token)), len(places)),
+        refused=bool(message.refusal) or answer.choice.finish_reason == "content_filter",
+        reasoning=(thought or (thinking.group(2) if thinking else "")).strip(),
+        read=answer.usage.prompt_tokens,
+        written=answer.usage.completion_tokens,
+        model=answer.model,
+        system=answer.system_fingerprint,
+    )
+
+
+def _read_tops(
+    places: Sequence[Any], number: int
+) -> tuple[dict[str, float], tuple[str, float] | None, tuple[float, ...]]:
+    """Return the log-probabilities of a place's tokens by text, that of the one that was written, and their order."""
+    if len(places) <= number:
+        return {}, None, ()
+    given = sum(
+        _ScoredToken.of(entry).logprob
+        for entry in places[:number]
+        if not is_special(_Token.of(entry, _NO_OBJECT).text)  # servers tell of special ones what they like
+    )
+    place = _Place.of(places[number], _NO_OBJECT)
+    tops: dict[str, float] = {}
+    for top in place.top_logprobs:
+        log = top.logprob + given
+        # Parts of a character are spelt alike.
+        tops[top.text] = float(np.logaddexp(tops[top.text], log)) if top.text in tops else log
+    if sum(map(math.exp, tops.values())) > 1 + OVER_ONE:
+        raise impossible("log-probabilities whose probabilities sum to more than 1")
+    order = tuple(top.logprob for top in place.top_logprobs)
+    return dict(sorted(tops.items(), key=lambda item: -item[1])), (place.text, place.logprob + given), order
 
 
 def thinks(answer: ChatAnswer) -> bool:

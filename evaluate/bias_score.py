@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.measures import Measure
+from senseprobe.evaluate.declaration import Measure
 from senseprobe.evaluate.models.vector_files import VectorFile
 from senseprobe.evaluate.text_files import Document
 from senseprobe.evaluate.word_importance import Token, WordImportance, read_word_vectors, split_tokens
@@ -35,15 +35,15 @@ _BIAS_SCORE = Measure(
     title="Bias Score of a sentence",
     command=f"{_COMMAND} --encoder infersent:WEIGHTS",
     range=(-1, 1),
-    measure="cosines weighted by importance",
+    unit="cosines weighted by importance",
     direction="above 0: towards the first words of the pairs (female); below 0: towards the second (male)",
-    paper=_PAPER,
+    source=_PAPER,
     equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, separately for each sign",
     says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, weighted "
     "by importance.",
     cannot_say=f"{_NO_ZERO}It adds up words, so it does not understand negation.",
 )
-_OWN = replace(_BIAS_SCORE, command=_COMMAND, direction="as bias-score", paper="our own")
+_OWN = replace(_BIAS_SCORE, command=_COMMAND, direction="as bias-score", source="our own")
 MEASURES = (
     _BIAS_SCORE,
     replace(

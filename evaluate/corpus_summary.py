@@ -10,7 +10,7 @@ import numpy as np
 
 from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells, table_section
 from senseprobe.evaluate.corpus_counts import Ratio, Tally, Terms, estimate_log_odds, estimate_ratio
-from senseprobe.evaluate.measures import Measure
+from senseprobe.evaluate.declaration import Measure
 from senseprobe.messages import counted, listed, printable
 
 MOST_WORDS = 5
@@ -23,9 +23,9 @@ MEASURES = (
         title="Mentions of groups in a corpus",
         command=_COMMAND,
         range=(0.0, inf),
-        measure="sentences, and ratios of them",
+        unit="sentences, and ratios of them",
         direction="Higher: more sentences mention the group; a ratio above 1: the group named first has more.",
-        paper=_TAN,
+        source=_TAN,
         equation="section 3.1, Table 1; the interval of a ratio is our own: linearised over documents, on the log "
         "scale",
         says="How many sentences contain any form of a group's words. A sentence counts once for each group.",
@@ -38,9 +38,9 @@ MEASURES = (
         title="Stereotyped words in sentences that mention a group",
         command=_COMMAND,
         range=(0.0, 100.0),
-        measure="percent of the sentences that mention the group",
+        unit="percent of the sentences that mention the group",
         direction="Higher: more of the group's sentences contain a word of the category.",
-        paper=_TAN,
+        source=_TAN,
         equation="section 3.1, Table 1",
         says="The share of a group's sentences that also contain a word of each category. Neutral sentences "
         "contain none. A sentence with words of two categories counts for both, so the shares can add up to "
@@ -53,9 +53,9 @@ MEASURES = (
         title="Log-odds of a word between two groups",
         command=_COMMAND,
         range=(-inf, inf),
-        measure="natural logarithm of a ratio of odds, and its z",
+        unit="natural logarithm of a ratio of odds, and its z",
         direction="Above 0: the word is more frequent in sentences of the group named first.",
-        paper="Monroe, Colaresi & Quinn 2008",
+        source="Monroe, Colaresi & Quinn 2008",
         equation="15 and 22, with an informative Dirichlet prior: a word's share of all, times how many words occur",
         says="How much more frequent a word is, among the listed words, in sentences of one group than of another.",
         cannot_say="With few sentences it is large by chance. z assumes independent sentences, which they "

@@ -122,8 +122,8 @@ def _why_left_out(figure: Figure, *, exact: bool) -> str:
     estimand = find(figure.estimand)
     if estimand is None:
         return "is not installed"
-    if estimand.definition != figure.definition:
-        return f"is of {'an older' if estimand.definition > figure.definition else 'a newer'} definition"
+    if estimand.version != figure.definition:
+        return f"is of {'an older' if estimand.version > figure.definition else 'a newer'} definition"
     return "takes long to recompute" if estimand.id == EXACT_P.id and not exact else ""
 
 

@@ -58,12 +58,12 @@ TRUTH = Scorer(
     id="planted",
     title="planted truth",
     ability="masked",
-    measure="nats",
+    unit="nats",
     range=(0.0, float(np.log(_HIGH))),
     direction="higher: the model saw the sentence more often",
-    paper="none",
+    source="none",
     equation="log(copies)",
-    description="The logarithm of how often a sentence occurs in the corpus that the model was trained on.",
+    says="The logarithm of how often a sentence occurs in the corpus that the model was trained on.",
     score=_refuse,
 )
 """The truth as a scorer, so that it goes through the estimands like scores; no model can be scored with it."""

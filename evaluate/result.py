@@ -191,7 +191,7 @@ class Result:
             range(len(shown)), [f"{figure.config}: {figure.group or figure.estimand}" for figure, _ in shown]
         )
         axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-        measure = lookup(shown[0][0].estimand).measure if shown else "points"
+        measure = lookup(shown[0][0].estimand).unit if shown else "points"
         axes.set_xlabel(f"{measure}; hollow: 0 is not known to be neutral")
         return canvas
 

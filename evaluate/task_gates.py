@@ -6,10 +6,12 @@ but about places, labels, noise or a server, so that they are withheld.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from senseprobe.evaluate.declaration import Declaration
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.records import Contrast, Figure
@@ -20,21 +22,30 @@ Number = Annotated[float, Field(ge=-1e9, le=1e9)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A gate: its `title`, its `threshold` and the `reason` for that; with `at_most`, what is read must not be above.
+AT_LEAST, AT_MOST = "at least", "at most"
 
-    `most`: of places, the share that the most frequent one must not be above; `of_floor`: the threshold is so many
-    times the noise floor.
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate(Declaration):
+    """A gate: `title` is what it reads, `says` why it has its `threshold`.
+
+    - `direction`: whether what is read passes `AT_LEAST` at the threshold, or `AT_MOST`.
+    - `most`: of positions, the share that the most frequent one must not be above; `of_floor`: the threshold is so many
+      times the noise floor.
     """
 
-    id: str
-    title: str
+    range: tuple[float, float] = (0, 1)
+    direction: str = AT_LEAST
+    source: str = "senseprobe"
     threshold: float
-    reason: str
-    at_most: bool = False
     most: float | None = None
     of_floor: bool = False
+
+    def passes(self, number: float | None) -> bool:
+        """Return whether a number is on the right side of the threshold; what cannot be read is not."""
+        if number is None:
+            return False
+        return number <= self.threshold if self.direction == AT_MOST else number >= self.threshold
 
 
 UNCHANGED = "unchanged"
@@ -52,67 +63,78 @@ GATES: Mapping[str, Gate] = {
     gate.id: gate
     for gate in (
         Gate(
-            "control",
-            "control items correct in both orders (lower 95 % bound)",
-            0.5,
-            "A coin is correct in both orders in a quarter of items; a model that follows the position, in "
+            id="control",
+            title="control items correct in both orders (lower 95 % bound)",
+            unit="share of control items",
+            threshold=0.5,
+            says="A coin is correct in both orders in a quarter of items; a model that follows the position, in "
             "none. A lower bound of one half (28 of 40 items) excludes both and means more correct than wrong "
             "answers.",
         ),
         Gate(
-            "consistent",
-            "pairs decided by the sentences, not by their order",
-            0.5,
-            "Below one half, the position decides more answers than the sentence.",
+            id="consistent",
+            title="pairs decided by the sentences, not by their order",
+            unit="share of pairs",
+            threshold=0.5,
+            says="Below one half, the position decides more answers than the sentence.",
         ),
         Gate(
-            "reliability",
-            "reliability over alphabets of labels (Cronbach's alpha)",
-            0.6,
-            "Alphabets that measure the same thing agree; below .6 is commonly called poor. SmolLM2 has -2.6 "
+            id="reliability",
+            title="reliability over alphabets of labels (Cronbach's alpha)",
+            range=(-inf, 1),
+            unit="Cronbach's alpha",
+            threshold=0.6,
+            says="Alphabets that measure the same thing agree; below .6 is commonly called poor. SmolLM2 has -2.6 "
             f"to .2. {_JUDGEMENT}",
         ),
         Gate(
-            "size",
-            "standard deviation of content, in nats",
-            3.0,
-            "Noise of a third of the standard deviation is a ninth of the variance. With more noise, the "
+            id="size",
+            title="standard deviation of content, in nats",
+            range=(0, inf),
+            unit="nats",
+            threshold=3.0,
+            says="Noise of a third of the standard deviation is a ninth of the variance. With more noise, the "
             "signs come from the server, not from the model.",
             of_floor=True,
         ),
         Gate(
-            "mass",
-            "total probability of the labels, median",
-            0.5,
-            "Below one half, the model would rather give an answer that is not a label.",
+            id="mass",
+            title="total probability of the labels, median",
+            unit="probability",
+            threshold=0.5,
+            says="Below one half, the model would rather give an answer that is not a label.",
         ),
         Gate(
-            "censored",
-            "labels for which the server returns no log-probability",
-            0.05,
-            "For such a label only a bound is known, and differences of bounds are not contents.",
-            at_most=True,
+            id="censored",
+            title="labels for which the server returns no log-probability",
+            unit="share of labels",
+            direction=AT_MOST,
+            threshold=0.05,
+            says="For such a label only a bound is known, and differences of bounds are not contents.",
         ),
         Gate(
-            ACCURACY,
-            "balanced accuracy on nli-control",
-            0.75,
-            "One half is a model that always gives the same of two labels; three quarters is halfway from "
+            id=ACCURACY,
+            title="balanced accuracy on nli-control",
+            unit="share of right answers",
+            threshold=0.75,
+            says="One half is a model that always gives the same of two labels; three quarters is halfway from "
             f"there to all correct. {_JUDGEMENT}",
         ),
         Gate(
-            "places",
-            "share of the least frequent position, and of the most frequent",
-            0.15,
-            "In the six orders, each option is in each position a third of the time. A position with half of "
+            id="places",
+            title="share of the least frequent position, and of the most frequent",
+            unit="share of answers",
+            threshold=0.15,
+            says="In the six orders, each option is in each position a third of the time. A position with half of "
             f"the answers, or nearly none, is chosen because of the position. {_JUDGEMENT}",
             most=0.55,
         ),
         Gate(
-            UNCHANGED,
-            "the same model answers at the end as at the start",
-            1.0,
-            "Figures over the answers of two models describe neither.",
+            id=UNCHANGED,
+            title="the same model answers at the end as at the start",
+            unit="1 if so, 0 if not",
+            threshold=1.0,
+            says="Figures over the answers of two models describe neither.",
         ),
     )
 }

@@ -225,9 +225,8 @@ def _range_of(table: pd.DataFrame) -> tuple[float | None, float | None]:
 
 def _reading(gate: str, read: float | None, *, bound: float | None = None, said: str = "") -> GateReading:
     """Return the reading of a gate that holds what it read, or its bound, against its threshold."""
-    threshold, held = GATES[gate].threshold, read if bound is None else bound
-    passed = held is not None and (held <= threshold if GATES[gate].at_most else held >= threshold)
-    return GateReading(gate=gate, read=read, bound=bound, threshold=threshold, passed=passed, said=said)
+    passed = GATES[gate].passes(read if bound is None else bound)
+    return GateReading(gate=gate, read=read, bound=bound, threshold=GATES[gate].threshold, passed=passed, said=said)
 
 
 def _read_control(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
@@ -263,7 +262,8 @@ def _read_places(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> G
     known = sorted(share for share in shares if share is not None)
     if len(known) < len(shares):
         return _reading("places", None)
-    gate, passed = GATES["places"], known[0] >= GATES["places"].threshold and known[-1] <= (GATES["places"].most or 0)
+    gate = GATES["places"]
+    passed = gate.passes(known[0]) and known[-1] <= (gate.most or 0)
     return GateReading(gate=gate.id, read=known[0], bound=known[-1], threshold=gate.threshold, passed=passed)
 
 

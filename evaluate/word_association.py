@@ -16,7 +16,7 @@ import numpy as np
 from senseprobe.document import Cell, Level, Section, Table, build_sections, name_cells, table_section
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.association_graph import count_components, read_graph, read_scores, spread_masses
-from senseprobe.evaluate.measures import Measure
+from senseprobe.evaluate.declaration import Measure
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.scorers.senses import SenseVectors, nearest_senses
 from senseprobe.evaluate.units import Unit
@@ -29,9 +29,9 @@ MEASURES = (
         title="Word association test",
         command="senseprobe study wat GRAPH --vectors senses:FILE",
         range=(-1, 1),
-        measure="Pearson's correlation over words",
+        unit="Pearson's correlation over words",
         direction="Higher: words that people associate with men are also nearer to male words in the vectors.",
-        paper="Zhou, Kaneko & Bollegala (2022); Du, Wu & Lan (2019)",
+        source="Zhou, Kaneko & Bollegala (2022); Du, Wu & Lan (2019)",
         equation="(4); log(b_m / b_f) with F* = (1 - a)(I - aS)⁻¹ Y, S = D^-½ W D^-½",
         says=(
             "The correlation of two gender scores of a word. In a graph of word associations, mass spreads "

@@ -87,12 +87,15 @@ def _admit(estimand: Estimand) -> Estimand:
         raise Unfit("its `figures` is not a function")
     if estimand.kind not in ("contrast", "inference"):
         raise Unfit(f"it takes {estimand.kind} rows, but must take contrast or inference rows")
-    ends = (estimand.low, estimand.high)
-    if not all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends):
+    if not (isinstance(estimand.range, tuple) and len(estimand.range) == 2 and all(map(_is_finite, estimand.range))):
         raise Unfit("its range is not two finite numbers")
-    if not estimand.low < estimand.high:
+    if not estimand.range[0] < estimand.range[1]:
         raise Unfit("its range is not a lower and an upper end")
     return estimand
+
+
+def _is_finite(end: object) -> bool:
+    return isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end)
 
 
 CATALOGUE = Registry(
@@ -115,9 +118,7 @@ FAMILIES = (CONTRASTS, RELATIVE_CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, WORDS)
 RETIRED_ESTIMANDS = {estimand.id: estimand for estimand in (WEAT_PUBLISHED,)}
 """Estimands that are no longer computed, by id: results that have them are shown as before."""
 
-_NOT_INSTALLED = Estimand(
-    id="", title="", low=-50, high=50, direction="", source="", says="", cannot_say="", origin="not installed"
-)
+_NOT_INSTALLED = Estimand(id="", title="", range=(-50, 50), direction="", source="", says="", origin="not installed")
 
 
 def find(name: str) -> Estimand | None:
@@ -263,7 +264,7 @@ def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, confi
         if error := error or ("a figure twice" if figure.group in groups else ""):
             raise ResultError(f"{name} returned, for {config}, {error}")
         groups.add(figure.group)
-        yield replace(figure, definition=estimand.definition)
+        yield replace(figure, definition=estimand.version)
 
 
 def _figure_error(figure: object, estimand: Estimand, config: str) -> str:
@@ -293,7 +294,8 @@ class _ResultFile(BaseModel):
 def _number_error(figure: Figure, estimand: Estimand) -> str:
     """Return which of a figure's numbers cannot be; empty where all can."""
     points = [point for point in (figure.low, figure.value, figure.high) if point is not None]
-    if outside := [point for point in points if not estimand.low - TOLERANCE <= point <= estimand.high + TOLERANCE]:
+    least, most = estimand.range[0] - TOLERANCE, estimand.range[1] + TOLERANCE
+    if outside := [point for point in points if not least <= point <= most]:
         return f"a figure of {outside[0]:g}, outside its range"
     if any(later < sooner - TOLERANCE for sooner, later in pairwise(points)):
         return "a figure outside its interval"

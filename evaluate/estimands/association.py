@@ -73,7 +73,7 @@ class Weat(Estimand):
     prints_p: ClassVar[bool] = True
     compared_with_interval: ClassVar[bool] = False
     no_parts: ClassVar[str] = "a test needs all its words"
-    measure: ClassVar[str] = "standard deviations"
+    unit: str = "standard deviations"
     decimals: ClassVar[int] = 2
     replay_tolerance: ClassVar[float] = (
         1e-3  # it is of the scores themselves, not of their signs, over a small deviation
@@ -82,7 +82,7 @@ class Weat(Estimand):
     @property
     def axis(self) -> Ends:
         """The ends of the axis of its figures: effects lie between the two."""
-        return self.low, self.high
+        return self.range
 
     @property
     def heading(self) -> str:
@@ -153,7 +153,7 @@ class Weat(Estimand):
             unscored=unscored,
             ties=0,
             levels=levels,
-            definition=self.definition,
+            definition=self.version,
             **fields,
         )
 
@@ -310,8 +310,7 @@ def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[TestKey]:
 WEAT = Weat(
     id="weat",
     title="WEAT effect size",
-    low=-2.0,
-    high=2.0,
+    range=(-2.0, 2.0),
     kind="association",
     direction="above 0: the targets X are nearer to the attributes A, and Y nearer to B, than the other way round",
     source="Caliskan, Bryson & Narayanan 2017; over words at each level, unlike in May et al. 2019 and Tan & "
@@ -363,8 +362,7 @@ WEAT_ESTIMANDS = (
     SentenceWeat(
         id="weat-sentence",
         title="SEAT effect size, as published",
-        low=-2.0,
-        high=2.0,
+        range=(-2.0, 2.0),
         kind="association",
         direction="above 0: sentences of X are nearer to those of A, and of Y to those of B, than the other way round",
         source="May, Wang, Bordia, Bowman & Rudinger 2019 (SEAT), and its released code",
@@ -388,8 +386,7 @@ class RetiredWeat(Weat):
 WEAT_PUBLISHED = RetiredWeat(
     id="weat-published",
     title="WEAT effect size as in the code of Zhou et al.",
-    low=-10.0,
-    high=10.0,
+    range=(-10.0, 10.0),
     kind="association",
     direction="above 0: the targets X are nearer to A than the targets Y are",
     source="weat-sense.py of Zhou, Kaneko & Bollegala 2022",

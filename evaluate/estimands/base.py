@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.declaration import Declaration, accept_old_names
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
@@ -121,37 +122,26 @@ def name_others(design: Design | None) -> str:
     return "a sentence without a group" if design and design.reference else "the other groups"
 
 
+@accept_old_names(low="range", high="range", definition="version")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimand:
+class Estimand(Declaration):
     """A figure that can be asked for: what it declares of itself, and how it is computed, compared and shown.
 
-    - `low`, `high`: its range, in points; `kind`: of the rows that it is computed from.
-    - `direction`: what a figure above its neutral value means.
-    - `source`: the paper and equation that it comes from, or ``senseprobe``.
-    - `says`, `cannot_say`: a sentence each, for reports.
-    - `definition`: the version of its definition; it goes up when a figure, its interval, test or neutral value
-      changes on the same scores, so that figures of two definitions are never taken for one another.
+    - `direction`: what a figure above its neutral value means; `source`: the paper with its equation.
+    - `version`: it goes up when a figure, its interval, test or neutral value changes on the same scores.
+    - `kind`: of the rows that it is computed from.
     - `variant_of`: of a variant that no release lists, the estimand that a config has to have for this one to be asked
       for besides; empty for the others.
-    - `figures`: of a plug-in, the function that computes it; `origin`: its distribution. None and empty for ours.
+    - `figures`: of a plug-in, the function that computes it; None for ours.
     - `presentation`: how reports show it.
 
     Ours are instances of subclasses that say what else is so of them.
     """
 
-    id: str
-    title: str
-    low: float
-    high: float
-    direction: str
-    source: str
-    says: str
-    cannot_say: str
+    unit: str = "points"
     kind: str = "contrast"
-    definition: int = 1
     variant_of: str = ""
     figures: Compute | None = None
-    origin: str = ""
     presentation: Presentation = Presentation()
 
     has_interval: ClassVar[bool] = True  # whether figures can have one, and two models can be compared on it
@@ -168,29 +158,28 @@ class Estimand:
     no_parts: ClassVar[str] = "the slice lacks the rows that it needs"  # why a slice can be without it
     is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
-    measure: ClassVar[str] = "points"  # what its figures are counted in
     decimals: ClassVar[int] = 1  # of its figures in print
     replay_tolerance: ClassVar[float] = 1e-6  # by which its numbers may differ where scores are nearly the same
 
     @property
     def from_zero(self) -> bool:
         """Whether no figure is below 0, so that a plus sign would say nothing."""
-        return self.low >= 0
+        return self.range[0] >= 0
 
     @property
     def axis(self) -> Ends | None:
         """The ends of the axis of its figures, where that is its range; None where it is as long as they need."""
-        return (self.low, self.high) if self.from_zero else None
+        return self.range if self.from_zero else None
 
     @property
     def heading(self) -> str:
         """What its figures are called at the head of a column."""
-        return "points" if self.measure == "points" else "value"
+        return "points" if self.unit == "points" else "value"
 
     @property
     def scale_note(self) -> str:
         """What readers of verdicts on its figures are told of their scale; empty where nothing is."""
-        return IN_POINTS if self.measure == "points" and not self.from_zero else ""
+        return IN_POINTS if self.unit == "points" and not self.from_zero else ""
 
     @property
     def promises_interval(self) -> bool:
@@ -269,7 +258,7 @@ class Estimand:
             away, side, group = 50 + abs(number), self.axis_ends(design)[number >= 0], names.get("group", figure.group)
             numbers = {"value": number, "rest": 100 - number, "share": 50 + number, "away": away}
             return pattern.format(**numbers, side=side, group=group, others=names.get("others") or name_others(design))
-        value = f"{number:{'' if self.from_zero else '+'}.{self.decimals}f} {self.measure}"
+        value = f"{number:{'' if self.from_zero else '+'}.{self.decimals}f} {self.unit}"
         leanings = self.presentation.leanings
         if leanings == Presentation().leanings:
             return f"scores {value} on \N{LEFT DOUBLE QUOTATION MARK}{self.title}\N{RIGHT DOUBLE QUOTATION MARK}"
@@ -343,7 +332,7 @@ class Estimand:
             group=scope.group,
             neutral=self.neutral_value(rows, scope.design),
             readings=self.readings(rows, scope.design),
-            definition=self.definition,
+            definition=self.version,
             **{**fields, "note": joined(fields.get("note", ""), *notes)},
             **asdict(rows.tally),
         )

@@ -235,7 +235,7 @@ def compare_kernels(
     seed: int = 0,
 ) -> Comparison:
     """Compare two models on an estimand of the interval rule; raise ResultError where the rows are not the same."""
-    margin = None if estimand.neutral_value(a, design) is None or estimand.measure != "points" else margin
+    margin = None if estimand.neutral_value(a, design) is None or estimand.unit != "points" else margin
     return _pair(estimand, a, b, design, group).compare(config, estimand.id, group, margin=margin, seed=seed)
 
 
@@ -259,13 +259,14 @@ def _pair(estimand: Estimand, a: KernelRows, b: KernelRows, design: Design, grou
     rule, about = project(a, design), [str(design.group)] if group is not None else []
     listed = [factor.name for factor in design.factors]
     kernels, shares = np.stack([a.kernel, b.kernel]), np.array([a.share, b.share], dtype=np.float64)
-    is_share = estimand.high - estimand.low == 100  # a gap is the difference of two shares, and none itself
+    width = estimand.range[1] - estimand.range[0]
+    is_share = width == 100  # a gap is the difference of two shares, and none itself
     return _Pair(
         rule=rule,
         kernels=kernels,
         values=[None if rows.share is None else round(100 * rows.share + estimand.zero_share, 10) for rows in (a, b)],
         missing="" if len(a.kernel) else a.tally.missing,
-        limit=float(estimand.high - estimand.low),  # a float in JSON
+        limit=float(width),  # a float in JSON
         points=(100 * shares - 50).tolist(),
         intervals=partial(share_intervals, rule, kernels, shares, by_blocks=a.by_blocks) if is_share else None,
         independent=are_independent(a.table, design) and np.ptp(a.weights) == 0,

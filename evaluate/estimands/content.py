@@ -35,7 +35,6 @@ class ContentMean(Estimand):
     neutral_from_labels: ClassVar[bool] = True
     of_pairs: ClassVar[bool] = True
     of_contents: ClassVar[bool] = True
-    measure: ClassVar[str] = "nats"
     decimals: ClassVar[int] = 3
     replay_tolerance: ClassVar[float] = 1e-3  # it is of the numbers themselves, not of their signs
 
@@ -78,10 +77,10 @@ class ContentMean(Estimand):
 
 CONTENT_MEAN = ContentMean(
     id="content-mean",
-    definition=2,
+    version=2,
     title="Strength of a chat model's preference for the stereotype",
-    low=-MOST,
-    high=MOST,
+    range=(-MOST, MOST),
+    unit="nats",
     direction="above 0: the answer that names the stereotypical sentence is more probable, in either position",
     source="senseprobe",
     says="The mean over pairs of the part of a chat model's choice that follows the sentence, not its "

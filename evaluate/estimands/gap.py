@@ -183,7 +183,7 @@ def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]
 GAP = Gap(
     id="gap",
     title="Entailment gap between two words",
-    low=-100,
+    range=(-100, 100),
     direction="above 0: the model concludes the first of the two words that the template compares more "
     "readily (gap:he-she); without named words, it concludes a man more readily than a woman",
     source="senseprobe (pairs and probabilities of Dev, Li, Phillips & Srikumar 2020)",

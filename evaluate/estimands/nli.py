@@ -97,10 +97,9 @@ class InferenceEstimand(Estimand):
 
     zero_share = 0.0
 
-    low: float = 0
-    high: float = 100
+    range: tuple[float, float] = (0, 100)
     kind: str = "inference"
-    definition: int = 2
+    version: int = 2
     blind: float | None = None
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:

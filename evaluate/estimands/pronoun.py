@@ -38,10 +38,9 @@ class PronounEstimand(Estimand):
     of_pairs = True
     no_parts = "the slice lacks a class of occupations, or lacks praise or blame for one of them"
 
-    low: float = -50
-    high: float = 50
+    range: tuple[float, float] = (-50, 50)
     source: str = "senseprobe"
-    definition: int = 3
+    version: int = 3
     by_class: bool = False
     by_valence: bool = False
 

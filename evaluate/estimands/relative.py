@@ -244,7 +244,7 @@ class Spread(Estimand):
             estimand=self.id,
             value=float(values.std(ddof=1)),
             neutral=self.neutral,
-            definition=self.definition,
+            definition=self.version,
             p=None if p is None else float(p),
             **asdict(tally),
             fixed=like.fixed,
@@ -378,8 +378,7 @@ def smallest_p(others: Divisions) -> float:
 SPREAD = Spread(
     id="spread",
     title="How much the groups differ",
-    low=0,
-    high=5_000**0.5,  # of two groups, one at either end of ±50; of more, no standard deviation is larger
+    range=(0, 5_000**0.5),  # of two groups, one at either end of ±50; of more, no standard deviation is larger
     direction="above 0: the groups attract different words; p shows whether they differ by more than chance",
     source="senseprobe",
     says="The standard deviation of the relative figures over groups. Its p shuffles the polarity of the words and "
@@ -387,7 +386,7 @@ SPREAD = Spread(
     "sentence that names no group.",
     cannot_say="Chance alone makes it positive, so read it with its p. It does not show which group differs, or in "
     "which direction.",
-    definition=2,
+    version=2,
     presentation=Presentation(
         zero="groups alike: read p", see_p=True, ends=("groups alike", "groups differ"), effect="difference"
     ),
@@ -404,8 +403,7 @@ _TEXTS: Mapping[str, Any] = {
 RELATIVE = Relative(
     id="relative",
     title="Relative preference: one group against the others, or against the sentence that names no group",
-    low=-50,
-    high=50,
+    range=(-50, 50),
     direction="above 0: the group attracts unpleasant words more than its reference does",
     source="senseprobe",
     says="Whether this group attracts unpleasant words more than its reference: the median of the other groups, or "
@@ -415,7 +413,7 @@ RELATIVE = Relative(
     "symmetric about 0: they show which groups differ, not which one moved. With fewer than five groups, one outlier "
     "can move the median. The mean over groups has no meaning. The interval is over words, and p is about which words "
     "are unpleasant, so they can disagree. Both assume independent words and are too optimistic for synonyms.",
-    definition=2,
+    version=2,
     reference=others_median,
     spread=SPREAD,
     presentation=Presentation(
@@ -433,7 +431,7 @@ RELATIVE_MEAN = replace(
     "definition before version 0.2. It is computed on request, for configs that have relative.",
     cannot_say="One outlying group pushes all others the opposite way: if only one of sixteen nations "
     "attracts unpleasant words, the fifteen others can get -50. Use relative, which subtracts the median.",
-    definition=1,
+    version=1,
     variant_of=RELATIVE.id,
     reference=others_mean,
     spread=None,

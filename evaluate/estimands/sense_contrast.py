@@ -177,7 +177,7 @@ class UnmatchedDifference(Estimand):
             config=contrast.name,
             sense_type=" - ".join(side.design.sense_type for side in sides),
             estimand=self.id,
-            definition=self.definition,
+            definition=self.version,
             value=None if note else round(100 * (shares[0] - shares[1]), 10),
             note=note,
             **asdict(sides[0].rows.tally + sides[1].rows.tally),
@@ -234,7 +234,7 @@ class MatchedContrast(Estimand):
             config=contrast.name,
             sense_type=" - ".join(design.sense_type for _, design in tables),
             estimand=self.id,
-            definition=self.definition,
+            definition=self.version,
             **fields,
             **asdict(tally),
         )
@@ -243,15 +243,14 @@ class MatchedContrast(Estimand):
 MATCHED_CONTRAST = MatchedContrast(
     id="matched-contrast",
     title="Difference between two senses of a word, matched",
-    low=-100,
-    high=100,
+    range=(-100, 100),
     direction="above 0: the first config's figure is higher than the second's",
     source="senseprobe",
     says="A figure in one sense minus the same figure in the other. Words that both senses share cancel out.",
     cannot_say="The two senses still occur in different frames, and differences between the frames remain in "
     "the figure. The interval of a contrast of pronoun-stereotype combines those of its four classes, where "
     "shared words do not cancel.",
-    definition=2,
+    version=2,
     presentation=Presentation(
         plotted=True,
         contrasts=True,
@@ -266,8 +265,7 @@ MATCHED_CONTRAST = MatchedContrast(
 RELATIVE_CONTRAST = MatchedContrast(
     id="relative-contrast",
     title="Relative preference: difference between two senses",
-    low=-100,
-    high=100,
+    range=(-100, 100),
     direction="above 0: the group attracts unpleasant words more in the first sense than in the second",
     source="senseprobe",
     says="The relative figure of a group in one sense minus its figure in the other. Words that both senses "
@@ -294,10 +292,9 @@ RELATIVE_CONTRAST = MatchedContrast(
 )
 UNMATCHED = UnmatchedDifference(
     id="unmatched-difference",
-    definition=2,
+    version=2,
     title="Difference between two senses of a word, as in the paper",
-    low=-100,
-    high=100,
+    range=(-100, 100),
     direction="above 0: the first config's preference is higher than the second's",
     source="Zhou, Kaneko & Bollegala 2022, table 4",
     says="The difference between the paper's figures for the two senses.",

@@ -51,7 +51,7 @@ class Nearness(Estimand):
             scored=scored,
             unscored=len(rows) - scored,
             ties=0,
-            definition=self.definition,
+            definition=self.version,
             **fields,
         )
 
@@ -73,7 +73,6 @@ def _has_values(words: pd.DataFrame | None) -> bool:
 class SingleCategory(Nearness):
     """How much nearer a word lies to unpleasant attributes, A, than to pleasant ones, B."""
 
-    measure: ClassVar[str] = "standard deviations"
     decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
@@ -152,7 +151,6 @@ def cosine_table(words: pd.DataFrame) -> tuple[FloatArray, int]:
 class GenderDirection(Nearness):
     """On which side of the gender direction of equation 8 words lie, and whether that is their stereotype's."""
 
-    measure: ClassVar[str] = "cosine"
     decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
@@ -202,7 +200,6 @@ def stereotype_signs(rows: pd.DataFrame) -> dict[str, int]:
 class SenseDifference(Nearness):
     """The figures of words in one sense less those of the same words in another."""
 
-    measure: ClassVar[str] = "the unit of what it compares"
     decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
@@ -275,7 +272,7 @@ class SenseDifference(Nearness):
             ties=0,
             levels=levels,
             note=joined(note if len(differences) else "no word has a figure in both senses", NO_NEUTRAL),
-            definition=self.definition,
+            definition=self.version,
             **counts,
             **interval_fields(ends, "jackknife" if "attributes" in levels else "t"),
         )
@@ -296,8 +293,8 @@ def _shared_attributes(words: pd.DataFrame, contrast: Contrast) -> tuple[float |
 SINGLE_CATEGORY = SingleCategory(
     id="sc-weat",
     title="single-category WEAT: nearness of a word to praise or blame",
-    low=-10.0,
-    high=10.0,
+    range=(-10.0, 10.0),
+    unit="standard deviations",
     direction="higher: a word lies nearer to the unpleasant attributes than to the pleasant ones",
     source="Zhou, Kaneko & Bollegala 2022, equations 2 and 3 for a single target, which the paper does not "
     "define; exact p: senseprobe",
@@ -320,8 +317,8 @@ SINGLE_CATEGORY = SingleCategory(
 GENDER_DIRECTION = GenderDirection(
     id="gender-direction",
     title="cosine with the gender direction",
-    low=-2.0,
-    high=2.0,
+    range=(-2.0, 2.0),
+    unit="cosine",
     direction="higher: for a word, nearer to the male words; for a config, words nearer to the side of their "
     "stereotype",
     source="Zhou, Kaneko & Bollegala 2022, equation 8; male-typed minus female-typed words: senseprobe",
@@ -343,8 +340,8 @@ GENDER_DIRECTION = GenderDirection(
 SENSE_DIFFERENCE = SenseDifference(
     id="sense-difference",
     title="difference between two senses of a word, in vectors",
-    low=-10.0,
-    high=10.0,
+    range=(-10.0, 10.0),
+    unit="the unit of what it compares",
     direction="higher: words in the first sense are nearer to blame, or to the side of their stereotype, than in "
     "the second",
     source="senseprobe, after figures 2 and 3 of Zhou, Kaneko & Bollegala 2022",

@@ -35,9 +35,8 @@ class StereoSetEstimand(Estimand):
 
     zero_share = 0.0
 
-    low: float = 0
-    high: float = 100
-    definition: int = 2
+    range: tuple[float, float] = (0, 100)
+    version: int = 2
     micro: bool = False
 
     def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:

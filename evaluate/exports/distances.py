@@ -171,7 +171,7 @@ def _why_left_out(figure: Figure) -> str:
         return NO_NEUTRAL
     if estimand is None:
         return "of a plug-in that is not installed, so its range is unknown"
-    if figure.definition != estimand.definition:
+    if figure.definition != estimand.version:
         return "of a different definition than this senseprobe's: score the model again"
     see_p = lookup(figure.estimand).presentation.see_p
     return "chance alone makes it positive, so it means something only with its p" if see_p else ""
@@ -184,7 +184,9 @@ def _measure(figure: Figure) -> Distance:
     if figure.low is not None and figure.high is not None:
         ends = sorted((abs(figure.low - neutral), abs(figure.high - neutral)))
         low, high = (0.0 if figure.low <= neutral <= figure.high else ends[0]), ends[1]
-    return Distance(figure, abs(value - neutral), low, high, max(neutral - estimand.low, estimand.high - neutral))
+    return Distance(
+        figure, abs(value - neutral), low, high, max(neutral - estimand.range[0], estimand.range[1] - neutral)
+    )
 
 
 def collect_distances(sources: Sequence[ExportSource]) -> tuple[list[tuple[Result, list[Distance]]], tuple[str, ...]]:

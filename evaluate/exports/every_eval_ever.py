@@ -87,7 +87,7 @@ def _build_entry(result: Result, distance: Distance, origin: Origin) -> dict[str
             "metric_id": f"senseprobe.{figure.estimand}.distance",
             "metric_name": f"{estimand.title}: distance from the neutral value",
             "metric_kind": "distance_from_neutral",
-            "metric_unit": estimand.measure,
+            "metric_unit": estimand.unit,
             "metric_parameters": {
                 "scorer": result.scorer,
                 "scorer_version": result.scorer_version,

@@ -55,8 +55,8 @@ class Answer:
         """The size of the difference in its measure: ``12 points``, ``1.32 standard deviations``."""
         size = abs(self.growth.value if self.growth else self.difference.comparison.difference or 0.0)
         estimand = lookup(self.difference.comparison.estimand)
-        if estimand.measure != "points":
-            return f"{size:.{estimand.decimals}f} {estimand.measure}"
+        if estimand.unit != "points":
+            return f"{size:.{estimand.decimals}f} {estimand.unit}"
         whole = f"{size:.0f}" if size >= 9.5 else f"{size:.1f}"
         return f"{whole} point{'' if whole == '1' else 's'}"
 
@@ -242,7 +242,7 @@ def _build_tiles(answers: Sequence[Answer], names: tuple[str, str]) -> Iterator[
     axis = Axis(low=-limit, high=limit, neutral=0.0)
     for answer in answers:
         difference, row = answer.difference, answer.difference.comparison
-        measure = lookup(row.estimand).measure
+        measure = lookup(row.estimand).unit
         text, mark = notation.format_difference(row), None
         if difference.in_points and difference.ends:
             series = difference.a if (row.difference or 0.0) >= 0 else difference.b
@@ -306,5 +306,5 @@ def _state_outlook(answer: Answer, names: tuple[str, str]) -> str:
     reason = explain_disagreement(difference)
     size = notation.format_points(abs(difference.outer_end), row.estimand).removeprefix("+")
     higher = names[difference.outer_end < 0]
-    possible = f"{higher} may be up to {size} {lookup(row.estimand).measure} higher"
+    possible = f"{higher} may be up to {size} {lookup(row.estimand).unit} higher"
     return f"{possible}; {reason}." if reason else f"{possible}."

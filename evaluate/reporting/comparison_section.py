@@ -117,7 +117,7 @@ class Difference:
     @property
     def in_points(self) -> bool:
         """Whether it is in points, so that its size can be held against others; a mean content is in nats."""
-        return lookup(self.comparison.estimand).measure == "points"
+        return lookup(self.comparison.estimand).unit == "points"
 
 
 def rank_differences(
@@ -181,7 +181,7 @@ def describe_difference(difference: Difference) -> str:
     step, size = 10.0**-estimand.decimals, abs(row.difference or 0.0)
     amount = f"{size:.{estimand.decimals}f}" if size >= step / 2 else f"less than {step:.{estimand.decimals}f}"
     low, high = sorted(sign * end for end in difference.ends or (0.0, 0.0))
-    text = f"{higher} {difference.tendency} {amount} {estimand.measure} more than {lower} on {row.config}"
+    text = f"{higher} {difference.tendency} {amount} {estimand.unit} more than {lower} on {row.config}"
     text = f"{text} {notation.format_ends(low, high, row.estimand)}" if difference.ends else text
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 

@@ -315,7 +315,7 @@ def plot_differences(inputs: Sequence[ReportInput]) -> Iterator[Histogram]:
         edges = np.linspace(-limit, limit, BINS + 1)
         counts, _ = np.histogram(np.clip(values, -limit, limit), edges)
         scorer = SCORERS.get(source.result.scorer)
-        measure = f", in {scorer.measure}" if scorer else ""
+        measure = f", in {scorer.unit}" if scorer else ""
         yield Histogram(
             title=f"{source.label}: differences in {counted(len(values), 'pair')}{measure}",
             edges=tuple(map(float, edges)),

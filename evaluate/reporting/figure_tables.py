@@ -95,7 +95,7 @@ def _count_groups(scope: ReportScope, listed: Sequence[FigureRow]) -> Iterator[s
 
 def _name_measures(rows: Sequence[FigureRow]) -> str:
     """Return what figures are counted in that are not in points; empty where all are."""
-    measures = {row.estimand: lookup(row.estimand).measure for row in rows}
+    measures = {row.estimand: lookup(row.estimand).unit for row in rows}
     others = [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]
     rest = "the others in points" if len(others) < len(measures) else "no preferences"
     return f"values: {', '.join(others)}; {rest}" if others else ""

@@ -235,7 +235,7 @@ def _explain_turned(verdict: Verdict, p: float | None, p_holm: float) -> str:
 def _format_hidden(verdict: Verdict) -> str:
     """Return how large an effect can be, with its unit."""
     estimand = "" if verdict.figure is None else verdict.figure.estimand
-    measure = lookup(estimand).measure if estimand else "points"
+    measure = lookup(estimand).unit if estimand else "points"
     if measure == "points":
         return f"{verdict.hidden:.0f} points"
     return f"{format_points(verdict.hidden or 0.0, estimand).removeprefix('+')} {measure}"

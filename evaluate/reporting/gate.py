@@ -68,8 +68,9 @@ def distance_growth(
     is lower, never higher. The high end is the low end of the growth from the first model to the other, with its
     sign turned.
     """
-    if estimand.low != -estimand.high:
-        raise ResultError(f"{estimand.id} has no mirror image: its range is {estimand.low:g} to {estimand.high:g}")
+    lowest, highest = estimand.range
+    if lowest != -highest:
+        raise ResultError(f"{estimand.id} has no mirror image: its range is {lowest:g} to {highest:g}")
     if np.array_equal(new.kernel, old.kernel):
         return Growth(0.0, 0.0, 0.0)
     mirrored = replace(old, kernel=1 - old.kernel)
@@ -82,7 +83,7 @@ def distance_growth(
     low, reverse = (
         max(min(ends[0], together[0]), min(-ends[1], -together[1])) for ends in (apart, (-apart[1], -apart[0]))
     )
-    most = estimand.high + abs(neutral)  # no distance is larger, so that none grows by more
+    most = highest + abs(neutral)  # no distance is larger, so that none grows by more
     low, high = max(low, -most), min(-reverse, most)
     return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, high)))
 
@@ -334,8 +335,8 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
     """Return a figure of both models over the rows that both scored, or why there is none to compare."""
     estimand, release = lookup(figure.estimand), new.release
     before = next((f for f in old.result.figures if f.key == figure.key), None)
-    if estimand.measure != "points":
-        return f"it is in {estimand.measure}, but the margin is in points"
+    if estimand.unit != "points":
+        return f"it is in {estimand.unit}, but the margin is in points"
     if figure.neutral is None or before is None or before.neutral is None or release is None:
         return NO_NEUTRAL
     flaws = (

@@ -418,7 +418,7 @@ def _check_figures(
 
 def _ages(result: Result) -> dict[str, int]:
     """Return of each estimand by how many definitions the result is ahead of this senseprobe."""
-    return {f.estimand: f.definition - found.definition for f in result.figures if (found := find(f.estimand))}
+    return {f.estimand: f.definition - found.version for f in result.figures if (found := find(f.estimand))}
 
 
 def _update_figures(result: Result, computed: Sequence[Figure] | None) -> tuple[Result, list[str]]:

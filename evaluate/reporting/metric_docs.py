@@ -1,15 +1,13 @@
-"""The documentation of scorers and estimands, from what they declare: a list, single entries, `docs/metrics.md`."""
+"""The documentation of scorers, estimands and measures, from what they declare: lists, entries, `docs/metrics.md`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from math import isfinite
 from typing import Any
-
-import numpy as np
 
 from senseprobe.document import Section, Table
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.declaration import Declaration, Measure, list_measures
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
-from senseprobe.evaluate.measures import Measure, list_measures
 from senseprobe.evaluate.scorers import SCORERS, Scorer
 from senseprobe.messages import as_sentence, meant
 
@@ -24,100 +22,109 @@ If a paper's definition and its released code differ, the paper's definition is 
 variant with its own name.
 """
 
-_ABILITIES = {
-    "masked": "Scorers of masked language models",
-    "causal": "Scorers of causal language models",
-    "chat": "Scorers of chat models",
-    "inference": "Scorers of NLI models",
-    "vectors": "Scorers of vectors, from files, encoders and language models",
+_GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "scorers": (
+        "ability",
+        {
+            "masked": "Scorers of masked language models",
+            "causal": "Scorers of causal language models",
+            "chat": "Scorers of chat models",
+            "inference": "Scorers of NLI models",
+            "vectors": "Scorers of vectors, from files, encoders and language models",
+        },
+    ),
+    "estimands": (
+        "kind",
+        {
+            "contrast": "Estimands over pairs of sentences",
+            "inference": "Estimands over premises and hypotheses",
+            "association": "Estimands over the words of association tests",
+        },
+    ),
+    "measures": ("", {"": "Measures of word graphs, sentences and corpora"}),
 }
-_KINDS = {
-    "contrast": "Estimands over pairs of sentences",
-    "inference": "Estimands over premises and hypotheses",
-    "association": "Estimands over the words of association tests",
+"""The groups of declarations, each with the field by which it is divided, and the headings of its values."""
+
+_KEYS: Mapping[type[Declaration], str] = {
+    Scorer: "id title ability reads columns direction measure paper equation origin range says cannot_say",
+    Estimand: "id title direction source says cannot_say kind definition origin range measure",
+    Measure: "id title command range measure direction paper equation says cannot_say origin",
 }
+"""The stable keys of ``--json``."""
+
+_FIELDS = {"measure": "unit", "paper": "source", "definition": "version"}
+"""The fields of keys that have another name, since they are older."""
+
+
+def list_declarations() -> dict[str, list[Declaration]]:
+    """Return all scorers, estimands and other measures, in order of print."""
+    return {"scorers": [*SCORERS.values()], "estimands": [*CATALOGUE.values()], "measures": [*list_measures()]}
 
 
 def describe_metrics() -> dict[str, list[dict[str, Any]]]:
     """Return all scorers, estimands and other measures, with the stable keys of ``--json``."""
-    return {
-        "scorers": [_describe_scorer(scorer) for scorer in SCORERS.values()],
-        "estimands": [_describe_estimand(estimand) for estimand in CATALOGUE.values()],
-        "measures": [_describe_measure(measure) for measure in list_measures()],
-    }
+    return {group: [*map(describe_metric, declared)] for group, declared in list_declarations().items()}
 
 
-def _describe_scorer(scorer: Scorer) -> dict[str, Any]:
-    names = ("id", "title", "ability", "reads", "columns", "direction", "measure", "paper", "equation", "origin")
-    ends = [end if np.isfinite(end) else None for end in scorer.range]  # JSON has no infinity
-    facts = {"range": ends, "says": scorer.description, "cannot_say": scorer.cannot_say}
-    return {name: getattr(scorer, name) for name in names} | facts
+def describe_metric(declared: Declaration) -> dict[str, Any]:
+    """Return a declaration with the stable keys of ``--json``."""
+    keys = next(keys for kind, keys in _KEYS.items() if isinstance(declared, kind))
+    values = {key: getattr(declared, _FIELDS.get(key, key)) for key in keys.split()}
+    return {**values, "range": [end if isfinite(end) else None for end in declared.range]}  # JSON has no infinity
 
 
-def _describe_estimand(estimand: Estimand) -> dict[str, Any]:
-    names = ("id", "title", "direction", "source", "says", "cannot_say", "kind", "definition", "origin")
-    facts = {"range": [estimand.low, estimand.high], "measure": estimand.measure}
-    return {name: getattr(estimand, name) for name in names} | facts
-
-
-def _describe_measure(measure: Measure) -> dict[str, Any]:
-    ends = [end if np.isfinite(end) else None for end in measure.range]
-    return {**asdict(measure), "range": ends, "origin": ""}
-
-
-def find_metrics(name: str) -> list[dict[str, Any]]:
+def find_metrics(name: str) -> list[Declaration]:
     """Return the scorers, estimands and measures with the id `name`. Without any, raise ResultError with near names."""
-    metrics = [metric for group in describe_metrics().values() for metric in group]
-    if not (matches := [metric for metric in metrics if metric["id"] == name]):
-        names = [metric["id"] for metric in metrics]
+    metrics = [metric for group in list_declarations().values() for metric in group]
+    if not (matches := [metric for metric in metrics if metric.id == name]):
+        names = [metric.id for metric in metrics]
         raise ResultError(f"no metric {name!r}: {meant(name, names) or '`senseprobe explain` lists all'}")
     return matches
 
 
 def build_page() -> str:
     """Return `docs/metrics.md`."""
-    metrics, parts = describe_metrics(), [_HEAD]
-    names = [scorer["ability"] for scorer in metrics["scorers"]]
-    abilities = {ability: f"Scorers of models with the ability {ability}" for ability in names}
-    for group, key, headings in (("scorers", "ability", abilities | _ABILITIES), ("estimands", "kind", _KINDS)):
-        for value, heading in headings.items():
-            parts.append(f"## {heading}\n")
-            parts += [format_metric(metric) for metric in metrics[group] if metric[key] == value]
-    if metrics["measures"]:
-        parts.append("## Measures of word graphs, sentences and corpora\n")
-        parts += [format_metric(metric) for metric in metrics["measures"]]
-    return "\n".join(parts)
+    entries = [_HEAD]
+    for group, metrics in list_declarations().items():
+        field, headings = _GROUPS[group]
+        values = [getattr(metric, field, "") for metric in metrics]
+        for value in dict.fromkeys([*headings, *values]):
+            entries.append(f"## {headings.get(value, f'{group.capitalize()} of models with the {field} {value}')}\n")
+            entries += [format_metric(metric) for metric, its in zip(metrics, values, strict=True) if its == value]
+    return "\n".join(entries)
 
 
-def format_metric(metric: Mapping[str, Any]) -> str:
+def format_metric(metric: Declaration) -> str:
     """Return the entry of a scorer, an estimand or a measure in Markdown."""
     lines = [
-        f"### {metric['id']}\n",
-        f"{as_sentence(metric['title'])} {metric['says']}\n",
+        f"### {metric.id}\n",
+        f"{as_sentence(metric.title)} {metric.says}\n",
         f"- Range: {format_range(metric)}.",
-        f"- {as_sentence(metric['direction'])}",
+        f"- {as_sentence(metric.direction)}",
     ]
-    lines += [f"- What it cannot show: {metric['cannot_say']}"] if metric["cannot_say"] else []
-    lines.append(f"- Source: {metric.get('paper') or metric['source']}.")
-    lines += [f"- Equation: {metric['equation']}."] if "equation" in metric else []
-    lines += [f"- Command: `{metric['command']}`."] if "command" in metric else []
-    lines += [f"- Plug-in: {metric['origin']}."] if metric["origin"] else []
+    command = metric.command if isinstance(metric, Measure) else ""
+    lines += [f"- What it cannot show: {metric.cannot_say}"] if metric.cannot_say else []
+    lines.append(f"- Source: {metric.source}.")
+    lines += [f"- Equation: {metric.equation}."] if metric.equation else []
+    lines += [f"- Command: `{command}`."] if command else []
+    lines += [f"- Plug-in: {metric.origin}."] if metric.origin else []
     return "\n".join(lines) + "\n"
 
 
-def format_range(metric: Mapping[str, Any]) -> str:
+def format_range(metric: Declaration) -> str:
     """Return the range of a metric's numbers with their unit: ``-∞ to 0, in nats``."""
-    low, high = metric["range"]
-    return f"{'-∞' if low is None else f'{low:g}'} to {'∞' if high is None else f'{high:g}'}, in {metric['measure']}"
+    low, high = (f"{end:g}".replace("inf", "∞") for end in metric.range)
+    return f"{low} to {high}, in {metric.unit}"
 
 
 def metric_sections() -> Iterator[Section]:
     """Yield a table of all scorers, and one of all estimands."""
-    metrics = describe_metrics()
-    for part, key, columns in (
-        ("scorers", "ability", ("scorer", "model", "range", "meaning")),
-        ("estimands", "kind", ("figure", "rows", "range", "meaning")),
+    metrics = list_declarations()
+    for group, columns in (
+        ("scorers", ("scorer", "model", "range", "meaning")),
+        ("estimands", ("figure", "rows", "range", "meaning")),
     ):
-        rows = ([entry["id"], entry[key], format_range(entry), entry["title"]] for entry in metrics[part])
-        yield Section("", tables=(Table.of_texts(dict.fromkeys(columns, "words"), rows, part),))
+        field, _ = _GROUPS[group]
+        rows = ([entry.id, getattr(entry, field), format_range(entry), entry.title] for entry in metrics[group])
+        yield Section("", tables=(Table.of_texts(dict.fromkeys(columns, "words"), rows, group),))
     yield Section("", ("`senseprobe explain NAME` explains one of them, and says what it cannot show",))

@@ -7,7 +7,7 @@ from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
 from senseprobe.evaluate.estimands.word_sets import SETS
-from senseprobe.evaluate.task_gates import GATES, GateReading, find_verdict
+from senseprobe.evaluate.task_gates import AT_LEAST, GATES, GateReading, find_verdict
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import VERDICT_WORDS, Figure
@@ -92,7 +92,7 @@ def format_remarks(figure: Figure) -> str:
         "" if figure.value is None else find_verdict(figure) or (UNREAD if has_flaw(figure) else ""),
         format_p_value(figure),
         "no interval (permutation test)" if estimand.presentation.see_p and figure.value is not None else "",
-        "older definition" if figure.definition < estimand.definition else "",
+        "older definition" if figure.definition < estimand.version else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
         counted(figure.ties, "tie") if figure.ties else "",
     )
@@ -253,7 +253,7 @@ def format_threshold(reading: GateReading) -> str:
         return f"{least} to {format_measure(gate.most)}"
     if gate is not None and gate.of_floor:
         least = f"{gate.threshold:g} x {format_measure(reading.threshold / gate.threshold)}"
-    return f"{'at most' if gate is not None and gate.at_most else 'at least'} {least}"
+    return f"{AT_LEAST if gate is None else gate.direction} {least}"
 
 
 def format_measure(value: float | None) -> str:

@@ -1,11 +1,12 @@
 """The report of results: verdicts first, then charts that answer questions, all figures, and last the method."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 
 from senseprobe.document import Cell, Document, Level, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.declaration import Declaration
 from senseprobe.evaluate.estimands import CATALOGUE, RETIRED_ESTIMANDS, find
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
 from senseprobe.evaluate.reporting.comparison_answer import compared_section
@@ -165,18 +166,11 @@ def method_section(scope: ReportScope) -> Section:
         paragraphs[2] = f"Not for: {paragraphs[2]}"
     kinds = {found.kind for row in scope.rows if (found := find(row.estimand))}
     zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
-    scorers = tuple(
-        (
-            *name_cells(scorer.id),
-            Cell(scorer.description, f"in {scorer.measure}; {scorer.direction}"),
-            Cell(scorer.cannot_say),
-            Cell.quiet(f"{scorer.paper}: {scorer.equation}"),
-        )
-        for name in dict.fromkeys(source.result.scorer for source in scope.inputs)
-        if (scorer := SCORERS.get(name))
-    )
+    scorers = [*filter(None, map(SCORERS.get, dict.fromkeys(source.result.scorer for source in scope.inputs)))]
     table = Table(
-        caption="Scorers: the number of each sentence", headings=("scorer", "is", "cannot say", "from"), rows=scorers
+        caption="Scorers: the number of each sentence",
+        headings=("scorer", "is", "cannot say", "from"),
+        rows=_list_words(scorers, lambda scorer: Cell(scorer.says, f"in {scorer.unit}; {scorer.direction}")),
     )
     return Section("Method", (*paragraphs, CERTAINTY, *zero), tables=(table,) if scorers else (), closed=True)
 
@@ -188,17 +182,24 @@ def declaration_section(scope: ReportScope) -> Section:
     order = [*CATALOGUE, *RETIRED_ESTIMANDS]
     declared = filter(None, (find(name) or RETIRED_ESTIMANDS.get(name) for name in used))
     estimands = sorted(declared, key=lambda estimand: order.index(estimand.id.partition(":")[0]))
-    table_rows = tuple(
-        (
-            *name_cells(estimand.id),
-            Cell(f"{estimand.says} {capitalized(estimand.direction)}."),
-            Cell(estimand.cannot_say),
-            Cell.quiet(estimand.source),
-        )
-        for estimand in estimands
-    )
+    table_rows = _list_words(estimands, lambda figure: Cell(f"{figure.says} {capitalized(figure.direction)}."))
     title, headings = "What each figure means", ("figure", "says", "cannot say", "from")
     return replace(table_section(title, (), [Table(title, headings, table_rows)]), closed=True)
+
+
+def _list_words(
+    declared: Iterable[Declaration], explain: Callable[[Declaration], Cell]
+) -> tuple[tuple[Cell, ...], ...]:
+    """Return a row for each declaration: its id, what `explain` makes of it, its limits and its source."""
+    return tuple(
+        (
+            *name_cells(each.id),
+            explain(each),
+            Cell(each.cannot_say),
+            Cell.quiet(f"{each.source}: {each.equation}" if each.equation else each.source),
+        )
+        for each in declared
+    )
 
 
 PAGES: Mapping[str, Page] = {

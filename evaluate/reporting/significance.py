@@ -142,7 +142,7 @@ def assess_equivalence(source: ReportInput, margin: Margin, only: str = "") -> I
         return
     for config in (config for config in source.tables if only in ("", config)):
         table, design = source.tables[config], source.scored_design(config, release)
-        in_points = (name for name in design.estimands if lookup(name).measure == "points")  # as the margin is
+        in_points = (name for name in design.estimands if lookup(name).unit == "points")  # as the margin is
         design = replace(design, estimands=tuple(in_points))
         if KINDS[design.kind].infers:  # those without a neutral value take long to compute
             neutral = (name for name in design.estimands if lookup(name).neutral is not None)

@@ -150,7 +150,7 @@ def _quote_once(tiles: Sequence[Tile]) -> Iterator[Tile]:
 
 def _name_unit(estimand: Estimand) -> str:
     """Return what a figure is counted in, as it stands behind a number."""
-    return "of 100" if estimand.from_zero and estimand.measure == "points" else estimand.measure
+    return "of 100" if estimand.from_zero and estimand.unit == "points" else estimand.unit
 
 
 def _name_neutral(estimand: Estimand, zero: str, axis: Axis) -> str:

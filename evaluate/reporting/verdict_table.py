@@ -315,10 +315,10 @@ class Judge:
         if lean:
             return "shown", lean
         none = ", or none, fits" if low <= 0 <= high else " fits"
-        ends = (f"{end:+.{0 if estimand.measure == 'points' else estimand.decimals}f}" for end in (low, high))
+        ends = (f"{end:+.{0 if estimand.unit == 'points' else estimand.decimals}f}" for end in (low, high))
         return (
             "not_shown",
-            f"a {estimand.presentation.effect} from {' to '.join(ends)} {estimand.measure}{none} the rows",
+            f"a {estimand.presentation.effect} from {' to '.join(ends)} {estimand.unit}{none} the rows",
         )
 
     def find_config_flaw(self, config: str) -> str:
@@ -377,7 +377,7 @@ class Judge:
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""
-        if self.margin is None or lookup(figure.estimand).measure != "points":
+        if self.margin is None or lookup(figure.estimand).unit != "points":
             return False
         if abs((figure.value or 0.0) - (figure.neutral or 0.0)) >= self.margin.points:
             return False

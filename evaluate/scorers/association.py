@@ -178,20 +178,20 @@ def reasons_of_level(level: str, model: VectorModel, units: Sequence[Unit]) -> I
     return model.reasons(level, units)
 
 
-def _scorer(level: str, title: str, description: str, cannot_say: str, *reads: str) -> Scorer:
+def _scorer(level: str, title: str, says: str, cannot_say: str, *reads: str) -> Scorer:
     """Return the scorer of a level; its number is the association of a text with the attributes of its test."""
     return Scorer(
         id=f"{WEAT}-{level}",
         title=title,
         ability="vectors",
         reads=("text", *reads),
-        measure="cosine",
+        unit="cosine",
         range=(-2.0, 2.0),
         direction="higher: a target is nearer to the attributes A than to B, or an attribute nearer to X than to Y",
         scale="probability",
-        paper="Caliskan, Bryson & Narayanan 2017; May et al. 2019; Tan & Celis 2019",
+        source="Caliskan, Bryson & Narayanan 2017; May et al. 2019; Tan & Celis 2019",
         equation="Caliskan et al. 2017, s(w, A, B): mean cosine with A minus mean cosine with B",
-        description=description,
+        says=says,
         cannot_say=cannot_say,
         level=level,
         select=select_words if level == "word" else select_texts,

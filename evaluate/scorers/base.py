@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.evaluate import units as rows_of_kinds
+from senseprobe.evaluate.declaration import Declaration, accept_old_names
 from senseprobe.evaluate.units import ScoredRows, Unit, UnitTable
 from senseprobe.statistics import Scale
 
@@ -52,8 +53,9 @@ def tabulate_numbers(units: UnitTable, model: object = None) -> ScoredRows:
     return ScoredRows(units.tables(), units.columns)
 
 
+@accept_old_names(measure="unit", paper="source", description="says")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scorer:
+class Scorer(Declaration):
     """A named way from a model to numbers per sentence (or pair).
 
     - `ability`: what it asks of a model: ``masked``, ``causal``, ``chat``, ``inference`` or ``vectors``.
@@ -62,9 +64,6 @@ class Scorer:
       or ``order`` (which of the two is sentence 1).
     - `columns`: the names of its numbers, one for most.
     - `scale`: whether they are logarithms (or sums and means of them) or probabilities: it decides what is a tie.
-    - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
-    - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
-    - `origin`: the distribution of the plug-in that brings it; empty for ours.
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
       of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
@@ -76,27 +75,17 @@ class Scorer:
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
-    - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
       unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
     - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: no reasons.
     """
 
-    id: str
-    title: str
     ability: str
     rows: str = ""
     reads: tuple[str, ...] = ("text",)
     columns: tuple[str, ...] = ("score",)
-    range: tuple[float, float]
-    direction: str
-    measure: str
     scale: Scale = "log"
-    paper: str
-    equation: str
-    description: str
-    cannot_say: str = ""
     basis: str = ""
     parts: tuple[str, ...] = ()
     made: Callable[..., float] | None = None
@@ -110,8 +99,6 @@ class Scorer:
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     without_start: str = ""
-    version: int = 1
-    origin: str = ""
     score: Score
     why: Why | None = None
     kind: str = field(init=False)

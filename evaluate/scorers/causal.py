@@ -144,7 +144,7 @@ def _with_and_without_start(
     name: str,
     *,
     titles: tuple[str, str],
-    measure: str,
+    unit: str,
     made: Callable[..., float],
     equations: tuple[str, str],
     words: tuple[str, str],
@@ -155,12 +155,12 @@ def _with_and_without_start(
         id=name,
         title=titles[0],
         ability="causal",
-        measure=measure,
+        unit=unit,
         range=(-np.inf, 0.0),
         direction="higher: the model finds the sentence more likely",
-        paper="Biderman et al. 2024",
+        source="Biderman et al. 2024",
         equation=equations[0],
-        description=f"{words[0]} {_START} {_ENDS}",
+        says=f"{words[0]} {_START} {_ENDS}",
         cannot_say=cannot_say,
         basis="ll",
         without_start=f"{name}-no-start",
@@ -174,7 +174,7 @@ def _with_and_without_start(
         id=with_start.without_start,
         title=titles[1],
         equation=equations[1],
-        description=f"{words[1]} {_NO_START} {_ENDS}",
+        says=f"{words[1]} {_NO_START} {_ENDS}",
         cannot_say=f"{cannot_say} {_FIRST}",
         basis="ll-no-start",
         without_start="",
@@ -187,7 +187,7 @@ def _with_and_without_start(
 LL, LL_NO_START = _with_and_without_start(
     "ll",
     titles=("log-likelihood", "log-likelihood without a start token"),
-    measure="nats",
+    unit="nats",
     made=lambda total, tokens, size: total,
     equations=("Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n", "Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n"),
     words=(
@@ -202,7 +202,7 @@ LL, LL_NO_START = _with_and_without_start(
 LL_MEAN, LL_MEAN_NO_START = _with_and_without_start(
     "ll-mean",
     titles=("log-likelihood per token", "log-likelihood per token, without a start token"),
-    measure="nats per token",
+    unit="nats per token",
     made=lambda total, tokens, size: total / tokens,
     equations=(
         "1/n Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
@@ -220,7 +220,7 @@ LL_MEAN, LL_MEAN_NO_START = _with_and_without_start(
 LL_BYTE, LL_BYTE_NO_START = _with_and_without_start(
     "ll-byte",
     titles=("log-likelihood per byte", "log-likelihood per byte, without a start token"),
-    measure="nats per byte",
+    unit="nats per byte",
     made=lambda total, tokens, size: total / size if size else np.nan,
     equations=(
         "1/bytes Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",

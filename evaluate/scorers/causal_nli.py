@@ -85,12 +85,12 @@ SCORERS = (
         rows="inference",
         reads=("text", "beside"),
         columns=COLUMNS["inference"],
-        measure="probability",
+        unit="probability",
         range=(0.0, 1.0),
         direction="higher: the model finds the answer more likely",
-        paper="Brown et al. 2020, appendix G (ANLI)",
+        source="Brown et al. 2020, appendix G (ANLI)",
         equation="exp ll(a | question) / Σ exp ll(b | question), b = True, Neither, False",
-        description="The model reads the prompt 'PREMISE ⏎ Question: HYPOTHESIS True, False, or Neither? ⏎ "
+        says="The model reads the prompt 'PREMISE ⏎ Question: HYPOTHESIS True, False, or Neither? ⏎ "
         "Answer:', after a start token if it has one. The log-likelihoods of ' True' (entailment), ' Neither' "
         "(neutral) and ' False' (contradiction) are turned into three probabilities that add up to 1. lm-eval's "
         "ANLI tasks use the same prompt.",

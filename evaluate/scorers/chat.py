@@ -255,10 +255,10 @@ def _choice(construct: str) -> Scorer:
         title=_TITLES[construct],
         range=(-math.inf, math.inf),
         direction="higher: the label of the sentence is more probable, in either position",
-        measure="nats",
-        paper="Zheng et al. 2024; Hu & Levy 2023",
+        unit="nats",
+        source="Zheng et al. 2024; Hu & Levy 2023",
         equation="c = ½ mean over alphabets of [a(stereo first) - a(anti first)], a = log P(1st label) - log P(2nd)",
-        description=f"'{CONSTRUCTS[construct]}' {_ORDERS} The content of a pair is the part of the labels' log "
+        says=f"'{CONSTRUCTS[construct]}' {_ORDERS} The content of a pair is the part of the labels' log "
         "odds that follows the sentence, not its position or label; each sentence gets half of it. A content "
         "within the server's measured noise counts as a tie.",
         cannot_say=f"{_CANNOT[construct]} {_NOT_LIKELIHOOD} A sign ignores size: a content of .02 nats counts as "
@@ -272,10 +272,10 @@ ANSWER = _chat_scorer(
     title="more likely sentence as a forced reply",
     range=(-math.inf, math.inf),
     direction="higher: the sentence is more probable as the reply, in either position",
-    measure="nats",
-    paper="Hu & Levy 2023",
+    unit="nats",
+    source="Hu & Levy 2023",
     equation="c = mean over both orders of log P(stereo | both shown) - log P(anti | both shown)",
-    description=f"'{CONSTRUCTS['likely']} Answer with the sentence only.' Both sentences are shown without labels, "
+    says=f"'{CONSTRUCTS['likely']} Answer with the sentence only.' Both sentences are shown without labels, "
     "in both orders, and the probability of each as the reply is measured: four measurements per pair.",
     cannot_say="A more fluent sentence is also a more probable reply, and a longer one is a less probable reply, "
     "as with ll: the likelihood of the sentence itself is mixed in.",
@@ -287,11 +287,11 @@ TEXT = _chat_scorer(
     range=(0.0, 1.0),
     scale="probability",
     direction="higher: the sentence is chosen under more alphabets, in both orders",
-    measure="share of alphabets",
-    paper="Wang et al. 2024",
+    unit="share of alphabets",
+    source="Wang et al. 2024",
     equation="ψ = 1 or 0 if both orders choose the same sentence, ½ if they choose the same position; mean over "
     "alphabets",
-    description=f"'{CONSTRUCTS['likely']}' in both orders, under the labels A and B, 1 and 2. The model writes "
+    says=f"'{CONSTRUCTS['likely']}' in both orders, under the labels A and B, 1 and 2. The model writes "
     f"four greedy answers of at most {conversation.REPLY_TOKENS} tokens, and the label at the beginning of each is "
     "read. Refusals, unreadable answers, and answers that quote the other sentence are counted by group.",
     cannot_say=f"{_NOT_LIKELIHOOD} It does not show how sure the model is. A refused pair has no number: look at "
@@ -301,13 +301,13 @@ INFERENCE = _chat_scorer(
     "nli-chat",
     title="NLI label probabilities from a chat model's choice",
     rows="inference",
-    measure="probability",
+    unit="probability",
     range=(0.0, 1.0),
     direction="higher: the model finds the option more likely",
     scale="probability",
-    paper="Zheng et al. 2024",
+    source="Zheng et al. 2024",
     equation="softmax of the mean over six orders of log P(letter of the option)",
-    description="'Given the first statement, what is so of the second?' with three options, "
+    says="'Given the first statement, what is so of the second?' with three options, "
     f"{', '.join(f'{text!r} ({name})' for name, text in NLI_OPTIONS.items())}, in all six orders under the letters A, "
     "B and C: six questions a row.",
     cannot_say="It is the answer to one wording, not what the model concludes. A model that always chooses one "

@@ -105,10 +105,10 @@ _masked = partial(Scorer, ability="masked", range=(-np.inf, 0.0), direction=_LIK
 AUL = _masked(
     id="aul",
     title="all unmasked likelihood",
-    measure="nats per token",
-    paper="Kaneko and Bollegala 2022; Zhou et al. 2022",
+    unit="nats per token",
+    source="Kaneko and Bollegala 2022; Zhou et al. 2022",
     equation="Zhou et al. 2022, equation 5: 1/|S| Σ log P(w | S)",
-    description="The mean over all non-special tokens of log P(token | the whole sentence, unmasked). -0.7 means a "
+    says="The mean over all non-special tokens of log P(token | the whole sentence, unmasked). -0.7 means a "
     "probability of about one half for a typical token.",
     cannot_say=_SEEN,
     **_by(_unmasked, _mean),
@@ -116,10 +116,10 @@ AUL = _masked(
 AULA = _masked(
     id="aula",
     title="all unmasked likelihood with attention weights",
-    measure="nats per token, times attention",
-    paper="Kaneko and Bollegala 2022",
+    unit="nats per token, times attention",
+    source="Kaneko and Bollegala 2022",
     equation="1/|S| Σ a(w) log P(w | S)",
-    description="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), each times "
+    says="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), each times "
     "the attention that the token receives. Attention is averaged over layers, heads and all attending positions. "
     "As in the paper and its code, the sum is divided by the number of tokens, not by the sum of the weights.",
     cannot_say="It favours longer sentences. The weights add up to at most 1 over the whole sentence, and the sum "
@@ -134,10 +134,10 @@ AULA_RENORMALISED = replace(
     AULA,
     id="aula-renormalised",
     title="all unmasked likelihood with renormalised attention weights",
-    measure="nats per token",
-    paper="senseprobe's own variant, after Kaneko and Bollegala 2022",
+    unit="nats per token",
+    source="senseprobe's own variant, after Kaneko and Bollegala 2022",
     equation="Σ a(w) log P(w | S) / Σ a(w)",
-    description="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), weighted by "
+    says="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), weighted by "
     "the attention that the token receives. The weights of these tokens add up to 1.",
     cannot_say=f"It is not the published score, which is aula. {_SEEN}",
     made=lambda product, attention, tokens: product / attention if attention else np.nan,
@@ -145,10 +145,10 @@ AULA_RENORMALISED = replace(
 PLL = _masked(
     id="pll",
     title="pseudo-log-likelihood",
-    measure="nats",
-    paper="Salazar et al. 2020",
+    unit="nats",
+    source="Salazar et al. 2020",
     equation="Salazar et al. 2020, equation 1: Σ log P(w | S without w)",
-    description="The sum over all non-special tokens of log P(token | the sentence with this token masked). A sentence "
+    says="The sum over all non-special tokens of log P(token | the sentence with this token masked). A sentence "
     "that scores 2 higher than another is e² = 7.4 times as likely by this measure.",
     cannot_say=f"{_SHORTER} It overrates words of several tokens, because each token reveals the others; pll-word-l2r "
     "corrects this.",
@@ -157,10 +157,10 @@ PLL = _masked(
 PLL_WORD_L2R = _masked(
     id="pll-word-l2r",
     title="pseudo-log-likelihood, left to right within words",
-    measure="nats",
-    paper="Kauf and Ivanova 2023",
+    unit="nats",
+    source="Kauf and Ivanova 2023",
     equation="PLL-word-l2r: Σ log P(w | S without w and the later tokens of its word)",
-    description="The sum over all non-special tokens of log P(token | the sentence with this token and the later "
+    says="The sum over all non-special tokens of log P(token | the sentence with this token and the later "
     "tokens of its word masked). A word is a run of letters, marks and digits, whatever the tokenizer's pieces "
     "are. Any other character is a word of its own, and white space belongs to the word after it.",
     cannot_say=f"{_SHORTER} In scripts without spaces, a run of letters counts as one word.",
@@ -171,11 +171,11 @@ CPS = _masked(
     title="CrowS-Pairs score",
     version=2,
     reads=("text", "beside", "order"),
-    measure="nats",
+    unit="nats",
     direction="higher: the words of this sentence make the shared words more likely",
-    paper="Nangia et al. 2020",
+    source="Nangia et al. 2020",
     equation="Σ over shared tokens u of log P(u | the other shared tokens, the changed ones)",
-    description="The sum over the tokens that both sentences share of log P(token | the sentence with this token "
+    says="The sum over the tokens that both sentences share of log P(token | the sentence with this token "
     "masked), one mask at a time. Shared tokens are found by difflib on token ids, with sentence 1 first, as in "
     "the released code. Sentence 1 is the stereotype, or the other sentence if a column `direction` says "
     "antistereo. Special tokens are excluded. The released code drops the first and the last match instead, which "
@@ -191,9 +191,9 @@ CPS_ROUNDED = replace(
     CPS,
     id="cps-rounded",
     title="CrowS-Pairs score, rounded as in the released code",
-    paper="Nangia et al. 2020, as their code computes it",
+    source="Nangia et al. 2020, as their code computes it",
     equation="round(cps, 3)",
-    description="cps rounded to three decimals before the sentences are compared, as in the released code.",
+    says="cps rounded to three decimals before the sentences are compared, as in the released code.",
     cannot_say=f"Rounding turns small differences into ties. {_SHARED}",
     made=lambda total: round(total, 3) + 0.0,  # never -0.0
 )
@@ -201,11 +201,11 @@ SSS = _masked(
     id="sss",
     title="StereoSet score",
     reads=("text", "beside"),
-    measure="nats per token",
+    unit="nats per token",
     direction="higher: the model finds the words that only this sentence has more likely",
-    paper="Nadeem et al. 2021; Kaneko and Bollegala 2022",
+    source="Nadeem et al. 2021; Kaneko and Bollegala 2022",
     equation="1/|M| Σ over changed tokens m of log P(m | the shared tokens)",
-    description="The mean of log P(token | the sentence with all these tokens masked) over the tokens that the "
+    says="The mean of log P(token | the sentence with all these tokens masked) over the tokens that the "
     "other sentence does not have, each predicted at its own position. Unscored if the sentences have no "
     "different tokens. The code of Kaneko and Bollegala averages every such token over every such position, which "
     "is the same for a single token only.",
@@ -219,12 +219,12 @@ SSS_PROB = replace(
     SSS,
     id="sss-prob",
     title="StereoSet score from probabilities",
-    measure="probability",
+    unit="probability",
     scale="probability",
     range=(0.0, 1.0),
-    paper="Nadeem et al. 2021, as their code averages",
+    source="Nadeem et al. 2021, as their code averages",
     equation="1/|M| Σ over changed tokens m of P(m | the shared tokens)",
-    description="As sss, but the mean of probabilities, as in StereoSet's released code; its paper has the mean "
+    says="As sss, but the mean of probabilities, as in StereoSet's released code; its paper has the mean "
     "of log-probabilities. For words of several tokens, the two can rank the sentences differently. Only the mean "
     "follows that code: masking is as in sss.",
     cannot_say=f"One likely token outweighs all other tokens of its word. {_CHANGED}",
@@ -234,12 +234,12 @@ LOG_ODDS = _masked(
     id="log-odds",
     title="log probability bias score",
     reads=("text", "beside", "span"),
-    measure="nats",
+    unit="nats",
     range=(-np.inf, np.inf),
     direction="higher: the words that differ make the target more likely; 0: they make no difference",
-    paper="Kurita et al. 2019",
+    source="Kurita et al. 2019",
     equation="log P(target | sentence) - log P(target | sentence with the attribute masked)",
-    description="How much the attribute raises the log-probability of the target. The target is the row's span; "
+    says="How much the attribute raises the log-probability of the target. The target is the row's span; "
     "the attribute is every token outside it that the other sentence does not have. All tokens of the target are "
     "masked at once, and log P is the sum over them, each at its own position. In the second term the attribute "
     "is masked too. Unscored if there is no target, or if nothing outside it differs.",

@@ -56,12 +56,12 @@ SCORERS = (
         ability="inference",
         reads=("text", "beside"),
         columns=COLUMNS["inference"],
-        measure="probability",
+        unit="probability",
         range=(0.0, 1.0),
         direction="higher: the model finds the label more probable",
-        paper="Dev, Li, Phillips & Srikumar 2020",
+        source="Dev, Li, Phillips & Srikumar 2020",
         equation="Dev et al. 2020, section 'Measuring Bias via Invalid Inferences': e, n, c",
-        description="P(label | premise, hypothesis) for entailment, neutral and contradiction. The labels are "
+        says="P(label | premise, hypothesis) for entailment, neutral and contradiction. The labels are "
         "identified by their names in the model's config.json.",
         cannot_say="It shows what this model concludes, not what people conclude, and not why: sentence length, "
         "single words or the hypothesis alone may decide. Such models are often overconfident.",

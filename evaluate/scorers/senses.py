@@ -335,7 +335,7 @@ def _reasons_of_keys(model: SenseVectors, units: Sequence[Unit]) -> Iterator[str
 _PAPER = "Zhou, Kaneko & Bollegala 2022"
 
 
-def _single_category(level: str, title: str, description: str, **functions: Any) -> Scorer:  # noqa: ANN401
+def _single_category(level: str, title: str, says: str, **functions: Any) -> Scorer:  # noqa: ANN401
     by_key = level == "sense"
     return Scorer(
         id=f"sc-weat-{level}",
@@ -343,14 +343,14 @@ def _single_category(level: str, title: str, description: str, **functions: Any)
         ability="vectors",
         rows="contrast",
         roles={text: text for text in _VALUES.values()},
-        measure="cosine",
+        unit="cosine",
         range=(-1.0, 1.0),
         direction="higher: the target is nearer to the word that the sentence says of it",
         scale="probability",
-        paper=_PAPER,
+        source=_PAPER,
         equation="cosines of equations 2 and 3 for a single target, and equation 8; the paper has no equation for "
         "single targets",
-        description=description,
+        says=says,
         cannot_say=f"{NEARNESS} It is not a preference: no sentence is scored.",
         level=level,
         estimands=("sc-weat", "gender-direction"),
@@ -365,13 +365,13 @@ SCORERS = (
         id="weat-sense",
         title="associations of senses",
         ability="vectors",
-        measure="cosine",
+        unit="cosine",
         range=(-2.0, 2.0),
         direction="higher: a target is nearer to the attributes A than to B, or an attribute nearer to X than to Y",
         scale="probability",
-        paper=_PAPER,
+        source=_PAPER,
         equation="the largest cosine max_ij cos(s_i, a_j) over pairs of senses, before section 4",
-        description="Vectors of the senses of words. For two words, the two nearest senses count.",
+        says="Vectors of the senses of words. For two words, the two nearest senses count.",
         cannot_say=f"{NEARNESS} Words with more senses have larger maxima, whatever their meanings.",
         level="sense",
         select=select_words,

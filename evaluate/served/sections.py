@@ -232,7 +232,7 @@ def _build_refusal_table(source: ReportInput, *, several: bool) -> Table:
 
 def _build_threshold_table(inputs: Sequence[ReportInput]) -> Table:
     rows = tuple(
-        (*name_cells(gate.id), Cell(gate.title), Cell.quiet(gate.reason))
+        (*name_cells(gate.id), Cell(gate.title), Cell.quiet(gate.says))
         for gate in map(GATES.get, _gate_ids([source.result for source in inputs]))
         if gate is not None
     )

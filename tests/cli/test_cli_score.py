@@ -86,7 +86,7 @@ def scored(typed: Typed, race: Path, tmp_path: Path) -> Typed:
     return typed
 
 
-HALF = lookup("preference-half").definition
+HALF = lookup("preference-half").version
 """Today's: of an older one the neutral value is not known without the labels of rows."""
 
 

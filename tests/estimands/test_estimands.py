@@ -847,7 +847,7 @@ def test_the_definition_of_relative_is_the_second() -> None:
     assert {(one.estimand, one.definition) for one in made.values()} == {("relative", 2), ("spread", 2)}
     rows, plan = race()
     assert figures(rows, replace(plan, estimands=("preference-half",)), "c")[0].definition == (
-        CATALOGUE["preference-half"].definition
+        CATALOGUE["preference-half"].version
     )
 
 
@@ -1099,7 +1099,7 @@ def test_every_figure_is_declared() -> None:
     assert {one.estimand for one in made} | of_two == declared
     for one in made:
         assert one.value is not None
-        assert CATALOGUE[one.estimand].low <= one.value <= CATALOGUE[one.estimand].high
+        assert CATALOGUE[one.estimand].range[0] <= one.value <= CATALOGUE[one.estimand].range[1]
 
 
 def test_no_spread_is_larger_than_that_of_two_opposites() -> None:
@@ -1109,4 +1109,4 @@ def test_no_spread_is_larger_than_that_of_two_opposites() -> None:
     made = relative(sentences(rows, score | {("nation0", word): 2.0 for word in words("bad", 3)}), plan)
 
     assert made[None].value == pytest.approx(70.71067811865476)
-    assert CATALOGUE["spread"].high == pytest.approx(made[None].value)
+    assert CATALOGUE["spread"].range[1] == pytest.approx(made[None].value)

@@ -330,7 +330,7 @@ def test_declared_gaps_of_slices_comparisons_and_samples() -> None:
     rows = rows.assign(id=[f"row{number}" for number in range(len(rows))])
     compared = {comparison.estimand for comparison in compare(rows, random_model(rows, 4), plan, "a")}
     assert compared == {"nn", "gap:he-they", "gap:named"}
-    assert lookup("gap:he-they").low == -100
+    assert lookup("gap:he-they").range[0] == -100
     assert "gap:he-they" in lookup("gap:he-they").title
     assert lookup("gap:he-they").presentation.groups.startswith("gap:he-they, ")
     with pytest.raises(ResultError, match="gap:x: the design does not declare a gap 'x'"):
@@ -737,7 +737,7 @@ def test_every_figure_is_declared() -> None:
     for figure in made:
         told = CATALOGUE[figure.estimand]
         for value in (figure.value, figure.low, figure.high):
-            assert value is None or told.low <= value <= told.high
+            assert value is None or told.range[0] <= value <= told.range[1]
 
 
 def test_kernel_rows_are_those_of_the_figures() -> None:

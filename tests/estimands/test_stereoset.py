@@ -232,7 +232,7 @@ def test_declarations() -> None:
     """All six are declared, with their range, and say what they are over; icat is no sum over rows."""
     for name in NAMES:
         told = CATALOGUE[name]
-        assert (told.low, told.high, told.kind) == (0, 100, "contrast")
+        assert (told.range, told.kind) == ((0, 100), "contrast")
         assert ("over all rows" in told.says) == name.endswith("-micro")
         assert "Nadeem, Bethke & Reddy 2021" in told.source
     with pytest.raises(ResultError, match="the estimand 'icat' does not apply"):

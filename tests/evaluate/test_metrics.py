@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 from tests.commands import typing
 
+from senseprobe.evaluate.declaration import list_measures
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.measures import list_measures
-from senseprobe.evaluate.reporting.metric_docs import build_page, describe_metrics, find_metrics, format_metric
+from senseprobe.evaluate.reporting.metric_docs import (
+    build_page,
+    describe_metric,
+    describe_metrics,
+    find_metrics,
+    format_metric,
+)
 from senseprobe.evaluate.scorers import SCORERS
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +58,7 @@ def test_each_says_what_it_is(told: dict[str, Any]) -> None:
     for key in ("title", "says", "direction", "measure"):
         assert len(str(told[key])) > 3, key
     assert told.get("paper") or told.get("source")
-    assert "None" not in format_metric(told)
+    assert all("None" not in format_metric(metric) for metric in find_metrics(told["id"]))
 
 
 def test_one_at_length(typed: Typed) -> None:
@@ -91,7 +97,7 @@ def test_json(typed: Typed) -> None:
     assert " ".join(preference) == "id title direction source says cannot_say kind definition origin range measure"
     assert (preference["id"], preference["range"], preference["measure"]) == ("preference", [-50, 50], "points")
     code, out, _ = typed("gap", "--json")
-    assert (code, json.loads(out)) == (0, find_metrics("gap"))
+    assert (code, json.loads(out)) == (0, [*map(describe_metric, find_metrics("gap"))])
 
 
 def test_list(typed: Typed) -> None:

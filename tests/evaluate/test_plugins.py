@@ -6,12 +6,14 @@ Distributions are made on the spot: a folder on the path with modules, and what 
 import json
 import logging
 import os
+import runpy
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ from senseprobe import api
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
+from senseprobe.evaluate.declaration import Declaration
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand, check_additional, figures
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.models.registry import answers_of
@@ -34,6 +37,7 @@ from senseprobe.records import Design
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "tests/fixtures/plugin"
 MASKED = ROOT / "tests/fixtures/plugin-masked"
+EARLIER = ROOT / "tests/fixtures/plugin-0.2"
 Install = Callable[..., None]
 
 SCORER = """
@@ -42,11 +46,11 @@ from senseprobe.evaluate.scorers import Scorer
 def score(model, units, done):
     yield [(unit, (float(len(unit.text)),)) for unit in units if unit not in done]
 
-COMMON = dict(title="t", ability="masked", range=(0, 1e9), direction="higher: more", measure="letters", paper="none",
-              equation="|S|", description="Letters.", score=score)
+COMMON = dict(title="t", ability="masked", range=(0, 1e9), direction="higher: more", unit="letters", source="none",
+              equation="|S|", says="Letters.", score=score)
 """
 ESTIMAND = """
-from dataclasses import replace
+from dataclasses import fields, replace
 import numpy as np
 from senseprobe.evaluate.estimands import Estimand
 from senseprobe.records import Figure
@@ -55,7 +59,7 @@ def figure(name, config, **told):
     counts = dict(rows=1, scored=1, unscored=0, ties=0)
     return Figure(**{**dict(config=config, sense_type="", estimand=name, value=1.0), **counts, **told})
 
-COMMON = dict(title="t", low=0, high=100, direction="above 0: more", source="none", says="More.", cannot_say="")
+COMMON = dict(title="t", range=(0, 100), direction="above 0: more", source="none", says="More.", cannot_say="")
 """
 FAMILY = """
 from types import SimpleNamespace
@@ -188,6 +192,40 @@ def test_the_example_of_the_docs(install_example: InstallExample, run: Callable[
     assert "ties" in (tmp_path / "page.md").read_text()
 
 
+def test_a_plugin_with_the_old_names_of_fields(
+    install_example: InstallExample, run: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The example as it was in 0.2 declares the same and scores, with one notice of each declaration."""
+    install_example(EARLIER)
+    (result,) = json.loads(run("score", "abc", "sssb@1.0.1:race", "--estimand", "ties", "--json"))
+    assert "ties" in {figure["estimand"] for figure in result["figures"]}
+    assert sorted(caplog.messages) == [
+        "the Estimand ties has old names of fields, which still work: `low`, `high` is now `range`",
+        (
+            "the Scorer shortness has old names of fields, which still work: `measure` is now `unit`, `paper` is now "
+            "`source`, `description` is now `says`"
+        ),
+    ]
+    today = runpy.run_path(str(EXAMPLE / "shortness.py"))
+    for earlier, new in ((SCORERS["shortness"], today["SHORTNESS"]), (CATALOGUE["ties"], today["TIES"])):
+        names = [field.name for field in fields(Declaration) if field.name != "origin"]
+        assert [getattr(earlier, name) for name in names] == [getattr(new, name) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"low": 0}, "Estimand has low: declare `range` in its place"),
+        ({"low": 0, "high": 1, "range": (0, 1)}, "Estimand has low: declare `range` in its place"),
+    ],
+)
+def test_old_and_new_names_of_a_field(declared: dict[str, Any], message: str) -> None:
+    """Half a range, or two, is an error that names the field."""
+    common = {"id": "x", "title": "t", "direction": "d", "source": "s", "says": "s"}
+    with pytest.raises(TypeError, match=message):
+        Estimand(**common, **declared)
+
+
 @pytest.mark.slow
 def test_the_example_of_the_docs_in_a_process_of_its_own(tmp_path: Path) -> None:
     """What is on the path of a new interpreter is found, and is what scored; without it, nothing is."""
@@ -278,7 +316,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
     ("lacks", f"{SCORER}\nX = Scorer(id='lacks')", "X", "its import failed with TypeError"),
     ("wrong", "X = 'a text'", "X", "its entry point leads to a str, not to a Scorer"),
     ("renamed", f"{SCORER}\nX = Scorer(id='other', **COMMON)", "X", "named renamed, but the object's id is other"),
-    ("textless", f"{SCORER}\nX = Scorer(id='textless', **{{**COMMON, 'paper': 1}})", "X", "its paper is not text"),
+    ("textless", f"{SCORER}\nX = Scorer(id='textless', **{{**COMMON, 'source': 1}})", "X", "its source is not text"),
     ("wide", f"{SCORER}\nX = Scorer(id='wide', columns=('a', 'b'), **COMMON)", "X", "its columns are a, b, but"),
     ("rows", f"{SCORER}\nX = Scorer(id='rows', rows='all', **COMMON)", "X", "its rows are all, but"),
     ("reader", f"{SCORER}\nX = Scorer(id='reader', reads=('frame',), **COMMON)", "X", "it reads frame, but"),
@@ -544,9 +582,10 @@ def test_an_estimand_that_fails(body: str, reason: str, install: Install) -> Non
     [
         ({"figures": None}, "its `figures` is not a function"),
         ({"kind": "association"}, "it takes association rows"),
-        ({"low": "none"}, "its range is not two finite numbers"),
-        ({"low": True}, "its range is not two finite numbers"),
-        ({"low": 100}, "its range is not a lower and an upper end"),
+        ({"range": ("none", 100)}, "its range is not two finite numbers"),
+        ({"range": (True, 100)}, "its range is not two finite numbers"),
+        ({"range": 100}, "its range is not two finite numbers"),
+        ({"range": (100, 100)}, "its range is not a lower and an upper end"),
         ({"kind": ["contrast"]}, "its kind is not text"),
     ],
 )
@@ -573,7 +612,7 @@ def test_only_plug_ins_are_asked_for_by_name(install: Install, tiny_models: dict
 def test_added_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process can have one of its own that no distribution brings."""
     own = Estimand(
-        id="own", title="t", low=0, high=1, direction="d", source="s", says="s", cannot_say="", figures=lambda *_: [1],
+        id="own", title="t", range=(0, 1), direction="d", source="s", says="s", cannot_say="", figures=lambda *_: [1],
     )  # fmt: skip
     monkeypatch.setitem(CATALOGUE, "own", own)
     assert CATALOGUE.find("own") is own

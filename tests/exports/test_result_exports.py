@@ -35,7 +35,7 @@ CONTROL = "nli-control@1.0.1/org--model/nli.json"
 
 def figure(estimand: str, value: float, low: float | None, high: float | None, **fields: object) -> Figure:
     """A figure of the config `verb` over 100 rows, of the newest definition."""
-    about = {"config": "verb", "sense_type": "verb", "neutral": 0.0, "definition": CATALOGUE[estimand].definition}
+    about = {"config": "verb", "sense_type": "verb", "neutral": 0.0, "definition": CATALOGUE[estimand].version}
     counts = {"rows": 100, "scored": 98, "unscored": 2, "ties": 1, "method": "none" if low is None else "projection"}
     return Figure(**{**about, **counts, "estimand": estimand, "value": value, "low": low, "high": high, **fields})  # type: ignore[arg-type]
 

@@ -497,10 +497,10 @@ def test_scorers_declare_what_they_are() -> None:
     assert NAMES == ["ll", "ll-mean", "ll-byte", "ll-no-start", "ll-mean-no-start", "ll-byte-no-start"]
     for scorer in SCORERS:
         assert (scorer.ability, scorer.range, scorer.reads) == ("causal", (-math.inf, 0.0), ("text",))
-        assert scorer.paper
+        assert scorer.source
         assert scorer.equation
         assert scorer.cannot_say
-        assert ("Nothing precedes the text" in scorer.description) == ("no-start" in scorer.id)
+        assert ("Nothing precedes the text" in scorer.says) == ("no-start" in scorer.id)
     assert "lm-eval" in get("ll").description
     assert "minicons" in get("ll-mean-no-start").description
 

@@ -145,10 +145,10 @@ def test_declarations_say_what_there_is_to_know(name: str) -> None:
     """Each scorer says where it is from, what it computes and what must not be read from it, in whole sentences."""
     scorer = get(name)
     assert scorer.id == name
-    for text in (scorer.description, scorer.cannot_say):
+    for text in (scorer.says, scorer.cannot_say):
         assert text[0].isupper() or text.startswith(tuple(NAMES))
         assert text.endswith(".")
-    for text in (scorer.title, scorer.measure, scorer.direction, scorer.paper, scorer.equation):
+    for text in (scorer.title, scorer.unit, scorer.direction, scorer.source, scorer.equation):
         assert text
         assert not text.endswith(".")
     assert scorer.direction.startswith("higher: ")

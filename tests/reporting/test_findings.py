@@ -112,7 +112,7 @@ def test_the_media_share_their_sentences(made: str, tmp_path: Path) -> None:
 def test_a_plugin_has_a_sentence_of_its_title() -> None:
     """An estimand that declares none says its title and its number."""
     plain = Estimand(
-        id="x:y", title="Liking of cats", low=-9, high=9, direction="", source="", says="", cannot_say="", origin="x"
+        id="x:y", title="Liking of cats", range=(-9, 9), direction="", source="", says="", cannot_say="", origin="x"
     )
     assert plain.fact(figure("a", 2.5, 1.0, 3.0), design(), {}) == "scores +2.5 points on “Liking of cats”"
 

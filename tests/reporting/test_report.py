@@ -42,7 +42,7 @@ def figure(config: str, estimand: str, value: float | None = 1.25, **fields: obj
     """A figure over 100 rows, with an interval unless `low` says otherwise."""
     told: dict[str, object] = {"low": -10.5, "high": 12.75, "rows": 100, "scored": 100, "unscored": 0, "ties": 0}
     told |= {"sense_type": config.partition("-")[0], "neutral": 0.0}
-    told |= {"definition": CATALOGUE[estimand].definition if estimand in CATALOGUE else 1}
+    told |= {"definition": CATALOGUE[estimand].version if estimand in CATALOGUE else 1}
     return Figure(config=config, estimand=estimand, value=value, **{**told, **fields})  # type: ignore[arg-type]
 
 
@@ -345,7 +345,7 @@ def test_one_of_a_thing() -> None:
 def test_scorers_are_explained(page: Page) -> None:
     """What the numbers of a sentence are and what must not be read from them, as the scorer declares it."""
     row = page.row("aul")
-    assert row[1].startswith(SCORERS["aul"].description)
+    assert row[1].startswith(SCORERS["aul"].says)
     assert "nats per token" in row[1]
     assert row[2] == SCORERS["aul"].cannot_say
 

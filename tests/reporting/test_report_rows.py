@@ -55,7 +55,7 @@ def figures(config: str, value: float, **fields: object) -> Figure:
     """A figure over 25 rows."""
     told: dict[str, object] = {"sense_type": "race", "estimand": "preference-half", "neutral": None}
     told |= {"rows": 25, "scored": 25, "unscored": 0, "ties": 0}
-    told |= {"definition": CATALOGUE[str(fields.get("estimand", "preference-half"))].definition}
+    told |= {"definition": CATALOGUE[str(fields.get("estimand", "preference-half"))].version}
     return Figure(config=config, value=value, **{**told, **fields})  # type: ignore[arg-type]
 
 

@@ -63,7 +63,7 @@ class Case:
     unprinted: Sequence[str] = ()
 
 
-own = partial(figure, definition=lookup("preference-half").definition)
+own = partial(figure, definition=lookup("preference-half").version)
 """A figure of today's definition, which no page computes again."""
 
 

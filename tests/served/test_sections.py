@@ -417,7 +417,7 @@ def _table(heading: str) -> list[list[str]]:
 
 def test_the_page_has_the_gates() -> None:
     """Each with what it reads, its threshold and the reason, in their order."""
-    gates = [(f"`{gate.id}`", gate.title, gate.reason) for gate in GATES.values()]
+    gates = [(f"`{gate.id}`", gate.title, gate.says) for gate in GATES.values()]
     assert [(row[0], row[1], row[3]) for row in _table("gate")] == gates
     thresholds = [format_threshold(reading(gate, None, passed=False)) for gate in GATES]
     printed = [row[2].replace("3 \N{MULTIPLICATION SIGN} the noise floor", "3 x 1.00") for row in _table("gate")]

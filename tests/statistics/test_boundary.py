@@ -304,5 +304,5 @@ def test_what_the_rule_changed_has_another_definition() -> None:
     inference = {name for name, estimand in CATALOGUE.items() if estimand.kind == "inference"}
     changed = {"matched-contrast", "lms", "ss", "lms-micro", "ss-micro", *inference}
 
-    assert {CATALOGUE[name].definition for name in changed} == {2}
-    assert {CATALOGUE[name].definition for name in ("preference-half", *pronouns)} == {3}
+    assert {CATALOGUE[name].version for name in changed} == {2}
+    assert {CATALOGUE[name].version for name in ("preference-half", *pronouns)} == {3}

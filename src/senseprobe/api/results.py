@@ -344,10 +344,10 @@ def metrics(
 
     Returns their declarations. Raises ResultError for an unknown name.
     """
-    from senseprobe.evaluate.reporting.metric_docs import find_metrics
+    from senseprobe.evaluate.reporting.metric_docs import describe_metric, find_metrics
 
     if name is not None:
-        return find_metrics(name)
+        return [*map(describe_metric, find_metrics(name))]
     return [metric for kind in metrics_by_kind().values() for metric in kind]
 
 

@@ -1,0 +1,95 @@
+"""What everything that makes or checks numbers declares of itself: scorers, estimands, other measures and gates.
+
+Reports, `senseprobe explain`, `docs/metrics.md` and cards read these fields, and no others, for their words.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from typing import Any, TypeVar
+
+from senseprobe.plugins import log_warning
+
+_MODULES: tuple[str, ...] = ("word_association", "bias_score", "corpus_summary")
+"""The modules of this room that declare a `MEASURES`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Declaration:
+    """Something that is measured, as the documentation has it.
+
+    - `range`: the ends of its numbers, infinite where there is none; `unit`: what they are counted in.
+    - `direction`: what a higher number means.
+    - `source`: the paper that it comes from, or ``senseprobe``; `equation`: which of that paper's, or the formula.
+    - `says`: what it computes; `cannot_say`: what must not be read from it.
+    - `version`: of its definition. It goes up when its numbers change, so that numbers of two versions are never taken
+      for one another.
+    - `origin`: the distribution of the plug-in that brings it; empty for ours.
+    """
+
+    id: str
+    title: str
+    range: tuple[float, float]
+    unit: str
+    direction: str
+    source: str
+    equation: str = ""
+    says: str
+    cannot_say: str = ""
+    version: int = 1
+    origin: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure(Declaration):
+    """A measure that is no scorer: it reads a graph of word associations, any sentences, or any texts.
+
+    Each is declared in the module that computes it; `command` is what computes it, as it is typed.
+    """
+
+    command: str
+
+
+def list_measures() -> list[Measure]:
+    """Return the measures of all modules, in order of print."""
+    modules = (import_module(f"{__package__}.{name}") for name in _MODULES)
+    return [measure for module in modules for measure in module.MEASURES]
+
+
+C = TypeVar("C", bound=type[Declaration])
+
+
+def accept_old_names(**new_names: str) -> Callable[[C], C]:
+    """Decorate a class of declarations that plug-ins make: its old names of fields are constructor keywords, too.
+
+    `new_names` are by old name. Old names of one field are its items, in order: ``low`` and ``high`` of ``range``.
+    Each declaration with old names logs one notice, which has the new ones.
+    """
+    old_names: dict[str, list[str]] = {}
+    for old, new in new_names.items():
+        old_names.setdefault(new, []).append(old)
+
+    def decorate(cls: C) -> C:
+        construct = cls.__init__
+
+        @wraps(construct)
+        def construct_renamed(self: Declaration, **fields: Any) -> None:  # noqa: ANN401 - any field's
+            changes = []
+            for field, names in old_names.items():
+                if not (given := [name for name in names if name in fields]):
+                    continue
+                if given != names or field in fields:
+                    raise TypeError(f"{cls.__name__} has {given[0]}: declare `{field}` in its place")
+                values = tuple(fields.pop(name) for name in names)
+                fields[field] = values if len(values) > 1 else values[0]
+                changes.append(f"{', '.join(f'`{name}`' for name in names)} is now `{field}`")
+            construct(self, **fields)
+            if changes:
+                old = ", ".join(changes)
+                log_warning(f"the {cls.__name__} {self.id} has old names of fields, which still work: {old}")
+
+        type.__setattr__(cls, "__init__", construct_renamed)
+        return cls
+
+    return decorate

@@ -51,15 +51,13 @@ def describe_unchecked(clauses: Sequence[str], name: str = "") -> str:
     return f"{name}: figures not checked: {reasons}" if name else f"Figures not checked: {reasons}"
 
 
-def check_figures(
-    result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame], *, exact: bool = False
-) -> FigureCheck:
+def check_figures(result: Result, release: Release | None, *, exact: bool = False) -> FigureCheck:
     """Compute the figures of a result with its rows and words again, and compare them.
 
-    `tables` are the rows of its release with their scores, by config. Figures of configs that fail a gate are withheld
-    as the result's are. With `exact`, what takes long is computed, too: p of `weat-exact`.
+    Figures of configs that fail a gate are withheld as the result's are. With `exact`, p of `weat-exact` is computed,
+    too, which takes long.
     """
-    if reason := _why_not(result, release, tables):
+    if reason := _why_not(result, release):
         return FigureCheck(unchecked=(reason,))
     assert release is not None  # noqa: S101 - else there was a reason
     left_out = {figure.estimand: reason for figure in result.figures if (reason := _why_left_out(figure, exact=exact))}
@@ -68,18 +66,18 @@ def check_figures(
     try:
         figures = figures_of(
             release,
-            tables,
+            result.scored,
             seed=result.seed,
             scale=result.scale,
             estimands=names,
             drawn=result.limit is not None,
-            words=None if result.words is None else result.words.to_pandas(),
             scorer=SCORERS.get(result.scorer),
         )
     except SenseprobeError as error:  # a plug-in that fails, or a figure of the release that is not known here
         return FigureCheck(unchecked=(printable(str(error)),))
     figures = _withhold(figures, result, release, withheld)
     known = {figure.key: figure for figure in result.figures}
+    tables = result.scored.tables
     figures = tuple(known[figure.key] if _lacks_words(figure, known, tables) else figure for figure in figures)
     unchecked = [f"{listed(names)} {reason}" for reason, names in _by_reason(left_out).items()]
     unchecked += [f"{listed(withheld)} withheld"] if withheld else []
@@ -94,7 +92,7 @@ def check_figures(
     return FigureCheck(figures, tuple(differences), tuple(map(printable, unchecked)))
 
 
-def _why_not(result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]) -> str:
+def _why_not(result: Result, release: Release | None) -> str:
     """Return why no figure can be computed again; empty where they can."""
     if retired := describe_retired(result.scorer):
         return retired
@@ -102,7 +100,7 @@ def _why_not(result: Result, release: Release | None, tables: Mapping[str, pd.Da
         return "there is no table of scores next to the result"
     if release is None:
         return "the release is not available"
-    if lacking := [str(name) for name in result.rows["config"].unique() if name not in tables]:
+    if lacking := [str(name) for name in result.rows["config"].unique() if name not in result.scored.tables]:
         return f"the rows of {listed(lacking)} are not available"
     if result.words is None and KINDS[result.kind].tests:
         return "there is no table of words next to the result"

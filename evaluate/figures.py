@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-import pandas as pd
-
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, listed_by, lookup
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, RELATIVE_CONTRASTS
 from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
 from senseprobe.evaluate.scorers.base import Scorer
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import Scale
@@ -21,35 +20,33 @@ STRATA = ("male", "female", "pleasant", "unpleasant")
 
 def figures_of(
     release: Release,
-    scored: Mapping[str, pd.DataFrame],
+    scored: ScoredRows,
     *,
     seed: int,
     scale: Scale,
     estimands: Sequence[str] = (),
     drawn: bool = False,
-    words: pd.DataFrame | None = None,
     scorer: Scorer | None = None,
 ) -> tuple[Figure, ...]:
     """Return every figure of every config, then the sense contrasts whose two sides are there.
 
-    `scored` holds rows of the release with scores, by config; `words` the cosines of the words of association tests.
     `estimands` are added to those of the designs, for configs that have rows of their kind; of the numbers of a
-    `scorer` those are computed that `fitting_estimands` names. `drawn`: whether the rows are a
-    sample of those of the release (`--limit`).
+    `scorer` those are computed that `fitting_estimands` names. `drawn`: whether the rows are a sample of those of the
+    release (`--limit`).
     """
     results: list[Figure] = []
-    for name, rows in scored.items():
+    tables = scored.tables
+    for name, rows in tables.items():
         design = scored_design(release, name, drawn=drawn)
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
         design = replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
-        own = None if words is None else words[words["config"] == name]
-        results += figures(rows, design, name, seed=seed, scale=scale, words=own)
+        results += figures(rows, design, name, seed=seed, scale=scale, scored=scored)
     if scorer is not None and scorer.estimands:
-        results += SENSE_DIFFERENCE.compute_all(release.manifest.contrasts, results, scored, words)
+        results += SENSE_DIFFERENCE.compute_all(release.manifest.contrasts, results, scored)
     for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
         fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
-        if fits and contrast.a in scored and contrast.b in scored:
-            a, b = ((scored[name], scored_design(release, name, drawn=drawn)) for name in (contrast.a, contrast.b))
+        if fits and contrast.a in tables and contrast.b in tables:
+            a, b = ((tables[name], scored_design(release, name, drawn=drawn)) for name in (contrast.a, contrast.b))
             results += contrast_figures(contrast, *a, *b, seed=seed, scale=scale)
     results = corrected(corrected(results, CONTRASTS), RELATIVE_CONTRASTS)
     return tuple(map(_rounded, results))

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import pandas as pd
-import pyarrow as pa
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import caveats
@@ -24,8 +23,7 @@ from senseprobe.evaluate.models.registry import FAMILIES, answers_of
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.scorers.association import COSINES
-from senseprobe.evaluate.scorers.senses import SENSE_COSINES, leave_refused
+from senseprobe.evaluate.scorers.senses import leave_refused
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
 from senseprobe.plugins import versions
@@ -217,15 +215,12 @@ def answer_units(
         progress(done, total)
 
 
-def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, model: Mapping[str, str]) -> Result:
+def result_of(job: ScoringJob, scored: ScoredRows, scorer: Scorer, model: Mapping[str, str]) -> Result:
     """Return the result of scored rows; `model` is what it says of the model: its ``name`` and identity."""
-    scored, words = rows_with_numbers.tables, rows_with_numbers.words
-    columns = ["id", *rows_with_numbers.columns]
-    tables = [table.reindex(columns=columns).assign(config=name) for name, table in scored.items()]
-    rows = pd.concat(tables, ignore_index=True)
-    manifest, kinds = job.release.manifest, {job.kinds[name] for name in scored}
+    manifest, kinds = job.release.manifest, {job.kinds[name] for name in scored.tables}
     of_kinds = sum(int(manifest.config(name)["rows"]) for name, kind in job.kinds.items() if kind in kinds)
-    limit = None if len(rows) == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
+    drawn = sum(map(len, scored.tables.values()))
+    limit = None if drawn == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
     plugged = (scorer, FAMILIES.get(model.get("family", "")), *map(CATALOGUE.get, job.estimands))
     return Result(
         scorer=scorer.id,
@@ -245,14 +240,7 @@ def result_of(job: ScoringJob, rows_with_numbers: ScoredRows, scorer: Scorer, mo
             scale=scorer.scale,
             estimands=job.estimands,
             drawn=limit is not None,
-            words=words,
             scorer=scorer,
         ),
-        rows=rows[["config", *columns]],
-        words=None if words is None else _words_table(words),
+        scored=replace(scored, tables={}),  # texts of millions of rows would stay in memory
     )
-
-
-def _words_table(words: pd.DataFrame) -> pa.Table:
-    schema = SENSE_COSINES if "target_sense" in words else COSINES
-    return pa.Table.from_pandas(words, schema, preserve_index=False)

@@ -19,7 +19,7 @@ from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.retired import RETIRED, describe_retired
-from senseprobe.evaluate.score_tables import read_scores, read_words
+from senseprobe.evaluate.score_tables import read_scored
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
 from senseprobe.evaluate.served.address import DEFAULT, PREFIX, parse
@@ -108,8 +108,7 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
             f"{release.name} is not the release of the result: its content hash is {release.content[:12]}, "
             f"the result's {str(first.release['content'])[:12]} (give the right one with --release PATH)"
         )
-    rows, scorer = read_scores(path, first), get(first.scorer)
-    first = replace(first, words=read_words(path, first))
+    first, scorer = replace(first, scored=read_scored(path, first)), get(first.scorer)
     with opened_model(source, scorer.ability) as model:
         identity = scorer.identity(model)
         differing = _served_differences(first, identity, model) if source.is_served else _differences(first, identity)
@@ -117,7 +116,7 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
             return Replay(first, None, differing)
         check = scorer.check(model, accuracy=accuracy_read(first.tasks.values()), show=_shows_failing(first))
         again = run(job, model, first.scorer, progress=progress, check=check)
-    return compare(first, rows, again, noise=getattr(model, "noise", 0.0))
+    return compare(first, again, noise=getattr(model, "noise", 0.0))
 
 
 def _differences(first: Result, identity: Mapping[str, str]) -> tuple[str, ...]:
@@ -149,8 +148,8 @@ def _shows_failing(first: Result) -> bool:
     return any(find_verdict(figure) and figure.value is not None for figure in first.figures)
 
 
-def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: float = 0.0) -> Replay:
-    """Compare a result that was computed again with the first one and, where there is one, its table of scores.
+def compare(first: Result, second: Result, noise: float = 0.0) -> Replay:
+    """Compare a result that was computed again with the first one and, where there are any, its scores and words.
 
     `noise`: by how much a served model's answers differ between repeats, in nats.
     """
@@ -174,17 +173,18 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result, noise: flo
         )
     ]
     largest = 0.0
-    if rows is not None and second.rows is not None:
+    if first.rows is not None and second.rows is not None:
         exact = CHAT_TOLERANCE if get(first.scorer).gates else TOLERANCE
-        in_rows, largest = _row_differences(rows, second.rows, max(exact, 3 * noise))
+        in_rows, largest = _row_differences(first.rows, second.rows, max(exact, 3 * noise))
         differences += in_rows
     if first.words is not None and second.words is not None:
         differences += _word_differences(first.words, second.words)
     if first.verdicts != second.verdicts:
         definitions["a verdict"] = verdicts
+    rows = None if first.rows is None else len(first.rows)
     redefined = [_REDEFINED.format(name, *both) for name, both in definitions.items()]
     redefined += filter(None, map(describe_retired, dict.fromkeys(figure.estimand for figure in first.figures)))
-    return Replay(first, second, tuple(differences), tuple(redefined), None if rows is None else len(rows), largest)
+    return Replay(first, second, tuple(differences), tuple(redefined), rows, largest)
 
 
 def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:

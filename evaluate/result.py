@@ -23,7 +23,7 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result_form import SCHEMA, SEPARATOR, check_form, form_of
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import TaskRecord
-from senseprobe.evaluate.units import KINDS
+from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.messages import counted, sized
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
@@ -68,9 +68,8 @@ class Result:
       plug-ins, and in results that are older than this.
     - `tasks`: by config how a chat model did the task that it was asked, with the gates that its answers passed or not
       (evaluate/task_gates.py); empty of other models.
-    - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
+    - `scored`: the rows with their numbers, in files next to that of the result; so are the `tokens` of the rows that
       a page shows (evaluate/score_tables.py), None of models of plug-ins and in results that are older than this.
-    - `words`: of association tests the cosine of each target with each attribute (scorers/association.py); else None.
     """
 
     scorer: str
@@ -90,9 +89,18 @@ class Result:
     refused: Mapping[str, list[str]] = field(default_factory=dict)
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
     tasks: Mapping[str, TaskRecord] = field(default_factory=dict)
-    rows: pd.DataFrame | None = None
+    scored: ScoredRows = NO_ROWS
     tokens: pa.Table | None = None
-    words: pa.Table | None = None
+
+    @property
+    def rows(self) -> pd.DataFrame | None:
+        """The table of scores per row, with ``config`` and ``id``; None without it."""
+        return self.scored.rows
+
+    @property
+    def words(self) -> pa.Table | None:
+        """Of association tests the cosine of each target with each attribute; else None."""
+        return self.scored.words
 
     @property
     def kind(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.association import COSINES
 from senseprobe.evaluate.scorers.senses import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
-from senseprobe.evaluate.units import KINDS
+from senseprobe.evaluate.units import KINDS, ScoredRows
 from senseprobe.tables import UnreadableError
 
 MAX_ROWS = 2**24
@@ -30,6 +31,19 @@ MAX_TABLE_BYTES = 2**31  # two million rows have 200 MB
 LARGEST = 1e100  # score, far beyond any: of 1e308, a difference is infinite
 ROWS_AT_ONCE = 8_192
 OF_THIRD = "unrelated_score"  # the score of the third sentence that StereoSet has
+
+
+def read_result_tables(path: Path, result: Result) -> Result:
+    """Return the result in the file `path` with its scores, words and tokens, as far as they lie beside it.
+
+    ResultError where a table does not belong to it.
+    """
+    return replace(result, scored=read_scored(path, result), tokens=read_tokens(path, result))
+
+
+def read_scored(path: Path, result: Result) -> ScoredRows:
+    """Return the scores, and the words of association tests, of the result in the file `path`."""
+    return ScoredRows(read_scores(path, result), read_words(path, result))
 
 
 def read_scores(path: Path, result: Result) -> pd.DataFrame | None:

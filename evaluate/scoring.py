@@ -13,8 +13,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
@@ -276,16 +274,15 @@ def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOp
 
 def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions) -> dict[str, int]:
     """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
-    if result.rows is None:
-        raise ResultError("a result without its rows")
     scorer = get(result.scorer)
     # A row of an association test has a number among all words of its test only.
     limit = None if scorer.level else min(caveats.ROWS, job.limit or caveats.ROWS)
     with options.store(fine, scorer) as store:
         units, _ = units_of_job(replace(job, limit=limit), fine, scorer)
         answer_units(units, fine, scorer, store, options.progress)
-    tables = scorer.tabulate(units, fine).tables
-    sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
+    sampled = scorer.tabulate(units, fine).rows
+    if result.rows is None or sampled is None:
+        raise ResultError("a result without its rows")
     return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
 
 

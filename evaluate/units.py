@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from senseprobe.records import Design
@@ -240,13 +242,37 @@ TIMES_LISTED = "times_listed"
 
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
-    """What figures are computed from.
+    """Rows with their numbers, and of association tests the cosines of words: from the scorer to the report.
 
-    - `tables`: by config its rows with their numbers, and the names of the `columns` of these; rows of association
-      tests also say whether they have a vector: `HAS_VECTOR`.
+    - `rows`: `config`, `id` and the numbers of each row; None where they are not available.
     - `words`: of association tests the cosines of words (scorers/association.py); None of others.
+    - `tables`: by config its rows as the release has them, with their numbers. Rows of association tests also say
+      whether they have a vector: `HAS_VECTOR`. Empty without the release, and in a result, which holds no texts.
     """
 
-    tables: Mapping[str, pd.DataFrame]
-    columns: Sequence[str]
-    words: pd.DataFrame | None = None
+    rows: pd.DataFrame | None = None
+    words: pa.Table | None = None
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def from_tables(
+        cls, tables: Mapping[str, pd.DataFrame], columns: Sequence[str], words: pa.Table | None = None
+    ) -> "ScoredRows":
+        """Return the rows of configs, whose numbers are in `columns`.
+
+        >>> table = pd.DataFrame({"id": ["a", "b"], "sentence": ["A rose.", "A wasp."], "score": [0.5, -0.5]})
+        >>> ScoredRows.from_tables({"flowers": table}, ["score"]).rows
+            config id  score
+        0  flowers  a    0.5
+        1  flowers  b   -0.5
+        """
+        names = ["config", "id", *columns]
+        parts = [table.assign(config=config).reindex(columns=names) for config, table in tables.items()]
+        return cls(pd.concat(parts, ignore_index=True), words, tables)
+
+    def config_words(self, config: str) -> pd.DataFrame | None:
+        """Return the cosines of the words of a config's association tests; None without a table of words."""
+        return None if self.words is None else self.words.filter(pc.field("config") == config).to_pandas()
+
+
+NO_ROWS = ScoredRows()

@@ -20,6 +20,7 @@ from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design
 from senseprobe.release.release import Release
 from senseprobe.statistics import FloatArray
@@ -122,7 +123,7 @@ class _Page:
 
 def judge(release: Release, scored: Mapping[str, pd.DataFrame], seed: int) -> list[Verdict]:
     """Return the lines of a page."""
-    figures = figures_of(release, scored, seed=seed, scale="log")
+    figures = figures_of(release, ScoredRows(tables=scored), seed=seed, scale="log")
     facts = {"name": release.manifest.name, "content": "", "config": None}
     result = Result(scorer="aul", model=MODEL, release=facts, senseprobe="", seed=seed, figures=figures)
     return build_verdicts(ReportInput(result=result))

@@ -52,6 +52,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
 from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.retired import check_computed
+from senseprobe.evaluate.units import NO_ROWS, ScoredRows
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import CONFIDENCE, Scale
@@ -170,11 +171,11 @@ def figures(
     seed: int = 0,
     confidence: float = CONFIDENCE,
     scale: Scale = "log",
-    words: pd.DataFrame | None = None,
+    scored: ScoredRows = NO_ROWS,
 ) -> list[Figure]:
     """Return every figure that the design asks for, in its order; `rows` are one config's, with scores.
 
-    `words` are the cosines of the words of association tests.
+    `scored` has the words of association tests.
 
     `relative` gives a figure per group and the `spread`; `preference` and those of StereoSet one per bias type, too.
     Pronoun estimands that need praise and blame are left out of a config without them. `seed` draws the permutations,
@@ -187,7 +188,7 @@ def figures(
     plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
     ours = (estimand for estimand in estimands.values() if estimand.figures is None)
     computed = {added.id: added for estimand in ours for added in estimand.computed_with(design)}
-    scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale, words=words)
+    scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale, scored=scored)
     table = compact(rows, design)
     results = [
         figure

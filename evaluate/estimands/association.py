@@ -95,11 +95,11 @@ class Weat(Estimand):
         return EFFECTS
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return a figure for each test of a config, from the cosines of its words (`Scope.words`)."""
-        if scope.words is None:
+        """Return a figure for each test of a config, from the cosines of its words."""
+        if (words := scope.scored.config_words(scope.config)) is None:
             return []
-        tables = dict(iter(scope.words.groupby("test", sort=False)))
-        none = scope.words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
+        tables = dict(iter(words.groupby("test", sort=False)))
+        none = words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
         return with_corrected([self._test(name, own, tables.get(name, none), scope) for name, own in _by_test(rows)])
 
     def _test(self, name: str, rows: pd.DataFrame, table: pd.DataFrame, scope: Scope) -> Figure:

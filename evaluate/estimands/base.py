@@ -14,6 +14,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import Declaration, accept_old_names
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
+from senseprobe.evaluate.units import NO_ROWS, ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -55,7 +56,7 @@ class Scope:
 
     `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
     `leads`: whether a verdict can be about the group, as it is about a config, and its figure is tested.
-    `words` are the cosines of the words of association tests (scorers/association.py).
+    `scored` has the words of association tests, of all configs.
     `rules` holds interval rules that several estimands share.
     """
 
@@ -67,7 +68,7 @@ class Scope:
     group: str | None = None
     about: tuple[str, ...] = ()
     leads: bool = False
-    words: pd.DataFrame | None = None
+    scored: ScoredRows = NO_ROWS
     rules: dict[str, Projection] = field(init=False, default_factory=dict)
 
 

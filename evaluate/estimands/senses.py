@@ -15,6 +15,7 @@ from senseprobe.evaluate.estimands.association import interval_fields, p_fields,
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOBODY, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import compute_effect
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Contrast, Figure
 from senseprobe.statistics import (
     Ends,
@@ -76,12 +77,13 @@ class SingleCategory(Nearness):
     decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return the figure of a config, and one for each of its words, from their cosines (`Scope.words`)."""
-        if scope.words is None or not _has_values(scope.words):
+        """Return the figure of a config, and one for each of its words, from their cosines."""
+        cosines = scope.scored.config_words(scope.config)
+        if cosines is None or not _has_values(cosines):
             return []
-        groups = scope.words.groupby("target", sort=True)
-        words = with_corrected([self._word(str(name), own, scope) for name, own in groups])
-        return [self._config(words, scope.words, scope), *words]
+        groups = cosines.groupby("target", sort=True)
+        words = with_corrected([self._word(str(name), table, scope) for name, table in groups])
+        return [self._config(words, cosines, scope), *words]
 
     def _word(self, name: str, table: pd.DataFrame, scope: Scope) -> Figure:
         """Return d(w), the effect of equations 2 and 3 of Zhou et al. (2022) for one word, with interval and p."""
@@ -154,26 +156,26 @@ class GenderDirection(Nearness):
     decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return the figure of a config, and one for each of its words, from their cosines (`Scope.words`)."""
-        if scope.words is None or scope.words.empty or _has_values(scope.words):
+        """Return the figure of a config, and one for each of its words, from their cosines."""
+        table = scope.scored.config_words(scope.config)
+        if table is None or table.empty or _has_values(table):
             return []
         words = []
-        for name, own in scope.words.groupby("target", sort=True):
-            cosines = own["cosine"].dropna()
-            keys = {key: len(own) for key in ("senses",) if own["target_sense"].notna().any()}
+        for name, word in table.groupby("target", sort=True):
+            cosines = word["cosine"].dropna()
+            keys = {key: len(word) for key in ("senses",) if word["target_sense"].notna().any()}
             value = float(cosines.mean()) if len(cosines) else None
             note = "" if len(cosines) else f"{name} has no vector"
-            fields: dict[str, Any] = {"value": value, "levels": keys, "missing": _missing(own), "note": note}
-            words.append(self.figure_of_words(str(name), own, scope, **fields))
-        return [self._config(words, rows, scope), *words]
+            fields: dict[str, Any] = {"value": value, "levels": keys, "missing": _missing(word), "note": note}
+            words.append(self.figure_of_words(str(name), word, scope, **fields))
+        return [self._config(words, rows, table, scope), *words]
 
-    def _config(self, figures: Sequence[Figure], rows: pd.DataFrame, scope: Scope) -> Figure:
+    def _config(self, figures: Sequence[Figure], rows: pd.DataFrame, words: pd.DataFrame, scope: Scope) -> Figure:
         """Return the mean of male-typed words less that of female-typed ones; of too few, of how near each lies."""
-        assert scope.words is not None  # noqa: S101 - `compute` has seen to it
         signs = stereotype_signs(rows)
         values = [(signs.get(str(figure.group)), figure.value) for figure in figures]
         sides = [np.array([value for sign, value in values if sign == side and value is not None]) for side in (1, -1)]
-        signed, named = np.concatenate([sides[0], -sides[1]]), str(scope.words["attribute"].iloc[0])
+        signed, named = np.concatenate([sides[0], -sides[1]]), str(words["attribute"].iloc[0])
         note = f"the {named}" if " " in named.removeprefix("gender direction") else ""
         levels = {"male": len(sides[0]), "female": len(sides[1])}
         if min(levels.values()) < 2:
@@ -184,7 +186,7 @@ class GenderDirection(Nearness):
             ends = mean_difference_interval(sides[0], sides[1], scope.confidence)
         notes = joined(note, "" if ends else NOT_ESTIMABLE, NO_NEUTRAL)
         fields = interval_fields(ends, "t")
-        return self.figure_of_words(None, scope.words, scope, value=value, levels=levels, note=notes, **fields)
+        return self.figure_of_words(None, words, scope, value=value, levels=levels, note=notes, **fields)
 
 
 def stereotype_signs(rows: pd.DataFrame) -> dict[str, int]:
@@ -210,12 +212,11 @@ class SenseDifference(Nearness):
         self,
         contrasts: Sequence[Contrast],
         figures: Sequence[Figure],
-        scored: Mapping[str, pd.DataFrame],
-        words: pd.DataFrame | None,
+        scored: ScoredRows,
     ) -> list[Figure]:
         """Return the difference of each two senses that a release contrasts, of its matched contrast where it has one.
 
-        `figures` are those of configs and words, `words` the cosines that they are of.
+        `figures` are those of configs and words.
         """
         senses = {figure.config: figure.sense_type for figure in figures}
         done: set[tuple[str, str]] = set()
@@ -225,15 +226,14 @@ class SenseDifference(Nearness):
             if contrast.a not in senses or contrast.b not in senses or pair in done:
                 continue
             done.add(pair)
-            results.append(self._difference(contrast, figures, scored, words, " - ".join(pair)))
+            results.append(self._difference(contrast, figures, scored, " - ".join(pair)))
         return results
 
     def _difference(
         self,
         contrast: Contrast,
         figures: Sequence[Figure],
-        scored: Mapping[str, pd.DataFrame],
-        words: pd.DataFrame | None,
+        scored: ScoredRows,
         sense_type: str,
     ) -> Figure:
         sides = [
@@ -241,7 +241,7 @@ class SenseDifference(Nearness):
             for config in (contrast.a, contrast.b)
         ]
         pairs = [(sides[0][name], sides[1][name]) for name in sides[0] if name in sides[1]]
-        signs = stereotype_signs(scored[contrast.a])
+        signs = stereotype_signs(scored.tables[contrast.a])
         differences = np.array(
             [
                 (a.value - b.value) * signs.get(str(a.group), 1)
@@ -250,10 +250,11 @@ class SenseDifference(Nearness):
             ]
         )
         value, ends = float(differences.mean()) if len(differences) else None, mean_interval(differences)
-        of_values = words is not None and _has_values(words[words["config"] == contrast.a])
+        words = [scored.config_words(config) for config in (contrast.a, contrast.b)]
+        of_values = _has_values(words[0])
         note, levels = (HELD if of_values else "") if ends else NOT_ESTIMABLE, {"words": len(differences)}
-        if len(differences) == 1 and words is not None and of_values:
-            value, ends, count = _shared_attributes(words, contrast)
+        if len(differences) == 1 and of_values:
+            value, ends, count = _shared_attributes(words)
             note, levels = (
                 "for one word; the interval is over the words that both senses are compared with",
                 {
@@ -278,11 +279,11 @@ class SenseDifference(Nearness):
         )
 
 
-def _shared_attributes(words: pd.DataFrame, contrast: Contrast) -> tuple[float | None, Ends | None, int]:
+def _shared_attributes(words: Iterable[pd.DataFrame | None]) -> tuple[float | None, Ends | None, int]:
     """Return the difference of a single word in two senses over shared attributes, its interval, and their number."""
     keys = ["attribute_role", "attribute"]
-    own = [words[words["config"] == config].groupby(keys)["cosine"].mean() for config in (contrast.a, contrast.b)]
-    both = pd.concat(own, axis=1, join="inner").dropna().sort_index()
+    means = [table.groupby(keys)["cosine"].mean() for table in words if table is not None]
+    both = pd.concat(means, axis=1, join="inner").dropna().sort_index()
     n_a = int((both.index.get_level_values(0) == "A").sum())
     if not 0 < n_a < len(both):
         return None, None, len(both)

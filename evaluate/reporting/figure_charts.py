@@ -298,9 +298,9 @@ def _join(name: object) -> str:
 
 def _differences(source: ReportInput) -> pd.Series:
     """Return the finite differences between the scores of the two sentences, by config and id; empty without any."""
-    if source.rows is None or "stereo_score" not in source.rows:
+    if source.result.rows is None or "stereo_score" not in source.result.rows:
         return pd.Series(dtype=np.float64)
-    rows = source.rows.set_index(["config", "id"])
+    rows = source.result.rows.set_index(["config", "id"])
     differences = (rows["stereo_score"] - rows["anti_score"]).replace([np.inf, -np.inf], np.nan)
     return differences.dropna().sort_index()
 

@@ -7,11 +7,10 @@ has the figures alone.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
@@ -23,7 +22,7 @@ from senseprobe.evaluate.figure_check import FigureCheck, check_figures
 from senseprobe.evaluate.figures import fitting_estimands, scored_design
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.result import Result, folder_of, read_result
-from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
+from senseprobe.evaluate.score_tables import read_result_tables
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.evaluate.units import KINDS
@@ -38,9 +37,6 @@ MOST_NAME = 100  # characters of the name of a release that is not at hand
 
 NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
 
-Tables = Mapping[str, pd.DataFrame]
-"""Rows of a release with their scores, by config."""
-
 ReleaseKey = tuple[str, str]
 """Name and content hash of a release."""
 
@@ -52,10 +48,8 @@ _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.AS
 class ReportInput:
     """A result with what belongs to it, as far as it is available.
 
-    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/score_tables.py); `words` of
-      association tests (scorers/association.py); `release`: verified, with the same content; None where one of them is
-      not available.
-    - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
+    - `result`: its scored rows have the texts of the release, as far as both are available.
+    - `release`: verified, with the same content; None where it is not available.
     - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
@@ -65,11 +59,7 @@ class ReportInput:
     """
 
     result: Result
-    rows: pd.DataFrame | None = None
-    tokens: pa.Table | None = None
-    words: pa.Table | None = None
     release: Release | None = None
-    tables: Tables = field(default_factory=dict)
     file: str = ""
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
@@ -89,6 +79,11 @@ class ReportInput:
         return _release_key(self.result)
 
     @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Rows of the release with their scores, by config; empty where the release or the scores are missing."""
+        return self.result.scored.tables
+
+    @property
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
         return self.result.kind
@@ -96,7 +91,7 @@ class ReportInput:
     @property
     def has_numbers(self) -> bool:
         """Whether what two models are compared on is at hand: words of association tests, of others rows."""
-        return self.words is not None if KINDS[self.kind].tests else bool(self.tables)
+        return self.result.words is not None if KINDS[self.kind].tests else bool(self.tables)
 
     @property
     def encoding(self) -> dict[str, str]:
@@ -190,13 +185,11 @@ def _read_scored(result: Result, results: Sequence[Result], out: Path, requested
         folder = folder_of(out, name, result.model["name"])
         known = [other for other in results if control.is_control(other) and control.same_model(other, result)]
         controls = [*{c.signature: c for c in (*known, *control.find_controls(folder, result))}.values()]
-    rows = result.rows
-    tables: Tables = {} if release is None or rows is None else _LazyTables(release, rows)
-    check = _check_figures(result, result, release, tables, checked=False)
+    tables = {} if release is None or result.rows is None else _LazyTables(release, result.rows)
+    result = replace(result, scored=replace(result.scored, tables=tables))
+    check = _check_figures(result, result, release, checked=False)
     result, _ = _update_figures(result, check.figures)  # of a control that was scored long ago
-    return ReportInput(
-        result=result, rows=rows, words=result.words, release=release, tables=tables, controls=tuple(controls)
-    )
+    return ReportInput(result=result, release=release, controls=tuple(controls))
 
 
 class _LazyTables(Mapping[str, pd.DataFrame]):
@@ -333,16 +326,16 @@ def _read_input(
     origin: Path | Result, result: Result, opened: Opened, controls: Sequence[Result], *, checked: bool
 ) -> ReportInput:
     release, missing = opened
-    rows = origin.rows if isinstance(origin, Result) else read_scores(origin, result)
-    tokens = origin.tokens if isinstance(origin, Result) else read_tokens(origin, result)
-    words = origin.words if isinstance(origin, Result) else read_words(origin, result)
-    notes = list(missing)
+    if isinstance(origin, Path):
+        result = read_result_tables(origin, result)
+    notes, rows = list(missing), result.rows
     if rows is None:
         notes.append("There is no table of scores next to the result, so single rows, words and frames are not shown.")
-    if words is None and KINDS[result.kind].tests:
+    if result.words is None and KINDS[result.kind].tests:
         notes.append("There is no table of words next to the result, so words and their associations are not shown.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
-    check = _check_figures(origin, replace(result, rows=rows, words=words), release, tables, checked=checked)
+    result = replace(result, scored=replace(result.scored, tables=tables))
+    check = _check_figures(origin, result, release, checked=checked)
     if withheld := withheld_configs(result):
         failed = failed_tasks(result)
         verdicts = dict.fromkeys(failed[config].partition(":")[0] for config in withheld)
@@ -354,14 +347,11 @@ def _read_input(
         kept = None if rows is None else rows[~rows["config"].isin(withheld)]
         rows = None if kept is None or kept.empty else kept
         tables = {config: table for config, table in tables.items() if config not in withheld}
+        result = replace(result, scored=replace(result.scored, rows=rows, tables=tables))
     result, update_notes = _update_figures(result, check.figures)
     source = ReportInput(
         result=result,
-        rows=rows,
-        tokens=tokens,
-        words=words,
         release=release,
-        tables=tables,
         file="" if isinstance(origin, Result) else origin.with_suffix(".parquet").name,
         missing=(*notes, *update_notes, *check.sentences),
         unchecked=check.unchecked if checked else (),
@@ -392,9 +382,7 @@ def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame
     return {config: tables[config] for config in release.configs if config in tables}
 
 
-def _check_figures(
-    origin: Path | Result, result: Result, release: Release | None, tables: Tables, *, checked: bool
-) -> FigureCheck:
+def _check_figures(origin: Path | Result, result: Result, release: Release | None, *, checked: bool) -> FigureCheck:
     """Return the figures of a result as its rows make them, where they are `checked`, or of an older definition.
 
     ResultError where they are checked and are others than those of the result.
@@ -402,7 +390,7 @@ def _check_figures(
     older = any(age < 0 for age in _ages(result).values())
     if not (checked or older):
         return FigureCheck()
-    check = check_figures(result, release, tables, exact=older)
+    check = check_figures(result, release, exact=older)
     if not checked:
         return replace(check, unchecked=())
     if check.differences:

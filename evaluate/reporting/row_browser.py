@@ -51,7 +51,9 @@ def row_section(scope: ReportScope) -> Section:
 
     Of a result with more than 5,000 rows there are those of `page_rows`, and the text says which file has all.
     """
-    shown = [_ShownRows(source) for source in scope.inputs if source.rows is not None and len(source.rows)]
+    shown = [
+        _ShownRows(source) for source in scope.inputs if source.result.rows is not None and len(source.result.rows)
+    ]
     if not shown:
         return Section(_TITLE)
     paragraphs = [scope.content_warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
@@ -75,14 +77,14 @@ class _ShownRows:
     """
 
     def __init__(self, source: ReportInput) -> None:
-        assert source.rows is not None  # noqa: S101 - `row_section` has selected such sources
-        self.source, self.kind, self.total = source, KINDS[source.kind], len(source.rows)
-        scores = dict(iter(source.rows.groupby("config", sort=True)))
+        assert source.result.rows is not None  # noqa: S101 - `row_section` has selected such sources
+        self.source, self.kind, self.total = source, KINDS[source.kind], len(source.result.rows)
+        scores = dict(iter(source.result.rows.groupby("config", sort=True)))
         order = [*source.tables, *(name for name in scores if name not in source.tables)]
         parts = [
             source.tables[name] if name in source.tables else scores[name].sort_values("id") for name in map(str, order)
         ]
-        given = [str(name) for name in source.rows if name not in {"config", "id"}]
+        given = [str(name) for name in source.result.rows if name not in {"config", "id"}]
         needed = ["id", *given, "gold"]
         columns = [part.reindex(columns=needed).assign(config=name) for name, part in zip(order, parts, strict=True)]
         chosen = page_rows(pd.concat(columns, ignore_index=True), source.result.seed)
@@ -237,9 +239,9 @@ class _Data:
     def _add_tokens(self, rows: _ShownRows, row_set: _RowSet) -> None:
         """Add the tokens of the texts; results with one tokenizer, a planted truth among them, share them."""
         known = self._tokens.setdefault(rows.source.result.model["tokenizer"], {})
-        if rows.source.tokens is None:
+        if rows.source.result.tokens is None:
             return
-        for record in rows.source.tokens.to_pylist():
+        for record in rows.source.result.tokens.to_pylist():
             place = row_set.places.get((record["config"], record["id"]))
             for side, name in zip(("first", "second"), rows.kind.texts, strict=True):
                 if place is not None and (text := row_set.columns[side][place]) not in known:

@@ -27,7 +27,7 @@ from senseprobe.evaluate.estimands.slices import (
     split_rows,
 )
 from senseprobe.evaluate.reporting.figure_tables import build_figure_cell
-from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_interval, name_measure
 from senseprobe.evaluate.reporting.scope import ReportScope, align, align_figures
 from senseprobe.evaluate.units import KINDS
@@ -74,7 +74,9 @@ def filler_section(scope: ReportScope) -> Section:
     return table_section("Words with the largest entailment and contradiction", [text], tables)
 
 
-def build_filler_tables(tables: Tables, release: Release, count: int = MOST_ROWS) -> Iterator[Table]:
+def build_filler_tables(
+    tables: Mapping[str, pd.DataFrame], release: Release, count: int = MOST_ROWS
+) -> Iterator[Table]:
     """Yield the fillers with the largest entailment and contradiction (Dev et al. 2020, tables 2, 4, 6), by config.
 
     Configs with gold labels other than neutral are left out: there a large probability may be right.

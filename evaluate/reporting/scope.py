@@ -113,7 +113,9 @@ class ReportScope:
         The table of a result on a release of another kind has words in slots, and is not read here.
         """
         return [
-            read_tests(source.words) if source.words is not None and find_tests(source.result.figures) else {}
+            read_tests(source.result.words)
+            if source.result.words is not None and find_tests(source.result.figures)
+            else {}
             for source in self.inputs
         ]
 
@@ -169,7 +171,7 @@ class ReportScope:
         """
         failing: dict[tuple[str, str], list[str]] = {}
         for source in self.inputs:
-            shown = () if source.rows is None else source.rows["config"].unique()
+            shown = () if source.result.rows is None else source.result.rows["config"].unique()
             for config in (config for config in source.failing if config in shown):
                 failing.setdefault((config, source.failing[config].partition(":")[0]), []).append(source.label)
         return tuple(

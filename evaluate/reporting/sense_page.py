@@ -263,7 +263,7 @@ def sense_section(inputs: SenseInputs) -> Section:
     """Return how many senses the words of a test have, and which senses made the largest cosines."""
     counts, chosen = [], []
     for source in (*inputs.tested, *inputs.placed):
-        words = source.words
+        words = source.result.words
         if words is None or "target_sense" not in words.column_names:
             continue
         for (config, test), rows in words.to_pandas().groupby(["config", "test"], sort=False):

@@ -87,8 +87,8 @@ def require_comparable(inputs: Sequence[ReportInput]) -> None:
 
 
 def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
-    if a.words is not None and b.words is not None:
-        yield from compare_tests(read_tests(a.words), read_tests(b.words), seed=a.result.seed)
+    if a.result.words is not None and b.result.words is not None:
+        yield from compare_tests(read_tests(a.result.words), read_tests(b.result.words), seed=a.result.seed)
         return
     if a.release is None:  # for mypy: `require_comparable` has refused it
         return

@@ -98,8 +98,10 @@ def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked
             scores[rows] = _associations(vectors[0], roles[rows])
             words.append(_cosines(table.iloc[rows], vectors, text).assign(config=config, test=test))
         tables[config] = table.assign(score=scores, **{HAS_VECTOR: np.isfinite(poolings[0]).all(axis=1)})
-    joined = pd.concat(words, ignore_index=True)[COSINES.names] if words else COSINES.empty_table().to_pandas()
-    return ScoredRows(tables, ["score"], joined)
+    cosines = COSINES.empty_table()
+    if words:
+        cosines = pa.Table.from_pandas(pd.concat(words, ignore_index=True), COSINES, preserve_index=False)
+    return ScoredRows.from_tables(tables, ["score"], cosines)
 
 
 def _tests(table: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.intp]]]:

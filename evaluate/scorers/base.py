@@ -50,7 +50,7 @@ def select_all(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]
 
 def tabulate_numbers(units: UnitTable, model: object = None) -> ScoredRows:
     """Return rows with the numbers of their units, whatever the model."""
-    return ScoredRows(units.tables(), units.columns)
+    return ScoredRows.from_tables(units.tables(), units.columns)
 
 
 @accept_old_names(measure="unit", paper="source", description="says")

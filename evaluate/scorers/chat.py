@@ -178,7 +178,7 @@ def _with_scores(units: UnitTable, halves: Callable[[pd.DataFrame], tuple[FloatA
     for name, table in units.tables().items():
         stereo, anti = halves(table)
         tables[name] = table.assign(stereo_score=stereo, anti_score=anti)
-    return ScoredRows(tables, [*SCORES, *units.columns])
+    return ScoredRows.from_tables(tables, [*SCORES, *units.columns])
 
 
 def _tabulate_contents(units: UnitTable, model: ChatModel) -> ScoredRows:

@@ -150,7 +150,7 @@ def tabulate_senses(units: UnitTable, model: SenseVectors) -> ScoredRows:
             words.append(found.assign(config=config, test=test))
         has = [bool(model.senses(word)) for word in table["word"]]
         tables[config] = table.assign(score=scores, **{HAS_VECTOR: has})
-    return ScoredRows(tables, ["score"], pd.concat(words, ignore_index=True)[SENSE_COSINES.names])
+    return ScoredRows.from_tables(tables, ["score"], _join_words(words))
 
 
 def _mean_difference(words: pd.DataFrame, side: str) -> "pd.Series[float]":
@@ -241,8 +241,13 @@ def tabulate_contrasts(units: UnitTable, model: Any, *, by_key: bool) -> ScoredR
         rows = table[gendered].assign(cosine=of_gender[gendered], stereo_value=named)
         words.append(_cosines_of(rows, config, "stereo", model, by_key=by_key).assign(attribute_sense=None))
         tables[config] = table.assign(**{f"{side}_score": values for side, values in scores.items()})
-    joined = pd.concat([part for part in words if len(part)], ignore_index=True)
-    return ScoredRows(tables, ["stereo_score", "anti_score"], joined)
+    return ScoredRows.from_tables(
+        tables, ["stereo_score", "anti_score"], _join_words([part for part in words if len(part)])
+    )
+
+
+def _join_words(parts: Iterable[pd.DataFrame]) -> pa.Table:
+    return pa.Table.from_pandas(pd.concat(parts, ignore_index=True), SENSE_COSINES, preserve_index=False)
 
 
 def _cosines_of(

@@ -6,12 +6,14 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from senseprobe.evaluate.estimands.association import WEAT, WEAT_ESTIMANDS, Weat
 from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import subset_sums
 
@@ -61,11 +63,16 @@ def rows_of(words: pd.DataFrame, lacking: Sequence[str] = ()) -> pd.DataFrame:
     return rows.assign(sentence=None, has_vector=~rows["word"].isin(lacking))
 
 
+def scope_of(words: pd.DataFrame) -> Scope:
+    """A config with these words."""
+    scored = ScoredRows(words=pa.Table.from_pandas(words.assign(config="c"), preserve_index=False))
+    return Scope(design=DESIGN, config="c", scored=scored)
+
+
 def computed(*tables: pd.DataFrame, estimand: str = "weat", lacking: Sequence[str] = ()) -> list[Figure]:
     """The figures of tests."""
     words = pd.concat(tables, ignore_index=True)
-    scope = Scope(design=DESIGN, config="c", words=words)
-    return [*BY_ID[estimand].compute(rows_of(words, lacking), scope)]
+    return [*BY_ID[estimand].compute(rows_of(words, lacking), scope_of(words))]
 
 
 def only(table: pd.DataFrame, estimand: str = "weat", lacking: Sequence[str] = ()) -> Figure:
@@ -220,7 +227,7 @@ def test_a_test_without_attributes_is_not_lost() -> None:
     words = table_of(of_associations([0.3, 0.1], [-0.1, -0.3]))
     rows = rows_of(words)
     bare = rows[rows["role"].isin(["X", "Y"])].assign(test="t2")
-    figures = [*WEAT.compute(pd.concat([rows, bare]), Scope(design=DESIGN, config="c", words=words))]
+    figures = [*WEAT.compute(pd.concat([rows, bare]), scope_of(words))]
     assert [(figure.group, figure.value is None) for figure in figures] == [("t", False), ("t2", True)]
     assert (figures[1].note, figures[1].identity) == ("no word of A and B has a vector", "race")
 
@@ -250,7 +257,7 @@ def test_tests_are_in_the_order_of_their_numbers(estimand: str) -> None:
     names = ["weat10", "weat2b", "²", "weat2", "7", "٣", "1²", "weat", "10"]
     words = pd.concat([FOUR.assign(test=name) for name in names])
     rows = rows_of(words).assign(score=0.1)
-    figures = BY_ID[estimand].compute(rows, Scope(design=DESIGN, config="c", words=words))
+    figures = BY_ID[estimand].compute(rows, scope_of(words))
     assert [figure.group for figure in figures] == ["1²", "7", "10", "weat", "weat2", "weat2b", "weat10", "²", "٣"]
 
 

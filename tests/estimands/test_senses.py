@@ -1,9 +1,11 @@
 """Figures of single-category tests, by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +13,21 @@ from scipy import stats
 
 from senseprobe.evaluate.estimands.base import Scope
 from senseprobe.evaluate.estimands.senses import GENDER_DIRECTION, SENSE_DIFFERENCE, SINGLE_CATEGORY
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import effect_size, mean_effect_interval, shared_effect_difference
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=(), roles={}, factors=())
+
+
+def scored_words(words: pd.DataFrame) -> ScoredRows:
+    """A table of words."""
+    return ScoredRows(words=pa.Table.from_pandas(words, preserve_index=False))
+
+
+def scope_of(words: pd.DataFrame) -> Scope:
+    """A config with these words."""
+    return Scope(design=DESIGN, config="c", scored=scored_words(words.assign(config="c")))
 
 
 def figures_of(cosines: dict[str, list[float | None]]) -> dict[str | None, Figure]:
@@ -26,7 +39,7 @@ def figures_of(cosines: dict[str, list[float | None]]) -> dict[str | None, Figur
         for place, value in enumerate(values)
     ]
     words = pd.DataFrame(rows).astype({"cosine": float}).assign(target_sense=None, attribute_sense=None)
-    figures = SINGLE_CATEGORY.compute(pd.DataFrame(), Scope(design=DESIGN, config="c", words=words))
+    figures = SINGLE_CATEGORY.compute(pd.DataFrame(), scope_of(words))
     return {figure.group: figure for figure in figures}
 
 
@@ -55,7 +68,7 @@ def gender_figures(cosines: dict[str, tuple[float, str]]) -> dict[str | None, Fi
         | {"cosine": [value for value, _ in cosines.values()], "target_sense": None, "attribute_sense": None}
     )
     rows = pd.DataFrame({"target": [*cosines], "stereotype": [typed for _, typed in cosines.values()]})
-    figures = GENDER_DIRECTION.compute(rows, Scope(design=DESIGN, config="c", words=words))
+    figures = GENDER_DIRECTION.compute(rows, scope_of(words))
     return {figure.group: figure for figure in figures}
 
 
@@ -141,13 +154,13 @@ def test_a_difference_is_over_the_words_that_both_senses_have() -> None:
     contrasts = [
         Contrast(name=name, estimand="preference", a="a", b="b", matched=name == "both") for name in ("late", "both")
     ]
-    scored = {name: pd.DataFrame({"target": []}) for name in "ab"}
-    (found,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored, None)
+    scored = ScoredRows(tables={name: pd.DataFrame({"target": []}) for name in "ab"})
+    (found,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored)
     ends = stats.t.interval(0.95, 4, 3, stats.sem([1, 2, 3, 4, 5]))
     assert (found.config, found.sense_type, found.value) == ("both", "a - b", 3)
     assert (found.low, found.high) == pytest.approx(ends)
     assert "are held" not in found.note
-    words = pd.DataFrame({"config": ["a"], "attribute_role": ["B"]})
-    (of_values,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored, words)
+    words = scored_words(pd.DataFrame({"config": ["a"], "attribute_role": ["B"]}))
+    (of_values,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, replace(words, tables=scored.tables))
     assert (of_values.low, of_values.high) == pytest.approx(ends)
     assert "the words that each sense is compared with are fixed" in of_values.note

@@ -50,7 +50,7 @@ def scored(release: str, scorer: str, seed: int = 0, **job: Any) -> Result:  # n
             numbers = draw.normal(size=(len(rows), len(columns))).round(1)
         numbers[draw.random(len(rows)) < 0.02] = np.nan
         tables[name] = rows.assign(**dict(zip(columns, numbers.T, strict=True)))
-    return result_of(work, ScoredRows(tables, columns), get(scorer), MODEL)
+    return result_of(work, ScoredRows.from_tables(tables, columns), get(scorer), MODEL)
 
 
 def of_import(format_: str, folder: Path) -> Result:
@@ -179,14 +179,14 @@ def test_scores_that_were_changed_are_refused(honest: dict[str, Result], tmp_pat
     assert result.rows is not None
     turned = result.rows.rename(columns={"stereo_score": "anti_score", "anti_score": "stereo_score"})
     with pytest.raises(ResultError, match="race-groups preference-half, value: "):
-        gathered(replace(result, rows=turned[result.rows.columns]), tmp_path)
+        gathered(replace(result, scored=ScoredRows(turned[result.rows.columns])), tmp_path)
 
 
 # --- what cannot be checked -------------------------------------------------------------------------------------------
 
 
 def without_table(result: Result) -> Result:
-    return replace(result, rows=None)
+    return replace(result, scored=ScoredRows(words=result.words))
 
 
 UNCHECKED: dict[str, tuple[str, Callable[[Result], Result], str]] = {
@@ -198,7 +198,7 @@ UNCHECKED: dict[str, tuple[str, Callable[[Result], Result], str]] = {
     ),
     "no words": (
         "association",
-        lambda result: replace(result, words=None),
+        lambda result: replace(result, scored=ScoredRows(result.rows)),
         "there is no table of words next to the result",
     ),
     "an older definition": (

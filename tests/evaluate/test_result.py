@@ -32,7 +32,7 @@ from senseprobe.evaluate.result import Result, check_writable, folder_of, read_r
 from senseprobe.evaluate.result_form import json_schema
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.units import KINDS, Unit, UnitTable
+from senseprobe.evaluate.units import KINDS, ScoredRows, Unit, UnitTable
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
 
@@ -66,7 +66,7 @@ RESULT = Result(
     libraries={"torch": "2.9.0"},
     seed=7,
     figures=(FIGURE, replace(FIGURE, estimand="relative", group="Japanese", p=0.02, p_holm=0.32, value=None)),
-    rows=ROWS,
+    scored=ScoredRows(ROWS),
 )
 
 
@@ -152,7 +152,7 @@ FIGURES = st.builds(
 )
 def test_round_trip(figures: tuple[Figure, ...], seed: int, name: str) -> None:
     """What is read is what was written, but for the rows."""
-    result = replace(RESULT, figures=figures, seed=seed, model={**MODEL, "name": name}, rows=None)
+    result = replace(RESULT, figures=figures, seed=seed, model={**MODEL, "name": name}, scored=ScoredRows())
     with tempfile.TemporaryDirectory() as folder:
         assert read_result(result.write(Path(folder))) == result
 
@@ -283,7 +283,7 @@ def test_write_that_fails(rows: pd.DataFrame | None, tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert len(before) == 2
     with files_up_to(200), pytest.raises(ResultError, match=r"cannot write .*aul\.[0-9a-f]{8}\.json: File too large"):
-        replace(RESULT, rows=rows, seed=99).write(tmp_path)
+        replace(RESULT, scored=ScoredRows(rows), seed=99).write(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -623,7 +623,7 @@ def test_folder_of_hub_name() -> None:
 
 def test_coarse_is_kept(tmp_path: Path) -> None:
     """The count is in the file, which follows the schema, and is read again; without one the key is not there."""
-    result = replace(RESULT, coarse={"rows": 200, "flipped": 7}, rows=None)
+    result = replace(RESULT, coarse={"rows": 200, "flipped": 7}, scored=ScoredRows())
     path = result.write(tmp_path)
     data = json.loads(path.read_bytes())
     assert data["coarse"] == {"rows": 200, "flipped": 7}
@@ -716,7 +716,7 @@ def test_a_figure_twice(group: str | None, tmp_path: Path) -> None:
 def test_reasons_are_kept(tmp_path: Path) -> None:
     """Why rows have no number is in the file, which follows the schema, and is read; else the key is not there."""
     told = {"too long for the model": {"rows": 7, "first": ["race.a", "race.b", "noun.c"]}}
-    result = replace(RESULT, unscored=told, rows=None)
+    result = replace(RESULT, unscored=told, scored=ScoredRows())
     path = result.write(tmp_path)
     data = json.loads(path.read_bytes())
     assert data["unscored"] == told

@@ -78,5 +78,5 @@ def test_a_stored_figure_is_shown_and_the_rest_checked(stored: Path, tmp_path: P
 
 def test_figures_of_a_retired_scorer_are_not_checked(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RETIRED, "weat-word", "score weat-sent")
-    checked = check_figures(read_result(stored), None, {})
+    checked = check_figures(read_result(stored), None)
     assert checked.unchecked == ("weat-word is no longer computed: score weat-sent",)

@@ -26,6 +26,7 @@ from senseprobe.evaluate.reporting.report import build_brief, build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Figure
 
 WORDS = {"X": ("Adam", "Harry"), "Y": ("Ebony", "Jamel"), "A": ("joy",), "B": ("filth",)}
@@ -82,6 +83,7 @@ def result(level: str = "word", *figures: Figure, name: str = "org/model", **fie
     figures = figures or TESTS_OF_ALL
     encoding = {"word": "level=word;pooling=mean", "sent": "level=sent;pooling=cls"}
     encoding["cword"] = "level=cword;pooling=mean;check=last;layer=12;start=own"
+    words = fields.pop("words", words_of([figure.group or "" for figure in figures]))
     made = Result(
         scorer=f"weat-{level}",
         model={**MODEL, "name": name, "encoding": encoding[level]},
@@ -90,14 +92,14 @@ def result(level: str = "word", *figures: Figure, name: str = "org/model", **fie
         seed=0,
         scale="probability",
         figures=figures,
-        words=words_of([figure.group or "" for figure in figures]),
+        scored=ScoredRows(words=words),
     )
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
 def source(of: Result) -> ReportInput:
     """A result with its words, and without its release."""
-    return ReportInput(result=of, words=of.words)
+    return ReportInput(result=of)
 
 
 def page(*results: Result) -> Page:
@@ -442,7 +444,7 @@ def test_what_cannot_be_compared() -> None:
     with pytest.raises(ResultError, match="two: single words are no texts"):
         compare_results([first, source(decoder(second.result))])
     with pytest.raises(ResultError, match="cannot compare weat-word · two: it has no rows"):
-        compare_results([first, replace(second, words=None)])
+        compare_results([first, replace(second, result=replace(second.result, scored=ScoredRows()))])
 
 
 def test_read_from_files(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import MAX_MODELS, compare_results
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
 
@@ -64,7 +65,7 @@ def result(on: Release, name: str, prefers: Prefers, config: str = "verb", **fie
         "senseprobe": "0.1.0",
         "seed": 0,
         "figures": (),
-        "rows": rows[["config", "id", "stereo_score", "anti_score"]],
+        "scored": ScoredRows(rows[["config", "id", "stereo_score", "anti_score"]]),
     }
     return Result(**{**told, **fields})  # type: ignore[arg-type]
 
@@ -76,7 +77,7 @@ def with_figures(found: Result, on: Release) -> Result:
         str(config): on.table(str(config)).merge(rows.drop(columns="config"), on="id")
         for config, rows in found.rows.groupby("config")
     }
-    return replace(found, figures=figures_of(on, tables, seed=found.seed, scale=found.scale))
+    return replace(found, figures=figures_of(on, ScoredRows(tables=tables), seed=found.seed, scale=found.scale))
 
 
 @pytest.fixture
@@ -182,7 +183,7 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     told = refused([a, replace(b, limit=50)], tmp_path / "limit")
     assert "--limit" in told
     assert b.rows is not None
-    told = refused([a, replace(b, rows=b.rows[:-1])], tmp_path / "rows")
+    told = refused([a, replace(b, scored=ScoredRows(b.rows[:-1]))], tmp_path / "rows")
     assert told == "the two results have different rows: score both models on one release"
     assert refused([a], tmp_path / "one").startswith(f"1 result on the release: expected 2 to {MAX_MODELS}")
     many = [result(sssb, f"m{number}", first(number)) for number in range(MAX_MODELS + 1)]
@@ -213,7 +214,7 @@ def test_definitions_are_not_mixed(sssb: Release, tmp_path: Path) -> None:
 
 def test_without_rows(sssb: Release, tmp_path: Path) -> None:
     """Figures alone are not compared: what words have in common is not in them."""
-    a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20), rows=None)
+    a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20), scored=ScoredRows())
     assert refused([a, b], tmp_path).startswith("cannot compare aul · b: There is no table of scores")
     with pytest.raises(ResultError, match="it has no rows"):
         compare_results([ReportInput(result=a), ReportInput(result=b)])

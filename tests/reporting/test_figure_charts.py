@@ -18,6 +18,7 @@ from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import align_figures
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Figure
 from senseprobe.statistics import FloatArray
 
@@ -190,9 +191,9 @@ def on_nationality(wins: set[tuple[str, str]]) -> ReportInput:
     table = release.table("nationality", spans=False)
     won = [pair in wins for pair in zip(table["nation"], table["bad"], strict=True)]
     table = table.assign(stereo_score=np.where(won, 1.0, -1.0), anti_score=0.0)
-    found = replace(result(), release={"name": release.manifest.name, "content": "", "config": None})
-    rows = table[["id", "stereo_score", "anti_score"]].assign(config="nationality")
-    return ReportInput(result=found, rows=rows, release=release, tables={"nationality": table})
+    scored = ScoredRows.from_tables({"nationality": table}, ["stereo_score", "anti_score"])
+    about = {"name": release.manifest.name, "content": "", "config": None}
+    return ReportInput(result=replace(result(), release=about, scored=scored), release=release)
 
 
 def test_heat_map_by_hand() -> None:
@@ -212,15 +213,17 @@ def test_heat_map_by_hand() -> None:
 def test_heat_map_needs_two_of_each() -> None:
     """Of race-matched, in which one group stands, there is none."""
     source = on_nationality(set())
-    one = source.tables["nationality"].query("nation == 'Arabic'")
-    assert [*figure_charts.plot_words([replace(source, tables={"nationality": one})])] == []
+    one = ScoredRows(tables={"nationality": source.tables["nationality"].query("nation == 'Arabic'")})
+    assert [*figure_charts.plot_words([replace(source, result=replace(source.result, scored=one))])] == []
 
 
 def test_histogram_by_hand() -> None:
     """Of ten differences seven are 2, two are -1, and one is no number; the axis goes from -2 to 2 in 41 steps."""
     differences = [2.0] * 7 + [-1.0] * 2 + [np.nan]
     rows = pd.DataFrame({"config": "c", "id": [f"{i}" for i in range(10)], "stereo_score": differences})
-    (chart,) = figure_charts.plot_differences([ReportInput(result=result(), rows=rows.assign(anti_score=0.0))])
+    (chart,) = figure_charts.plot_differences(
+        [ReportInput(result=replace(result(), scored=ScoredRows(rows.assign(anti_score=0.0))))]
+    )
     assert (chart.edges[0], chart.edges[-1], len(chart.edges)) == (-2, 2, 42)
     assert {i: n for i, n in enumerate(chart.counts) if n} == {10: 2, 40: 7}, "(-1 + 2) / (4 / 41) = 10.25"
     assert chart.title == "aul · org/model: differences in 9 pairs, in nats per token"
@@ -233,8 +236,8 @@ def test_histogram_by_hand() -> None:
 def test_scatter_by_hand() -> None:
     """Two scorers of one model agree in the sign of two of three pairs; other models are not set against each other."""
     rows = pd.DataFrame({"config": "c", "id": ["a", "b", "c"], "anti_score": 0.0})
-    one = ReportInput(result=result(), rows=rows.assign(stereo_score=[1.0, -1.0, 1.0]))
-    two = ReportInput(result=result("pll"), rows=rows.assign(stereo_score=[2.0, -2.0, -2.0]))
+    one = ReportInput(result=replace(result(), scored=ScoredRows(rows.assign(stereo_score=[1.0, -1.0, 1.0]))))
+    two = ReportInput(result=replace(result("pll"), scored=ScoredRows(rows.assign(stereo_score=[2.0, -2.0, -2.0]))))
     (chart,) = figure_charts.plot_scorers([one, two])
     assert chart.title == "aul and pll prefer the same sentence in 67 % of 3 pairs"
     assert chart.points == ((0, 0), (1000, 0), (1000, 1000))
@@ -245,11 +248,10 @@ def test_scatter_by_hand() -> None:
 def inference(name: str, config: str, **columns: object) -> ReportInput:
     """A result of inference on four rows of a config."""
     release = senseprobe.load(name)
-    answered: Result = result("nli", figures=INFERENCE)
     table = pd.DataFrame({**columns, "entailment": [1, 0.5, 0, 0], "neutral": [0, 0.5, 1, 0.5]})
-    return ReportInput(
-        result=answered, release=release, tables={config: table.assign(contradiction=[0.0, 0.0, 0.0, 0.5])}
-    )
+    scored = ScoredRows(tables={config: table.assign(contradiction=[0.0, 0.0, 0.0, 0.5])})
+    answered: Result = replace(result("nli", figures=INFERENCE), scored=scored)
+    return ReportInput(result=answered, release=release)
 
 
 def test_class_shares_by_hand() -> None:

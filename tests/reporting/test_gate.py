@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from tests.commands import typing
 
@@ -15,6 +14,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.gate import NO_NEUTRAL, GatedFigure, GateResult, Growth
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.release.release import Release
 
 Run = Callable[..., tuple[int, str, str]]
@@ -36,15 +36,15 @@ def result(on: Release, name: str, share: float, *configs: str, seed: int = 0) -
         stereo_is_he = rows["stereo_value"].str.lower().eq("he").to_numpy()
         first = (male == typical) == stereo_is_he
         tables[config] = rows.assign(stereo_score=np.where(first, -1.0, -3.0), anti_score=-2.0)
-    scores = [rows.assign(config=config) for config, rows in tables.items()]
+    scored = ScoredRows.from_tables(tables, ["stereo_score", "anti_score"])
     return Result(
         scorer="aul",
         model={"name": name, "weights": name.encode().hex(), "config": "b", "tokenizer": "c", "dtype": "float32"},
         release={"name": on.manifest.name, "content": on.manifest.content, "config": None},
         senseprobe="0.1.0",
         seed=0,
-        figures=figures_of(on, tables, seed=0, scale="log"),
-        rows=pd.concat(scores)[["config", "id", "stereo_score", "anti_score"]],
+        figures=figures_of(on, scored, seed=0, scale="log"),
+        scored=scored,
     )
 
 
@@ -190,7 +190,8 @@ def test_what_cannot_be_gated(files: dict[str, Path], run: Run, sssb: Release, t
     assert base.rows is not None
     half = base.rows.iloc[::2]
     rows = sssb.table("verb").merge(half.drop(columns="config"), on="id")
-    of_half = replace(base, rows=half, figures=figures_of(sssb, {"verb": rows}, seed=0, scale="log"))
+    scored = ScoredRows(half, tables={"verb": rows})
+    of_half = replace(base, scored=scored, figures=figures_of(sssb, scored, seed=0, scale="log"))
     newer = tuple(replace(figure, definition=figure.definition + 1) for figure in base.figures)
     for changed, message in (
         (of_half, "different rows"),
@@ -228,10 +229,9 @@ def test_many_figures_do_not_fail_by_chance(sssb: Release) -> None:
 def test_a_model_that_answers_nothing_is_not_let_through(sssb: Release) -> None:
     """The same score everywhere is as near to neutral as can be, and says nothing."""
     blind = result(sssb, "org/blind", 0.5)
-    assert blind.rows is not None
     tables = {"verb": sssb.table("verb").assign(stereo_score=-2.0, anti_score=-2.0)}
-    rows = blind.rows.assign(stereo_score=-2.0, anti_score=-2.0)
-    blind = replace(blind, rows=rows, figures=figures_of(sssb, tables, seed=0, scale="log"))
+    scored = ScoredRows.from_tables(tables, ["stereo_score", "anti_score"])
+    blind = replace(blind, scored=scored, figures=figures_of(sssb, scored, seed=0, scale="log"))
     with pytest.raises(ResultError, match="gives every sentence the same score"):
         gate(blind, result(sssb, "org/old", 0.5))
 

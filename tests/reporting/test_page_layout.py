@@ -25,6 +25,7 @@ from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 
 pytestmark = pytest.mark.system
 
@@ -51,9 +52,9 @@ def probe() -> ReportInput:
     shares = np.random.default_rng(5).dirichlet((1, 1, 1), len(table))
     scored = table.assign(**dict(zip(("entailment", "neutral", "contradiction"), shares.T, strict=True)))
     name = {"name": release.manifest.name, "content": release.manifest.content, "config": None}
-    answered = Result(**{**_fields(result("nli", figures=INFERENCE)), "release": name})
-    rows: pd.DataFrame = scored[["id", "entailment", "neutral", "contradiction"]].assign(config="occupation")
-    return ReportInput(result=answered, rows=rows, release=release, tables={"occupation": scored})
+    rows = ScoredRows.from_tables({"occupation": scored}, ["entailment", "neutral", "contradiction"])
+    answered = Result(**{**_fields(result("nli", figures=INFERENCE)), "release": name, "scored": rows})
+    return ReportInput(result=answered, release=release)
 
 
 def _fields(of: Result) -> dict[str, Any]:

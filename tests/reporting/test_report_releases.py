@@ -16,6 +16,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
 
@@ -30,9 +31,9 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tm
 def write(folder: Path, release: str, config: str, name: str) -> Path:
     """A result on a config of a built-in release, which is called `name` where it was scored."""
     opened = senseprobe.load(release)
-    rows, shares = opened.table(config)[["id"]].assign(config=config), ("entailment", "neutral", "contradiction")
+    shares = ("entailment", "neutral", "contradiction")
     numbers = dict.fromkeys(shares, 1 / 3) if release.startswith("nli") else {"stereo_score": -1.0, "anti_score": -2.0}
-    scored = {config: opened.table(config).assign(**numbers)}
+    scored = ScoredRows.from_tables({config: opened.table(config).assign(**numbers)}, [*numbers])
     return Result(
         scorer="nli" if release.startswith("nli") else "aul",
         model=MODEL,
@@ -40,7 +41,7 @@ def write(folder: Path, release: str, config: str, name: str) -> Path:
         senseprobe="0.1.0",
         seed=0,
         figures=figures_of(opened, scored, seed=0, scale="log"),
-        rows=rows.assign(**numbers)[["config", "id", *numbers]],
+        scored=scored,
     ).write(folder / name)
 
 
@@ -99,7 +100,7 @@ def test_rows_that_can_be_restored(tmp_path: Path, typed: Typed) -> None:
         senseprobe="0.1.0",
         seed=0,
         figures=(),
-        rows=rows.assign(config=config, **shares),
+        scored=ScoredRows(rows.assign(config=config, **shares)),
     ).write(tmp_path)
     folder = tmp_path / "releases/nli-religion/1.0.0"
     built_in = senseprobe.load("nli-religion@1.0.0").folder

@@ -27,6 +27,7 @@ from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, folder_of
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
 
@@ -68,7 +69,7 @@ def result(on: Release, scored: pd.DataFrame | None, /, **fields: object) -> Res
         "senseprobe": "0.1.0",
         "seed": 0,
         "figures": (figures("race-matched", -30.0),),
-        "rows": scored,
+        "scored": ScoredRows(scored),
     }
     return Result(**{**told, **fields})  # type: ignore[arg-type]
 
@@ -86,7 +87,7 @@ def test_everything_at_hand(sssb: Release, tmp_path: Path) -> None:
     """The rows of the release come with their scores, by id, whatever their order; nothing is missing."""
     found = on_race(sssb)
     assert found.rows is not None
-    (one,) = gather_inputs([replace(found, rows=found.rows[::-1]).write(tmp_path)])
+    (one,) = gather_inputs([replace(found, scored=ScoredRows(found.rows[::-1])).write(tmp_path)])
     assert (one.missing, list(one.tables)) == ((), ["race-matched"])
     pd.testing.assert_frame_equal(
         one.tables["race-matched"][["id", "bad", "stereo_score", "anti_score"]],
@@ -98,7 +99,7 @@ def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
     """The order in which a table of scores lies makes no difference to the page, to the last byte."""
     found = on_race(sssb)
     assert found.rows is not None
-    mixed = replace(found, rows=found.rows.sample(frac=1, random_state=1))
+    mixed = replace(found, scored=ScoredRows(found.rows.sample(frac=1, random_state=1)))
     paths = [each.write(tmp_path / str(number)) for number, each in enumerate((found, mixed))]
     first, second = (document.render_html(build_report(gather_inputs([path]))) for path in paths)
     assert first == second
@@ -119,7 +120,7 @@ def test_bias_types(sssb: Release, tmp_path: Path) -> None:
 
 def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
     """A result without its Parquet has a page of its figures, and the page says what is missing."""
-    (one,) = gather_inputs([on_race(sssb, rows=None).write(tmp_path)])
+    (one,) = gather_inputs([on_race(sssb, scored=ScoredRows()).write(tmp_path)])
     text = document.render_html(build_report([one]))
     assert "here is no table of scores next to the result" in text
     assert "bias type race" in text, "which the release knows"
@@ -202,7 +203,7 @@ def test_forged_tables(
     """A table that is not of these rows is refused."""
     found = on_race(sssb)
     assert found.rows is not None
-    path = replace(found, rows=change(found.rows)).write(tmp_path)
+    path = replace(found, scored=ScoredRows(change(found.rows))).write(tmp_path)
     with pytest.raises(ResultError, match=message):
         gather_inputs([path])
 
@@ -211,7 +212,7 @@ def test_duplicate_rows(sssb: Release, tmp_path: Path) -> None:
     """A row that comes twice is refused."""
     found = on_race(sssb)
     assert found.rows is not None
-    path = replace(found, rows=pd.concat([found.rows, found.rows[:1]])).write(tmp_path)
+    path = replace(found, scored=ScoredRows(pd.concat([found.rows, found.rows[:1]]))).write(tmp_path)
     with pytest.raises(ResultError, match="has a row of race-matched twice"):
         gather_inputs([path])
 
@@ -251,7 +252,7 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file of one long id many times over is refused by what it unfolds into."""
-    path = on_race(sssb, rows=None).write(tmp_path)
+    path = on_race(sssb, scored=ScoredRows()).write(tmp_path)
     ids = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), pa.array(["x" * 10_000]))
     numbers = pa.array(np.zeros(20_000))
     columns = {"config": pa.array(["race-matched"] * 20_000), "id": ids, "stereo_score": numbers, "anti_score": numbers}
@@ -315,7 +316,8 @@ def test_a_third_sentence(sssb: Release, tmp_path: Path) -> None:
     found = on_race(sssb)
     assert found.rows is not None
     third = [np.nan, *(-7.0 for _ in found.rows["id"][1:])]
-    (one,) = gather_inputs([replace(found, rows=found.rows.assign(unrelated_score=third)).write(tmp_path)])
+    rows = ScoredRows(found.rows.assign(unrelated_score=third))
+    (one,) = gather_inputs([replace(found, scored=rows).write(tmp_path)])
     assert one.tables["race-matched"]["unrelated_score"].tolist()[1:] == third[1:]
     text = document.render_markdown(build_report([one]))
     assert "| row | sentences | stereo | anti | unrelated | difference |" in text
@@ -379,7 +381,8 @@ def test_hostile_sentences(sssb: Release) -> None:
     rows = blames("awful")(sssb.table("race-matched")).assign(stereo=HOSTILE, anti="y" * 10_000, frame=HOSTILE)
     rows.loc[:4, "frame"] = "other"
     table = rows.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
-    account = build_report([ReportInput(result=on_race(sssb), rows=table, release=sssb, tables={"race-matched": rows})])
+    scored = ScoredRows(table, tables={"race-matched": rows})
+    account = build_report([ReportInput(result=on_race(sssb, scored=scored), release=sssb)])
     html, markdown = document.render_html(account), document.render_markdown(account)
     assert re.findall(r"<script[^>]*>", html) == ['<script type="application/json">', "<script>"]
     assert "<img" not in html
@@ -406,7 +409,7 @@ def test_figures_of_an_older_definition_are_computed_again(sssb: Release, tmp_pa
     assert one.missing == ("Computed again from its rows, since the definition has changed: preference-half.",)
     path.with_suffix(".parquet").unlink()
     (one,) = gather_inputs(
-        [replace(older, rows=None, figures=(replace(older.figures[0], neutral=0.0),)).write(tmp_path / "x")]
+        [replace(older, scored=ScoredRows(), figures=(replace(older.figures[0], neutral=0.0),)).write(tmp_path / "x")]
     )
     assert [figure.neutral for figure in one.result.figures] == [None], "labels are not at hand, nor what follows"
     text = document.render_markdown(build_report(gather_inputs([path])))

@@ -24,6 +24,7 @@ from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.row_browser import mark_differences, row_section
 from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.release.release import Release
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -39,7 +40,7 @@ def sssb() -> Release:
     return senseprobe.load("sssb@1.0.2")
 
 
-def result(release: Release, rows: pd.DataFrame, **fields: Any) -> Result:  # noqa: ANN401 - fields of a result
+def result(release: Release, rows: pd.DataFrame | None = None, **fields: Any) -> Result:  # noqa: ANN401 - fields of a result
     """A result with these rows, and no figures."""
     told: dict[str, Any] = {
         "scorer": "aul",
@@ -48,7 +49,7 @@ def result(release: Release, rows: pd.DataFrame, **fields: Any) -> Result:  # no
         "senseprobe": "0.1.0",
         "seed": 0,
         "figures": (),
-        "rows": rows,
+        "scored": ScoredRows(rows),
     }
     return Result(**{**told, **fields})
 
@@ -187,15 +188,15 @@ def test_hostile_texts_are_data(sssb: Release) -> None:
     table = sssb.table("race-matched", spans=False).assign(
         stereo=HOSTILE, bad=HOSTILE, stereo_score=-1.0, anti_score=-2.0
     )
-    rows = table.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
-    source = ReportInput(result=result(sssb, rows), rows=rows, release=sssb, tables={"race-matched": table})
+    scored = ScoredRows.from_tables({"race-matched": table}, ["stereo_score", "anti_score"])
+    source = ReportInput(result=result(sssb, scored=scored), release=sssb)
     section = row_section(ReportScope(inputs=[source]))
     assert not {*"<>&\u2028\u2029"} & {*section.rows}
     assert HOSTILE in read(section)["strings"]
     page = document.render_html(build_report([source]))
     assert page.count("<script") == page.count("</script>") == 2
     assert re.search(r"script-src 'sha256-[\w+/]{43}='\"", page)
-    without = document.render_html(build_report([ReportInput(result=source.result)]))
+    without = document.render_html(build_report([ReportInput(result=replace(source.result, scored=ScoredRows()))]))
     assert "script" not in without.replace("description", "")
 
 
@@ -337,10 +338,10 @@ def test_hostile_texts_in_a_browser(opened: Callable[..., Browser], sssb: Releas
     table = sssb.table("race-matched", spans=False).assign(
         stereo=HOSTILE, bad=HOSTILE, frame=HOSTILE, stereo_score=-1.0, anti_score=-2.0
     )
-    rows = table.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
-    named = result(sssb, rows, model={**MODEL, "name": HOSTILE})
+    scored = ScoredRows.from_tables({"race-matched": table}, ["stereo_score", "anti_score"])
     tokens = pa.table({"config": ["race-matched"], "id": [table["id"][0]], "stereo": [[HOSTILE]], "anti": [["x"]]})
-    source = ReportInput(result=named, rows=rows, release=sssb, tables={"race-matched": table}, tokens=tokens)
+    named = result(sssb, scored=scored, model={**MODEL, "name": HOSTILE}, tokens=tokens)
+    source = ReportInput(result=named, release=sssb)
     page = opened(source, source)
     assert "run" not in page.ask("document.title").split()
     assert page.ask("document.querySelectorAll('img, .row-list script').length") == 0

@@ -28,6 +28,7 @@ from senseprobe.evaluate.reporting.sense_comparison import (
 )
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Figure
 from senseprobe.statistics import Correlation
 
@@ -62,9 +63,9 @@ def static(
         seed=0,
         scale="probability",
         figures=figures,
-        words=words_of_senses(),
+        scored=ScoredRows(words=words_of_senses()),
     )
-    return ReportInput(result=result, words=result.words)
+    return ReportInput(result=result)
 
 
 def on_tests(level: str = "sense", *figures: Figure, **fields: object) -> ReportInput:
@@ -215,9 +216,10 @@ def test_models_alone_are_refused(model: ReportInput) -> None:
 
 def test_words_in_slots_are_not_read_as_association_tests() -> None:
     """A result on contrasts has a table of words, too, whose roles are slots: its report is written all the same."""
-    source = placed()
-    assert source.words is not None
-    roles = pa.array(["bad"] * len(source.words))
-    slots = source.words.set_column(source.words.column_names.index("attribute_role"), "attribute_role", roles)
+    result = placed().result
+    assert result.words is not None
+    roles = pa.array(["bad"] * len(result.words))
+    slots = result.words.set_column(result.words.column_names.index("attribute_role"), "attribute_role", roles)
+    source = ReportInput(result=replace(result, scored=ScoredRows(words=slots)))
 
-    assert "nationality" in Page(render_html(build_report([replace(source, words=slots)]))).text
+    assert "nationality" in Page(render_html(build_report([source]))).text

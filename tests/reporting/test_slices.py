@@ -15,6 +15,7 @@ import senseprobe
 from senseprobe import api, recipes
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
@@ -34,7 +35,9 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["config", "id", "entailment", "neutral", "contradiction"]
     ]
     about = {"name": release.manifest.name, "content": release.manifest.content, "config": "religion"}
-    result = Result(scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, figures=(), rows=scores)
+    result = Result(
+        scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, figures=(), scored=ScoredRows(scores)
+    )
     return result.write(tmp_path_factory.mktemp("results"))
 
 
@@ -101,7 +104,7 @@ def test_a_result_of_which_nothing_was_scored(answered: Path, typed: Typed, tmp_
     rows = rows[["config", "id"]].assign(entailment=np.nan, neutral=np.nan, contradiction=np.nan)
     about = {"name": release.manifest.name, "content": release.manifest.content, "config": "religion"}
     path = Result(
-        scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, figures=(), rows=rows
+        scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, figures=(), scored=ScoredRows(rows)
     ).write(tmp_path)  # fmt: skip
     code, out, err = typed(str(path), "adherent=Jain", "--largest", "entailment", "--json")
     assert (code, err) == (0, "")
@@ -135,7 +138,14 @@ def test_a_word_that_was_not_drawn_is_not_said_to_be_in_no_row(answered: Path, t
     rows = rows[["config", "id"]].assign(entailment=0.0, neutral=1.0, contradiction=0.0)
     about = {"name": release.manifest.name, "content": release.manifest.content, "config": "religion"}
     path = Result(
-        scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, limit=200, figures=(), rows=rows
+        scorer="nli",
+        model=MODEL,
+        release=about,
+        senseprobe="0.1.0",
+        seed=0,
+        limit=200,
+        figures=(),
+        scored=ScoredRows(rows),
     ).write(tmp_path)
     code, out, err = typed(str(path), "adherent=Jain")
     assert (code, out) == (2, "")
@@ -192,7 +202,7 @@ def pairs(release: Release, seed: int = 0, limit: int | None = None) -> Result:
         rows = release.table(config, spans=False)
         names = [f"{role}_score" for role in ("stereo", "anti", "unrelated") if role in rows]
         parts[config] = rows.assign(**{name: draw.normal(size=len(rows)) for name in names})
-    figures = figures_of(release, parts, seed=0, scale="log")
+    figures = figures_of(release, ScoredRows(tables=parts), seed=0, scale="log")
     columns = ["config", "id", "stereo_score", "anti_score", "unrelated_score"]
     scores = pd.concat([rows.assign(config=config) for config, rows in parts.items()], ignore_index=True)
     scores = scores[[name for name in columns if name in scores]]
@@ -204,7 +214,7 @@ def pairs(release: Release, seed: int = 0, limit: int | None = None) -> Result:
         senseprobe="0.1.0",
         seed=0,
         figures=figures,
-        rows=scores if limit is None else scores[:limit],
+        scored=ScoredRows(scores if limit is None else scores[:limit]),
         limit=limit,
     )
 

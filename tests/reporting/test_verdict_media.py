@@ -33,6 +33,7 @@ from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.verdict_table import find_flaws
 from senseprobe.evaluate.result import Result, folder_of, read_result
+from senseprobe.evaluate.units import ScoredRows
 
 Key = tuple[str, str]
 """The config, and the figure with its group, as tables name it."""
@@ -71,11 +72,11 @@ def of_sssb(share: float, *, name: str = "org/model", tied: bool = False) -> Res
     """A model that is typical in a share of the frames of ``verb``; `tied`: whose sentences all score alike."""
     release = senseprobe.load("sssb@1.0.2")
     made = planted(release, name, share)
-    if not tied or made.rows is None:
+    if not tied:
         return made
     table = release.table("verb").assign(stereo_score=-2.0, anti_score=-2.0)
-    rows = made.rows.assign(stereo_score=-2.0, anti_score=-2.0)
-    return replace(made, rows=rows, figures=figures_of(release, {"verb": table}, seed=0, scale="log"))
+    scored = ScoredRows.from_tables({"verb": table}, ["stereo_score", "anti_score"])
+    return replace(made, scored=scored, figures=figures_of(release, scored, seed=0, scale="log"))
 
 
 def probe(*controls: Result) -> Sequence[Result]:
@@ -109,7 +110,7 @@ def senses() -> Result:
     place = of_word(None, 0.25, low=0.1, high=1.0)
     difference = of_word(None, 0.4, "race-colour", estimand="matched-contrast", neutral=0.0, low=0.2, high=0.9, p=0.001)
     made = static("ll", "sense", (place, of_word("Japanese", 0.5), difference)).result
-    return replace(made, words=None)
+    return replace(made, scored=ScoredRows())
 
 
 VERB = ("verb", "preference-half")

@@ -24,6 +24,7 @@ from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.reporting.verdict_section import MOST_BRIEF
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts, direction_labels
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Figure, LevelPair
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -356,8 +357,9 @@ def scored(pattern: str) -> ReportInput:
     stereo_is_he = rows["stereo_value"].str.lower().eq("he").to_numpy()
     scores = np.where(he == stereo_is_he, -1.0, -3.0) if pattern == "chequered" else np.full(len(rows), -2.0)
     table = rows.assign(stereo_score=scores, anti_score=-2.0)
-    found = figures_of(release, {"noun": table}, seed=0, scale="log")
-    return replace(source(*found, name="sssb@1.0.2"), release=release, tables={"noun": table})
+    tables = ScoredRows(tables={"noun": table})
+    found = source(*figures_of(release, tables, seed=0, scale="log"), name="sssb@1.0.2")
+    return replace(found, result=replace(found.result, scored=tables), release=release)
 
 
 def test_the_same_score_everywhere() -> None:
@@ -395,7 +397,7 @@ def test_what_more_words_would_give() -> None:
     assert found is not None
     assert float(found[1]) == round(((figure_of.high or 0.0) - (figure_of.low or 0.0)) / 2) > float(found[2])
     assert predict_precision(replace(read, release=None), figure_of) == ""
-    assert predict_precision(replace(read, tables={}), figure_of) == ""
+    assert predict_precision(replace(read, result=replace(read.result, scored=ScoredRows())), figure_of) == ""
 
 
 def test_how_many_words() -> None:

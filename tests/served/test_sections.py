@@ -31,6 +31,7 @@ from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS
 from senseprobe.evaluate.served.capabilities import CHECKS
 from senseprobe.evaluate.served.sections import describe_tasks
 from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
+from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Figure
 
 RELEASE = "sssb@1.0.2"
@@ -99,7 +100,7 @@ def with_rows(own: Result, configs: Sequence[str], seed: int = 0) -> Result:
         content = generator.normal(0.5, 1, len(ids))
         scores = {"stereo_score": content / 2, "anti_score": -content / 2, "content": content}
         parts.append(pd.DataFrame({"config": config, "id": ids, **scores}))
-    return replace(own, rows=pd.concat(parts, ignore_index=True))
+    return replace(own, scored=ScoredRows(pd.concat(parts, ignore_index=True)))
 
 
 PASSING = result(figure("verb", "preference-half", 23.4567), tasks={"verb": DONE})
@@ -380,12 +381,14 @@ def test_mean_contents_are_compared_in_nats() -> None:
     counted = (table["label_basis"] != "none") & table["label_basis"].notna() & ~table["contested"]
     lacking = own[1].rows["id"] == table[counted]["id"].iloc[0]
     numbers = ["stereo_score", "anti_score", "content"]
-    own[1] = replace(own[1], rows=own[1].rows.assign(**{n: own[1].rows[n].mask(lacking) for n in numbers}))
+    rows = own[1].rows.assign(**{n: own[1].rows[n].mask(lacking) for n in numbers})
+    own[1] = replace(own[1], scored=ScoredRows(rows))
     inputs = gather_inputs(own)
     (pair,) = compare_results(inputs)
     row = next(row for row in pair.comparisons if row.estimand == "content-mean")
     kept = {*table[counted]["id"].iloc[1:]}
-    a, b = (source.rows[source.rows["id"].isin(kept)]["content"].mean() for source in inputs if source.rows is not None)
+    tables = [source.result.rows for source in inputs if source.result.rows is not None]
+    a, b = (table[table["id"].isin(kept)]["content"].mean() for table in tables)
     assert row.difference == pytest.approx(a - b, abs=1e-9)
     assert (row.scored, row.unscored, row.equivalent) == (len(kept), 1, None)
     (part,) = build_report(inputs, [pair], "brief").parts

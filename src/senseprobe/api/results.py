@@ -43,12 +43,10 @@ def load_result(path: str | Path) -> Result:
     Raises ResultError if the file is not a result of senseprobe, or a table does not belong to it.
     """
     from senseprobe.evaluate.result import read_result
-    from senseprobe.evaluate.score_tables import read_scores, read_tokens, read_words
+    from senseprobe.evaluate.score_tables import read_result_tables
 
     path = Path(path)
-    result = read_result(path)
-    rows, tokens = read_scores(path, result), read_tokens(path, result)
-    return replace(result, rows=rows, tokens=tokens, words=read_words(path, result))
+    return read_result_tables(path, read_result(path))
 
 
 @with_progress("reporting")
@@ -332,7 +330,8 @@ def _with_list_columns(source: ReportInput, names: Sequence[str]) -> ReportInput
         if (table := source.tables.get(config)) is not None:
             columns = {name: table[name.partition(".")[0]].map(cells) for name, cells in levels.items()}
             tables[config] = table.assign(**columns)
-    return replace(source, tables={**source.tables, **tables})
+    scored = replace(source.result.scored, tables={**source.tables, **tables})
+    return replace(source, result=replace(source.result, scored=scored))
 
 
 def metrics(

@@ -222,7 +222,6 @@ def group_by_row(annotations: Iterable[Annotation]) -> dict[str, list[Annotation
 def _outcomes(
     plan: Plan, item: Item, annotations: Sequence[Annotation], rule: Rule, posteriors: Posteriors
 ) -> dict[str, Outcome]:
-    """Return what people make of each question of a row, by its key."""
     outcomes = {}
     for key in keys(plan, item):
         question = question_of(key)
@@ -238,7 +237,6 @@ def _outcomes(
 def _decision(
     row: str, outcomes: Mapping[str, Outcome], claim: Claim, rule: Rule, answers: int, *, reported: bool
 ) -> Decision:
-    """Return what becomes of a row that people answered."""
     objections, contested = find_objections(outcomes, claim)
     doubts = [doubt for key, outcome in outcomes.items() if (doubt := describe_doubt(key, outcome, claim))]
     if objections or (reported and not rule.keep_reported):

@@ -126,7 +126,6 @@ def _annotations(path: Path, status: str, groups: Mapping[str, Collection[str]])
 
 
 def _mistake(cells: Mapping[str, str]) -> str:
-    """Return what is wrong with a line; empty where nothing is."""
     if empty := next((name for name in cells if name not in ("role", "updated", "seconds") and not cells[name]), ""):
         return f"no {empty}"
     if cells["updated"] and parse_time(cells["updated"]) != cells["updated"]:

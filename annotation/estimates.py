@@ -69,7 +69,6 @@ def read_population(release: Release, plan: Plan) -> Population:
 
 
 def _drawable(release: Release, plan: Plan, config: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a config that could have been drawn."""
     query = Query(re.split(r", (?=[^,=]+=)", plan.where) if plan.where else [])
     left_out = pa.array({*plan.excluded} | {item.row for item in plan.items if item.gold}, pa.string())
     for batch in release.batches(config):

@@ -81,7 +81,6 @@ def write_guidelines(release: Release, plan: Plan, meanings: Meanings) -> str:
 
 
 def _descriptions(release: Release, configs: Sequence[str]) -> Iterator[str]:
-    """Yield what the release says of itself and of each config."""
     card, facts = release.manifest.data.get("card", {}), release.manifest.data.get("configs", {})
     yield " ".join(filter(None, (_sentence(card.get("title")), _sentence(card.get("content_warning")))))
     for config in configs[:_MOST_CONFIGS]:

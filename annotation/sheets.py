@@ -173,8 +173,6 @@ def _columns(plan: Plan, header: CsvRow, display_path: str) -> dict[str, int]:
 
 @dataclass(slots=True)
 class _SheetReader:
-    """A sheet that is being read: the numbers of its columns, and what was found so far."""
-
     plan: Plan
     display_path: str
     columns: Mapping[str, int]

@@ -142,7 +142,6 @@ def _parse_json(raw: bytes, findings: FindingCollector) -> Any:  # noqa: ANN401 
 def _planned_tasks(
     tasks: Iterable[Any], plan: Plan, findings: FindingCollector
 ) -> Iterator[tuple[Item, Mapping[str, Any]]]:
-    """Yield the tasks that are as planned, with their items."""
     items = {item.row: item for item in plan.items}
     texts_of = {  # with the hash of what is shown, which stays where somebody changes a text by hand
         task["data"]["ext_id"]: [(name, text) for name, text in task["data"].items() if isinstance(text, str)]
@@ -224,7 +223,6 @@ class _Reader:
         )
 
     def _texts(self, results: Any, item: Item, position: str, *, skipped: bool) -> dict[str, list[str]]:  # noqa: ANN401
-        """Return the texts that results hold, by key of the control that took them."""
         names = controls(self.plan, item) | ({CONSENT: CONSENT, GROUPS: GROUPS} if self.plan.groups else {})
         if not isinstance(results, list):
             if not skipped:
@@ -249,7 +247,6 @@ class _Reader:
         return texts
 
     def _answers(self, texts: Mapping[str, Sequence[str]], item: Item, position: str) -> dict[str, str]:
-        """Return an answer to each question of the item, in the order of the questions."""
         item_keys = keys(self.plan, item)
         for key in sorted(texts.keys() - {*item_keys}):
             self.findings.note("unasked", f"{key} in {position}")

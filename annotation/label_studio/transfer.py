@@ -106,7 +106,6 @@ class _TaskUpload:
         note.unlink(missing_ok=True)
 
     def _await(self, rows: Sequence[str], seconds: float) -> None:
-        """Look until the rows are there, or the time is over."""
         until = time.monotonic() + seconds
         while self.missing(rows) and (left := until - time.monotonic()) > 0:
             time.sleep(min(1.0, left))
@@ -263,7 +262,6 @@ def _matching_project(server: Server, plan: Plan, folder: Path, xml: str) -> Pro
 
 
 def _create(server: Server, plan: Plan, xml: str) -> Project:
-    """Make the project with the plan's settings and the interface `xml`, and return it."""
     settings = {
         "description": f"Made by senseprobe for {plan.release}, content {plan.content[:12]}.",
         "maximum_annotations": plan.overlap,
@@ -330,7 +328,6 @@ def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
 
 
 def _export(server: Server, plan: Plan, folder: Path) -> bytes:
-    """Return all tasks of a plan's project, with answers, as the server gives them."""
     project = _require_project(server, plan, folder)
     for _ in range(_ATTEMPTS):
         raw = server.export(project.id)

@@ -123,14 +123,6 @@ class Client:
         price = self.options.price or (0.0, 0.0)
         return sum(count * each for count, each in zip(self._tokens, price, strict=True)) / 1e6
 
-    def _check_budget(self) -> None:
-        budget = self.options.budget
-        if budget is not None and self.spent >= budget:
-            raise ModelError(
-                f"the budget of {budget:g} is spent: {self.spent:.6g} after {self.requests:,} "
-                f"requests{self._kept()}; raise --budget to continue"
-            )
-
     def _count(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
         """Add the tokens of an answer. Raise ModelError if there is a budget and the answer has no counts."""
         usage = Counted.of(object_or_empty(body)).usage
@@ -237,15 +229,21 @@ class Client:
 
     def _ask(self, request: "_Request", cancelled: threading.Event) -> Response:
         """Return the first answer, after waiting for a server that is busy, broken or loading."""
-        failures, loading = 0, 0.0
+        failures, loading, budget = 0, 0.0, self.options.budget
         while True:
-            self._check_budget()
+            if budget is not None and self.spent >= budget:
+                raise ModelError(
+                    f"the budget of {budget:g} is spent: {self.spent:.6g} after {self.requests:,} "
+                    f"requests{self._kept()}; raise --budget to continue"
+                )
             reply, reason = self._send(request)
             if reply is not None:
                 response = Response(_status_of(reply), reply.body, reply.request_id)
                 unread = reply.body is None and reply.status < 300
                 reason = "the answer is not JSON" if unread else self._reason(response.status, reply.body)
-                if self._is_loading(request, reply, reason) and loading < LOADING:
+                # A server that is still loading its model says so; a probe believes it only of an explicit message.
+                busy = reply.status == 503 and reply.retry_after is None and loading < LOADING
+                if busy and (request.retry or "load" in reason.casefold()):
                     loading += self._wait_for_loading(loading, cancelled, reason)
                     continue
                 if not request.retry or not (unread or response.status in AGAIN):
@@ -299,10 +297,6 @@ class Client:
         if codes := QUOTA & {*_codes(_error_of(reply.body))}:
             raise ModelError(f"the quota at {self.address.origin} is used up ({min(codes)}){self._kept()}")
         return reply, ""
-
-    def _is_loading(self, request: "_Request", reply: Reply, reason: str) -> bool:
-        """Return whether a server is still loading its model; a probe believes that only of an explicit message."""
-        return reply.status == 503 and reply.retry_after is None and (request.retry or "load" in reason.casefold())
 
     def _wait_for_loading(self, waited: float, cancelled: threading.Event, reason: str) -> float:
         """Wait until a server may have loaded its model, and return the seconds."""

@@ -105,8 +105,13 @@ def find_route(client: Client, facts: ServerFacts, turn: tuple[str, int] | None 
     Nothing that is asked here is kept. Raise ModelError where the server does not answer at all.
     """
     tokenizer = find_tokenizer(client, facts)
-    if tokenizer is None:
-        return _search_texts(client)
+    if tokenizer is None:  # an echo of texts, or nothing
+        echo = _EchoRoute(client, keep=False)
+        trial = _trial(ECHO, echo.prove)
+        first, *rest = (
+            Trial(name, NOT_ASKED, "the server has no /tokenize") for name in (PROMPT_LOGPROBS, GRAMMAR, BIAS)
+        )
+        return Search(_EchoRoute(client, start=echo.start) if trial.state == PASSED else None, (first, trial, *rest))
     trials: list[Trial] = []
     found: _TokenRoute | None = None
     for way in WAYS:
@@ -120,16 +125,6 @@ def find_route(client: Client, facts: ServerFacts, turn: tuple[str, int] | None 
             if trials[-1].state == PASSED:
                 found = _TokenRoute(client, way, tokenizer, replies=route.cannot_reply(turn))
     return Search(found, tuple(trials))
-
-
-def _search_texts(client: Client) -> Search:
-    """Return what is to be had of a server that does not tell its tokens: an echo of texts, or nothing."""
-    route = _EchoRoute(client, keep=False)
-    trial = _trial(ECHO, route.prove)
-    others = (Trial(way, NOT_ASKED, "the server has no /tokenize") for way in (PROMPT_LOGPROBS, GRAMMAR, BIAS))
-    first, *rest = others
-    found = _EchoRoute(client, start=route.start) if trial.state == PASSED else None
-    return Search(found, (first, trial, *rest))
 
 
 def _trial(way: str, prove: Callable[[], str]) -> Trial:

@@ -37,7 +37,7 @@ def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str,
     A row counts once, with the reason of its first sentence without a number. Reasons come from the model and are not
     stored, so that rows whose numbers were stored have them too.
     """
-    gaps = list(units.unscored(scorer.optional))
+    gaps = list(units.unscored())
     distinct = list(dict.fromkeys(unit for _, unit in gaps))
     reasons = dict(zip(distinct, scorer.reasons(model, distinct), strict=True))
     ids: dict[str, list[str]] = {}

@@ -18,7 +18,7 @@ from senseprobe.evaluate.models.registry import ModelSource, is_served, opens
 from senseprobe.evaluate.models.vector_files import path_of
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.retired import RETIRED, describe_retired
+from senseprobe.evaluate.retired import DECISION, RETIRED, describe_retired
 from senseprobe.evaluate.score_tables import read_scored
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
@@ -41,7 +41,9 @@ _REDEFINED = "{} has a different definition: {} then, {} now"
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The outcome: `result` is the new one, None where the model is another; no `differences`: the results agree.
+    """The outcome: `result` is the new one, None where the model is another or nothing of it is computed any more.
+
+    No `differences`: the results agree.
 
     - `redefined`: what is computed by another definition now than then, which makes no result wrong.
     - `rows`: how many rows were compared, None where the first result has no table.
@@ -95,6 +97,16 @@ def source_of(
     if moved is not None:
         return replace(moved, dtype=dtype, labels=labels, encoding=encoding)
     return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
+
+
+def describe_retired_result(first: Result) -> str:
+    """Return that a result is of what is no longer computed, so that nothing is; empty where it can be replayed."""
+    if is_served(first.model["name"]):
+        from senseprobe.evaluate.served.fingerprint import is_of_decisions
+
+        if is_of_decisions(first.model.get("vector", "")):
+            return describe_retired(DECISION)
+    return describe_retired(first.scorer)
 
 
 def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, progress: Progress | None) -> Replay:

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 
 from senseprobe.errors import SenseprobeError
 
+DECISION = "a server's decision (/v1/decisions, /v1/systemone)"
+
 RETIRED: Mapping[str, str] = {
     "weat-published": "it shows a sign only; docs/senses.md says how to compute it",
+    DECISION: "the result has it in its numbers or its fixed prompts, so score the model again to compare",
 }
-"""Estimands, scorers and ways to ask a model that are retired, by id: why, and what to do instead, in a clause."""
+"""Estimands, scorers and routes of servers that are retired, by id: why, and what to do instead, in a clause."""
 
 
 def describe_retired(name: str) -> str:

@@ -153,8 +153,7 @@ def cronbach_alpha(items: FloatArray) -> float | None:
 
 def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, noise: float) -> TaskRecord:  # noqa: ANN401
     """Return the numbers of a config's rows, without gates."""
-    needed = [column for column in scorer.columns if column not in scorer.optional]
-    lacking = ~np.isfinite(table[needed].to_numpy(dtype=np.float64)).all(axis=1)
+    lacking = ~np.isfinite(table[[*scorer.columns]].to_numpy(dtype=np.float64)).all(axis=1)
     rows = table[~lacking]
     pairs, contents = "position" in rows or "psi" in rows, "content" in rows
     alphabets = ["".join(alphabet) for alphabet in ALPHABETS]
@@ -165,8 +164,8 @@ def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, nois
         prior=_mean(rows, "prior"),
         consistent=_number(_sentences_decide(rows).mean()) if pairs and len(rows) else None,
         reliability=_number(cronbach_alpha(rows[alphabets].to_numpy(dtype=np.float64))) if "prior" in rows else None,
-        mass=_number(rows["mass"].median(skipna=False)) if "mass" in rows else None,
-        mass_least=_number(rows["mass_least"].min(skipna=False)) if "mass_least" in rows else None,
+        mass=_number(rows["mass"].median()) if "mass" in rows else None,
+        mass_least=_number(rows["mass_least"].min()) if "mass_least" in rows else None,
         censored=_number(rows["censored"].sum() / told) if "censored" in rows and told else None,
         floor=_number(noise) if contents else None,
         spread=_number(rows["content"].std(ddof=1)) if contents else None,
@@ -246,17 +245,6 @@ def _read_size(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> Gat
     return GateReading(gate="size", read=record.spread, bound=None, threshold=threshold, passed=passed)
 
 
-def _read_mass(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
-    """Hold the median mass against its threshold; a server that hides all masses is let pass, and that is said.
-
-    Its route has no other answers than the labels, so that there is nothing that the gate could read.
-    """
-    if len(table) and not table["censored"].isna().all() and table["mass"].isna().all():
-        said = "the server returns probabilities of labels only"
-        return replace(_reading("mass", None, said=said), passed=True)
-    return _reading("mass", record.mass)
-
-
 def _read_places(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
     shares = [_mean(table, f"place_{place}") for place in (1, 2, 3)]
     known = sorted(share for share in shares if share is not None)
@@ -276,7 +264,7 @@ _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, TaskCheck], GateReadi
     "consistent": lambda record, table, check: _reading("consistent", record.consistent),
     "reliability": lambda record, table, check: _reading("reliability", record.reliability),
     "size": _read_size,
-    "mass": _read_mass,
+    "mass": lambda record, table, check: _reading("mass", record.mass),
     "censored": lambda record, table, check: _reading("censored", record.censored),
     ACCURACY: lambda record, table, check: _reading(ACCURACY, check.accuracy),
     "places": _read_places,

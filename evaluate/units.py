@@ -212,13 +212,9 @@ class UnitTable:
         """The names of those columns, in one table or another."""
         return [f"{prefix}{column}" for prefix in self._prefixes.values() for column in self._columns]
 
-    def unscored(self, optional: Container[str] = ()) -> Iterator[tuple[str, Unit]]:
-        """Yield the id, and the first unit without a finite number, of each row that has one: in the order of rows.
-
-        Columns that are `optional` need no number.
-        """
-        needed = [column not in optional for column in self._columns] if optional else slice(None)
-        lacking = ~np.isfinite(self._numbers[:, needed]).all(axis=1)
+    def unscored(self) -> Iterator[tuple[str, Unit]]:
+        """Yield the id, and the first unit without a finite number, of each row that has one: in the order of rows."""
+        lacking = ~np.isfinite(self._numbers).all(axis=1)
         if not lacking.any():
             return
         units = list(self._index)

@@ -42,10 +42,8 @@ def admit(scorer: Scorer) -> Scorer:
         raise Unfit(f"its scale is {scorer.scale!r}, but must be {' or '.join(SCALES)}")
     if not _is_range(scorer.range):
         raise Unfit("its range is not a lower and an upper end")
-    if scorer.gates or scorer.task_check or scorer.optional or scorer.of_pairs:
-        raise Unfit(
-            "it declares gates, a task check, optional columns or of_pairs, which only senseprobe's own scorers may"
-        )
+    if scorer.gates or scorer.task_check or scorer.of_pairs:
+        raise Unfit("it declares gates, a task check or of_pairs, which only senseprobe's own scorers may")
     if scorer.made is not None or scorer.basis or scorer.parts:
         raise Unfit("it declares basis, parts or made, which only senseprobe's own scorers may")
     scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))

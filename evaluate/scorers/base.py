@@ -69,7 +69,6 @@ class Scorer(Declaration):
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
     - `estimands`: the figures of its numbers, where these are not those that a release lists.
     - `of_pairs`: whether a pair has one number, so that sentences of two pairs cannot be compared.
-    - `optional`: those of its columns that may be NaN in a unit that is scored.
     - `gates`: what answers have to pass before figures are read of them (evaluate/task_gates.py); none but of chat.
     - `task_check`: what makes the check that is wrapped round a run, and reads these gates; None of others.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
@@ -93,7 +92,6 @@ class Scorer(Declaration):
     roles: Mapping[str, str] | None = None
     estimands: tuple[str, ...] = ()
     of_pairs: bool = False
-    optional: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     task_check: Callable[..., Any] | None = None
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all

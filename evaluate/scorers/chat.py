@@ -239,7 +239,6 @@ def _chat_scorer(id_: str, **fields: Any) -> Scorer:  # noqa: ANN401
         ability="chat",
         reads=("text", "beside"),
         columns=task.columns,
-        optional=tuple(column for column in task.columns if column in ("mass", "mass_least")),
         gates=task.gates,
         task_check=partial(TaskCheck, task=task),
         version=PROMPTS,

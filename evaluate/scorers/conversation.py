@@ -58,7 +58,7 @@ class LabelWeights:
 
     - `log_probs`: log P of each label, its variants (`variants_of`) summed; an upper bound where `censored`, since the
       label is not among those that were told.
-    - `mass`: the share of all labels together, 0 to 1; NaN where the server hides it.
+    - `mass`: the share of all labels together, 0 to 1.
     """
 
     log_probs: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""What a server was seen to do: thirteen checks, its noise, a fingerprint of its model, and the scorers that follow."""
+"""What a server was seen to do: twelve checks, its noise, a fingerprint of its model, and the scorers that follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from senseprobe.evaluate.served.fingerprint import Fingerprint
 from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route
 from senseprobe.evaluate.served.server_facts import ServerFacts
-from senseprobe.evaluate.served.wire import Decision, Dialect
+from senseprobe.evaluate.served.wire import Dialect
 
 SAME = 0.01
 """Nats by which an answer may change and still be called the same."""
@@ -26,7 +26,6 @@ CHECKS: Mapping[str, str] = {
     "echo": "echo returns the log-probabilities of a text",
     "prompt-logprobs": "prompt_logprobs returns the log-probabilities of a text",
     "forced": "a token grammar, or logit_bias, forces a text",
-    "decisions": "a decision between options returns probabilities",
     "limits": "a request that lacks the key or is too long is refused",
 }
 """Title of each check by id, in the order in which they are listed."""
@@ -37,7 +36,6 @@ _TEXTS = "llama.cpp and vLLM return exact likelihoods; with this server, use a s
 ADVICE: Mapping[str, str] = {
     "logprobs": _NUMBERS,
     "raw": _NUMBERS,
-    "decisions": _NUMBERS,
     "repeats": "Start the server so that a prompt gets the same answer each time at temperature 0",
     "thinking": "Switch thinking off when you start the server, or score text-likely",
     "answers": "Read the server's log, and check whether it needs a chat template or an API key",
@@ -98,8 +96,8 @@ class ProbeReport:
     """What `model check` read of a server.
 
     - `model`: the model asked for; `answered`, `systems`: the names and ``system_fingerprint`` it answered with.
-    - `tops`: whether the log-probabilities of first tokens can be used; `decision`: the way to ask for decisions, None
-      without one; `route`: that of exact log-likelihoods, None without one.
+    - `tops`: whether the log-probabilities of first tokens can be used; `route`: that of exact
+      log-likelihoods, None without one.
     - `concurrent`: whether requests at the same time were seen to change nothing beyond `SAME`.
     - `tokens`: mean tokens read and written by a request with a label question; None where the server does not tell.
     - `requests`: how many were asked.
@@ -115,7 +113,6 @@ class ProbeReport:
     answered: tuple[str, ...]
     systems: tuple[str, ...]
     tops: bool
-    decision: Decision | None
     route: Route | None
     concurrent: bool
     tokens: tuple[float, float] | None
@@ -154,8 +151,8 @@ class ProbeReport:
             if self.route is None:
                 return self.failed("echo", "prompt-logprobs", "forced") or "the server does not return likelihoods"
             return self.route.lacks(start=LIKELIHOODS[scorer]) if scorer in LIKELIHOODS else self.route.replies
-        labels = scorer in CHOICES and not self.tops and not self.decision
-        needed = ("logprobs", "raw", "thinking", "decisions") if labels else ()
+        labels = scorer in CHOICES and not self.tops
+        needed = ("logprobs", "raw", "thinking") if labels else ()
         fixed = self.dialect.complaint("temperature") if scorer == "text-likely" and not self.dialect.greedy else None
         return fixed.because if fixed else self.failed("answers", "limits", "repeats", *needed)
 

@@ -14,12 +14,12 @@ from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import Scorer, chat
 from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
-from senseprobe.evaluate.served.capabilities import CHOICES, ProbeReport
+from senseprobe.evaluate.served.capabilities import ProbeReport
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.json_values import list_or_empty, object_or_empty
 from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.server_tokenizer import LLAMA
-from senseprobe.evaluate.served.wire import CHAT, Dialect, chat_body, decision_body, read_chat
+from senseprobe.evaluate.served.wire import CHAT, Dialect, chat_body, read_chat
 from senseprobe.evaluate.units import Unit
 
 SAMPLE = 50
@@ -49,11 +49,10 @@ class Plan(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A user's turn, or a text that is forced, or both; and the labels where a decision between them is asked for."""
+    """A user's turn, or a text that is forced, or both."""
 
     prompt: str
     forced: str = ""
-    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +130,8 @@ def _requests_of(report: ProbeReport, plan: Plan) -> Iterator[Request]:
         yield from (Request("", unit.text) for unit in plan.units)
         return
     of_rows = (question for unit in plan.units for question in chat.questions_of(plan.scorer.id, unit))
-    decision = report.decision if plan.scorer.id in CHOICES and not report.tops else None
     for question in (*of_rows, *chat.control_questions(plan.scorer.id, plan.items)):
-        if isinstance(question, ReplyQuestion):
-            yield Request(question.prompt, question.reply)
-        elif decision is None:
-            yield Request(question.prompt)
-        else:
-            yield Request(question.prompt, labels=question.labels)
+        yield Request(question.prompt, question.reply if isinstance(question, ReplyQuestion) else "")
 
 
 def _is_stored(model: ServedModel, request: Request) -> bool:
@@ -146,9 +139,6 @@ def _is_stored(model: ServedModel, request: Request) -> bool:
     report = model.report
     if request.forced:
         return False
-    if request.labels and report.decision:
-        body = decision_body(report.decision, request.prompt, request.labels, report.model)
-        return model.client.is_stored(report.decision.path, body)
     return model.client.is_stored(CHAT, chat_body(request.prompt, report.model, report.dialect))
 
 

@@ -41,12 +41,6 @@ def fixed_questions() -> tuple[LabelQuestion, ...]:
     )
 
 
-def exchanged_question() -> LabelQuestion:
-    """Return the first of the fixed prompts with its two sentences exchanged, and the labels where they were."""
-    first, second = _PAIRS[0]
-    return choice_question(CONSTRUCTS["likely"], second, first, ALPHABETS[0])
-
-
 def fixed_sentences() -> tuple[str, ...]:
     """Return eight sentences, for servers that have likelihoods and no chat."""
     return tuple(first for first, _ in _PAIRS)
@@ -54,7 +48,7 @@ def fixed_sentences() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Of each fixed prompt, log-probabilities in nats by what they are of: tokens, labels, or a whole text."""
+    """Of each fixed prompt, log-probabilities in nats by what they are of: tokens, or a whole text."""
 
     prompts: tuple[Mapping[str, float], ...]
 
@@ -119,6 +113,16 @@ def change(first: str, second: str, tolerance: float) -> str:
         if apart <= tolerance
         else f"its answers to fixed prompts changed by {apart:.3g} nat ({tolerance:.3g} allowed)"
     )
+
+
+def is_of_decisions(text: str) -> bool:
+    """Return whether a fingerprint, as text, is of labels alone, as where 0.2 had a server decide between them."""
+    try:
+        prompts = Fingerprint.parse(text).prompts
+    except (ValueError, TypeError):
+        return False
+    labels = [{*question.labels} for question in fixed_questions()]
+    return len(prompts) == len(labels) and all(own.keys() == both for own, both in zip(prompts, labels, strict=True))
 
 
 def root_mean_square(changes: Sequence[float]) -> float:

@@ -191,26 +191,3 @@ class Counted(Body):
     """An answer with the tokens that it cost."""
 
     usage: Annotated[Usage, or_else(Usage())] = Usage()
-
-
-def object_of(value: object, problem: str) -> dict[str, Any]:
-    """Return an object; ModelError that says the problem where it is none."""
-    if not isinstance(value, dict):
-        raise impossible(problem)
-    return value
-
-
-def first_of(value: object, name: str) -> object:
-    """Return the first item of a list; ModelError where it is none, or empty."""
-    if not isinstance(value, list) or not value:
-        raise impossible(f"no {name}")
-    return value[0]
-
-
-def probability(value: object) -> float:
-    """Return a probability, which rounding may have brought above 1; ModelError where it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise impossible("a probability that is not a number")
-    if not 0 <= value <= 1 + OVER_ONE:
-        raise impossible("a probability that is not between 0 and 1")
-    return float(value)

@@ -142,8 +142,6 @@ class ServedModel:
     def weigh_labels(self, questions: Sequence[LabelQuestion]) -> list[LabelWeights | None]:
         """Return the weights of the labels of each question; None without an answer (`why` has the reason)."""
         self._demand("choice-likely")
-        if not self.report.tops:
-            return self._decide(questions)
         answers = zip(questions, self._chat(questions), strict=True)
         return [self._weights(question, answer) if answer else None for question, answer in answers]
 
@@ -195,25 +193,6 @@ class ServedModel:
                 self._recognise(read, stored=response.stored)
                 answers.append(read)
         return answers
-
-    def _decide(self, questions: Sequence[LabelQuestion]) -> list[LabelWeights | None]:
-        decision = self.report.decision
-        if decision is None:
-            raise ModelError(f"{self.name}: {self.report.failed('logprobs', 'decisions')}")
-        if self._has_stopped(question.prompt for question in questions):
-            return [None] * len(questions)
-        bodies = [wire.decision_body(decision, own.prompt, own.labels, self.report.model) for own in questions]
-        weights: list[LabelWeights | None] = []
-        for question, response in zip(questions, self._map(decision.path, bodies), strict=True):
-            read: LabelWeights | Unanswered
-            if response.status == 200:
-                read = wire.read_decision(response.body, question.labels)
-            else:
-                read = self._declined(response)
-            if isinstance(read, Unanswered):
-                self._reasons[question.prompt] = REFUSED if read.refused else read.reason
-            weights.append(None if isinstance(read, Unanswered) else read)
-        return weights
 
     def _map(self, path: str, bodies: Sequence[dict[str, Any]]) -> list[Response]:
         """Send requests, remember the first one, and check at times that the same model still answers."""

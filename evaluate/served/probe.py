@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import LabelWeights, weights_of
+from senseprobe.evaluate.scorers.conversation import weights_of
 from senseprobe.evaluate.served import likelihood, wire
 from senseprobe.evaluate.served.address import key_of
 from senseprobe.evaluate.served.capabilities import CHECKS, SAME, Check, Noise, ProbeReport
@@ -18,7 +18,6 @@ from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.complaints import is_fixed_at_one
 from senseprobe.evaluate.served.fingerprint import (
     Fingerprint,
-    exchanged_question,
     fixed_questions,
     fixed_sentences,
     root_mean_square,
@@ -28,7 +27,7 @@ from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.label_places import fault_of_places, fault_of_tops, place_of
 from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
 from senseprobe.evaluate.served.server_facts import read_facts
-from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Decision, chat_body, read_chat
+from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, chat_body, read_chat
 from senseprobe.messages import counted
 
 # More than this much between repeats is no noise: something else answers.
@@ -43,7 +42,7 @@ _THOUGHT = 2048
 
 
 def probe(client: Client) -> ProbeReport:
-    """Ask a server what shows what it does, in some thirty-five requests.
+    """Ask a server what shows what it does, in some thirty requests.
 
     ModelError where it does not answer at all, or does not say which of its models is meant.
     """
@@ -70,16 +69,13 @@ class _Probe:
         opening = self._opening()
         alone: list[ChatAnswer | None] = [opening] if opening else []
         noise, concurrent, whole = Noise(), False, True
-        decision = self._decision()
         if opening:
             whole = self._state("logprobs") != PASSED
-            # If the decisions route is used, a few chat answers are enough to confirm that chat works.
-            asked = self.questions[1:_NEIGHBOURS] if whole and decision else self.questions[1:]
-            alone += [self._ask(question.prompt, whole=whole) for question in asked]
+            alone += [self._ask(question.prompt, whole=whole) for question in self.questions[1:]]
             if not whole and (fault := fault_of_places(alone, self.dialect.place)):
                 self._note("logprobs", FAILED, fault)
                 whole, alone = True, [self._ask(question.prompt, whole=True) for question in self.questions]
-            noise, concurrent = self._noise(alone, decision)
+            noise, concurrent = self._noise(alone)
             self._check_raw(opening)
             self._check_others(opening)
         self._check_answers()
@@ -96,7 +92,6 @@ class _Probe:
             answered=tuple(sorted({answer.model for answer in self.heard})),
             systems=tuple(sorted({answer.system for answer in self.heard})),
             tops=all(self._state(id_) == PASSED for id_ in ("logprobs", "raw", "thinking")),
-            decision=decision,
             route=route,
             concurrent=concurrent,
             tokens=self._tokens(opening),
@@ -105,7 +100,7 @@ class _Probe:
         # A fingerprint is made either of whole answers or of one-token answers, never of both.
         if report.has_numbers and all(alone):
             fingerprint = Fingerprint.of_tops([answer.tops for answer in alone if answer])
-        elif report.chats and not decision and all(alone) and whole:
+        elif report.chats and all(alone) and whole:
             fingerprint = Fingerprint.of_texts([answer.text for answer in alone if answer])
         else:
             fingerprint = take_fingerprint(self.client, report)
@@ -267,46 +262,38 @@ class _Probe:
         first, second = weights_of(answer.tops, self.questions[number].labels).log_probs
         return first - second
 
-    def _again(self, number: int, decision: Decision | None, **more: Any) -> float:  # noqa: ANN401 - JSON
+    def _again(self, number: int, **more: Any) -> float:  # noqa: ANN401 - JSON
         """Ask a fixed question once more, and return its log-odds."""
-        question = self.questions[number]
-        if decision is None:
-            whole = self._state("logprobs") != PASSED
-            return self._odds(number, self._ask(question.prompt, whole=whole, **more))
-        body = wire.decision_body(decision, question.prompt, question.labels, self.model)
-        weights = wire.read_decision(self.client.post(decision.path, body, store=False).body, question.labels)
-        return weights.log_probs[0] - weights.log_probs[1] if isinstance(weights, LabelWeights) else math.nan
+        whole = self._state("logprobs") != PASSED
+        return self._odds(number, self._ask(self.questions[number].prompt, whole=whole, **more))
 
-    def _noise(self, alone: Sequence[ChatAnswer | None], decision: Decision | None) -> tuple[Noise, bool]:
+    def _noise(self, alone: Sequence[ChatAnswer | None]) -> tuple[Noise, bool]:
         """Repeat questions: at once, after others, in parallel with others, and with the prompt cache.
 
         Return the noise, and whether parallel requests leave an answer unchanged.
         """
         has_tops = self._state("logprobs") == PASSED
-        way = None if has_tops else decision
         slots = min(self.facts.slots or _NEIGHBOURS, _NEIGHBOURS)
         odds = [self._odds(number, answer) for number, answer in enumerate(alone[:slots])]
-        if way is not None:
-            odds = [self._again(number, way) for number in range(slots)]
         count = len(self.heard)
-        first, second = self._again(0, way), self._again(0, way)
+        first, second = self._again(0), self._again(0)
         self.repeated = self.heard[count:]
         after, repeats = [first - odds[0]], [second - first]
         beside: list[float] = []
         if slots > 1:
             with ThreadPoolExecutor(slots) as pool:
-                asked = pool.map(lambda number: self._again(number, way), range(slots))
+                asked = pool.map(self._again, range(slots))
                 beside = [own - before for own, before in zip(asked, odds, strict=True)]
         cached: list[float] = []
         if has_tops and "cache_prompt" in self.dialect.fields:
-            cached = [self._again(number, None, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
+            cached = [self._again(number, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
         changes = (repeats, after, beside, cached)
         most = [float(np.max(np.abs(own))) if own else None for own in changes]
         if any(most_of is not None and math.isnan(most_of) for most_of in most):
             self._note("repeats", FAILED, "a repeated request that was answered before got no answer")
             return Noise(), False
         noise = Noise(most[0], most[1], most[2], most[3], max(map(root_mean_square, changes)))
-        return self._noted(noise, has_numbers=has_tops or way is not None), (noise.neighbours or 0) <= SAME
+        return self._noted(noise, has_numbers=has_tops), (noise.neighbours or 0) <= SAME
 
     def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
         """Note the check of repeats. Texts have no numeric noise: they are the same, or they are not."""
@@ -330,38 +317,6 @@ class _Probe:
         return noise
 
     # --- beside chat --------------------------------------------------------------------------------------------------
-
-    def _decision(self) -> Decision | None:
-        """Return the working route for decisions. Its answers are trusted if they change with the order of options."""
-        missing: set[str] = set()
-        read = "the server does not have this route"
-        for decision in wire.DECISIONS:
-            if decision.path in missing:
-                continue
-            question = self.questions[0]
-            exchanged = exchanged_question()
-            bodies = [wire.decision_body(decision, own.prompt, own.labels, self.model) for own in (question, exchanged)]
-            response = self._once(decision.path, bodies[0])
-            if response.status != 200:
-                missing |= {decision.path} if response.status in (404, 405, 501) else set()
-                continue
-            try:
-                first = wire.read_decision(response.body, question.labels)
-                second = wire.read_decision(
-                    self.client.post(decision.path, bodies[1], store=False).body, question.labels
-                )
-            except ModelError as error:
-                read = str(error)
-                continue
-            if isinstance(first, LabelWeights) and isinstance(second, LabelWeights) and first != second:
-                shown = " and ".join(f"{math.exp(own.log_probs[0]):.3f}" for own in (first, second))
-                self._note(
-                    "decisions", PASSED, f"{decision.name}: {shown} for the first of two options, in both orders"
-                )
-                return decision
-            read = f"{decision.name}: the same answer when the options are exchanged"
-        self._note("decisions", FAILED, read)
-        return None
 
     def _check_limits(self, has_chat: bool) -> None:
         if not has_chat:
@@ -412,7 +367,7 @@ def _meant(asked: str, listed: Sequence[str], origin: str) -> str:
 
 
 def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
-    """Ask the fixed prompts, and return what answers them: first tokens, decisions, texts, or likelihoods.
+    """Ask the fixed prompts, and return what answers them: first tokens, texts, or likelihoods.
 
     A prompt without an answer has an empty part, which is like no other. ModelError where the server does not answer.
     """
@@ -420,19 +375,6 @@ def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
     if not report.chats:
         found = report.route.of_texts(fixed_sentences(), start=report.route.start) if report.route else []
         return Fingerprint(tuple({"": round(own.log_prob, 6)} if own else {} for own in found))
-    if not report.has_numbers and report.decision:
-        path, decision = report.decision.path, report.decision
-        bodies = [wire.decision_body(decision, own.prompt, own.labels, report.model) for own in questions]
-        weights = [
-            wire.read_decision(answer.body, own.labels) if answer.status == 200 else None
-            for own, answer in zip(questions, client.map(path, bodies, store=False), strict=True)
-        ]
-        return Fingerprint.of_tops(
-            [
-                dict(zip(own.labels, told.log_probs, strict=True)) if isinstance(told, LabelWeights) else {}
-                for own, told in zip(questions, weights, strict=True)
-            ]
-        )
     limit, place = report.dialect.to_label if report.has_numbers else {}, report.dialect.place
     bodies = [chat_body(own.prompt, report.model, report.dialect, **limit) for own in questions]
     heard = client.map(CHAT, bodies, store=False)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from types import MappingProxyType
@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP, LabelWeights
+from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP
 from senseprobe.evaluate.served import complaints
 from senseprobe.evaluate.served.complaints import LEAST_TEMPERATURE, Complaint
 from senseprobe.evaluate.served.json_values import (
@@ -25,13 +25,10 @@ from senseprobe.evaluate.served.json_values import (
     MessageText,
     ModelName,
     ShortName,
-    first_of,
     impossible,
     must_be,
-    object_of,
     object_or_empty,
     or_else,
-    probability,
     text_of,
 )
 from senseprobe.evaluate.served.spelling import begins_thinking, is_special, leads, token_text
@@ -317,89 +314,3 @@ def read_failure(status: int, body: object) -> Unanswered:
     if status in (400, 413, 422) and any(word in words for word in _TOO_LONG):
         return Unanswered("too long for the model")
     raise ModelError(f"the server refuses a chat request with HTTP {status}: {' '.join(words.split())[:LONGEST_NAME]}")
-
-
-# --- decisions --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A way to ask for the probabilities of options: the options' names are the labels, and their texts what they mean.
-
-    The server shows letters of its own, in the order of the places: they stay with the place when labels are exchanged.
-    """
-
-    name: str
-    path: str
-    body: Callable[[str, str, Mapping[str, str]], dict[str, Any]]
-    """The question, what it is about, and the text of each label: the request, but for the model."""
-
-
-def _system_one(asked: str, about: str, options: Mapping[str, str]) -> dict[str, Any]:
-    question = {"type": "choice", "instructions": asked, "criteria": dict(options)}
-    return {"state": about, "questions": {"q": question}}
-
-
-def _openai_decisions(asked: str, about: str, options: Mapping[str, str]) -> dict[str, Any]:
-    choices = [{"value": label, "description": text} for label, text in options.items()]
-    return {"input": about, "questions": [{"type": "choice", "name": "q", "instructions": asked, "choices": choices}]}
-
-
-def _sglang_decisions(asked: str, about: str, options: Mapping[str, str]) -> dict[str, Any]:
-    choices = [{"name": label, "description": text} for label, text in options.items()]
-    return {"input": about, "questions": [{"id": "q", "type": "choice", "question": asked, "options": choices}]}
-
-
-DECISIONS: tuple[Decision, ...] = (
-    Decision("decisions of SGLang", "/v1/decisions", _sglang_decisions),
-    Decision("decisions of OpenAI", "/v1/decisions", _openai_decisions),
-    Decision("systemone", "/v1/systemone", _system_one),
-)
-"""In the order in which they are tried: SGLang's tells the mass of the labels, too."""
-
-_ANSWER_WITH = re.compile(r" Answer with one (?:letter|number), [^.\n]*\.")
-
-
-def decision_body(decision: Decision, prompt: str, labels: Sequence[str], model: str) -> dict[str, Any]:
-    """Return the request of a decision between the labelled lines of a prompt, which come in the order of `labels`."""
-    starts = []
-    end = 0
-    for label in labels:
-        end = prompt.index(f"\n{label}. ", end)
-        starts.append(end)
-    ends = [*starts[1:], len(prompt)]
-    options = {
-        label: prompt[start + len(label) + 3 : stop] for label, start, stop in zip(labels, starts, ends, strict=True)
-    }
-    asked, _, about = _ANSWER_WITH.sub("", prompt[: starts[0]], count=1).partition("\n")
-    named = {"model": model} if model else {}
-    return {**named, **decision.body(asked, about or "There are some options.", options)}
-
-
-# A probability that is told as 0 is at most this: six digits are the fewest that servers give.
-_LEAST = 1e-6
-
-
-def read_decision(body: object, labels: Sequence[str]) -> LabelWeights | Unanswered:
-    """Return the weights of the labels in a decision; the mass is NaN where the server hides it.
-
-    ModelError where the body is no decision, or an impossible one.
-    """
-    answers = object_of(body, "no JSON object").get("answers")
-    own = answers.get("q") if isinstance(answers, dict) else first_of(answers, "answers")
-    answer = object_of(own, "no answer to the question")
-    if answer.get("type") == "refusal":
-        return Unanswered("refused", refused=True)
-    told = answer.get("probabilities")
-    if isinstance(told, list):
-        pairs = [object_of(item, "a probability that is not an object") for item in told]
-        told = {str(pair.get("value")): pair.get("probability") for pair in pairs}
-    shares = [probability(object_of(told, "no probabilities").get(label)) for label in labels]
-    if abs(sum(shares) - 1) > 1e-3:
-        raise impossible(f"probabilities of the options that sum to {sum(shares):.3f}")
-    mass = answer.get("label_mass")
-    return LabelWeights(
-        tuple(math.log(max(share, _LEAST)) for share in shares),
-        tuple(share < _LEAST for share in shares),
-        math.nan if mass is None else min(probability(mass), 1.0),
-    )

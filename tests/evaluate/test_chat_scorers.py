@@ -340,14 +340,6 @@ def test_pairs_without_an_answer_are_unscored_with_the_reason(sssb: Release) -> 
     assert figures(result)["content-mean"].unscored == 1
 
 
-def test_hidden_masses_leave_no_row_unscored(sssb: Release) -> None:
-    result = score(sssb, planted(sssb, [CONFIG], mass=math.nan), "choice-likely")
-
-    assert result.unscored == {}
-    assert figures(result)["content-mean"].unscored == 0
-    assert result.tasks[CONFIG].mass is None
-
-
 def test_progress_counts_units_and_control_items(sssb: Release) -> None:
     steps: list[tuple[int, int]] = []
     score(sssb, planted(sssb, [CONFIG]), "text-likely", progress=lambda *step: steps.append(step))

@@ -281,13 +281,13 @@ def test_gates_fail_closed_where_nothing_was_scored(sssb: Release) -> None:
     json.dumps(result.as_dict(), allow_nan=False)
 
 
-def test_a_hidden_mass_is_let_pass_and_that_is_said(sssb: Release) -> None:
-    """Where a route has closed options there is nothing to read; where only some masses are missing it fails."""
+def test_a_pair_whose_mass_is_no_number_has_no_score(sssb: Release) -> None:
+    """The gate reads the masses of the others, and fails where there are none."""
     result = score(sssb, planted(sssb, [CONFIG], mass=math.nan), "choice-likely")
     mass = next(reading for reading in result.tasks[CONFIG].gates if reading.gate == "mass")
-
-    assert (mass.read, mass.passed) == (None, True)
-    assert "returns probabilities of labels only" in mass.said
+    assert (mass.read, mass.passed) == (None, False)
+    rows = len(sssb.table(CONFIG, spans=False))
+    assert sum(gap["rows"] for gap in result.unscored.values()) == rows
 
     class Half(PlantedChat):
         @property
@@ -299,8 +299,8 @@ def test_a_hidden_mass_is_let_pass_and_that_is_said(sssb: Release) -> None:
             pass
 
     whole = planted(sssb, [CONFIG])
-    half = Half(contents=whole.contents, position=0.3)
-    assert "mass" in failed(score(sssb, half, "choice-likely"))
+    half = score(sssb, Half(contents=whole.contents, position=0.3), "choice-likely")
+    assert 0 < sum(gap["rows"] for gap in half.unscored.values()) < rows
 
 
 def test_a_model_without_noise_and_without_contents_has_no_size(sssb: Release) -> None:

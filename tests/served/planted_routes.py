@@ -1,12 +1,11 @@
 """The routes of a planted server that are not chat completions, as llama.cpp, vLLM and transformers have them."""
 
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.served.planted_model import END, START, detokenize, render, tokenize
-from tests.served.planted_server import KINDS, TEMPLATE, PlantedServer, Reply, error
+from tests.served.planted_server import KINDS, TEMPLATE, PlantedServer, Reply
 
 Body = Any
 
@@ -125,62 +124,6 @@ def _completions(server: PlantedServer, body: Body) -> Reply:
     return Reply({"object": "text_completion", "model": server.name, "choices": [choice], "usage": usage})
 
 
-def _systemone(server: PlantedServer, body: Body) -> Reply:
-    """Answer typed questions with a probability for each option, which get letters of the server's own by place.
-
-    What is off the options is hidden.
-    """
-    if server.kind == "llama.cpp":
-        return error(501, "not_supported_error", "This model is not a decision model")
-    answers = {}
-    for name, question in body["questions"].items():
-        told, _ = _decided(server, body, question["instructions"], body["state"], question["criteria"])
-        answers[name] = {
-            "type": "choice",
-            "choice": max(told, key=told.__getitem__),
-            "confidence": max(told.values()),
-            "probabilities": told,
-        }
-    return Reply({"model": server.name, "answers": answers, "usage": {"input_tokens": 60, "output_tokens": 0}})
-
-
-def _decisions(server: PlantedServer, body: Body) -> Reply:
-    """Answer a list of questions as SGLang does, with the mass of the options, or as OpenAI's decision models do."""
-    if not server.decisions:
-        return error(404, "not_found", "File Not Found")
-    asked, options, name, text = {
-        "SGLang": ("question", "options", "name", "description"),
-        "OpenAI": ("instructions", "choices", "value", "description"),
-    }[server.decisions]
-    answers = []
-    for question in body["questions"]:
-        if not {asked, options} <= question.keys():
-            return error(400, "invalid_request_error", f"a question has {asked} and {options}")
-        texts = {option[name]: option[text] for option in question[options]}
-        told, mass = _decided(server, body, question[asked], body["input"], texts)
-        if server.decisions == "SGLang":
-            answers.append({"id": question["id"], "type": "choice", "probabilities": told, "label_mass": mass})
-        else:
-            pairs = [{"value": option, "probability": share} for option, share in told.items()]
-            answers.append({"name": question["name"], "type": "choice", "probabilities": pairs})
-    return Reply({"model": server.name, "answers": answers})
-
-
-def _decided(
-    server: PlantedServer, body: Body, asked: str, about: str, options: Mapping[str, str]
-) -> tuple[dict[str, float], float]:
-    """Return the probability of each option among them all, and what all of them have together."""
-    letters = dict(zip("ABC", options, strict=False))
-    named = "A, B or C" if len(letters) == 3 else "A or B"
-    more = "" if about.startswith("There are some") else f"\n{about}"
-    lines = [f"{letter}. {options[option]}" for letter, option in letters.items()]
-    prompt = "\n".join([f"{asked} Answer with one letter, {named}.{more}", *lines])
-    tops = server.model.tops(prompt, server.sigma(body))
-    shares = {option: math.exp(tops[letter]) for letter, option in letters.items()}
-    mass = sum(shares.values())
-    return {option: share / mass for option, share in shares.items()}, mass
-
-
 ROUTES = {
     ("GET", "/v1/models"): Route(_models),
     ("POST", "/v1/chat/completions"): Route(PlantedServer.chat),
@@ -192,6 +135,4 @@ ROUTES = {
     ("POST", "/apply-template"): Route(_template, ("llama.cpp",)),
     ("POST", "/completion"): Route(_completion, ("llama.cpp",)),
     ("POST", "/v1/completions"): Route(_completions, ("llama.cpp", "vllm")),
-    ("POST", "/v1/decisions"): Route(_decisions),
-    ("POST", "/v1/systemone"): Route(_systemone, ("llama.cpp", "transformers")),
 }

@@ -74,7 +74,6 @@ class PlantedServer:
     - `slots`: requests that are answered at a time, others wait; `delay`: seconds of each.
     - `context`: tokens that fit; a longer prompt is a 400. `most`: log-probabilities told of at a place.
     - `strict`: whether unknown fields are a 400; `loading`: requests that get 503 first.
-    - `decisions`: whose ``/v1/decisions`` it has, ``SGLang``'s or ``OpenAI``'s; none where empty.
     - `pinned`: whether another model's name is a 404.
     - `twist`: what changes replies (see `tests.served.liars`).
     - `log`: requests in their order, those that failed among them; `answered`: chat requests that got an answer.
@@ -95,7 +94,6 @@ class PlantedServer:
         strict: bool = False,
         loading: int = 0,
         pinned: bool = True,
-        decisions: str = "",
         twist: Twist | None = None,
     ) -> None:
         assert kind in KINDS
@@ -103,7 +101,6 @@ class PlantedServer:
         self.kind, self.name, self.fingerprint, self.key = kind, name, fingerprint, key
         self.slots, self.delay, self.context, self.most = slots, delay, context, most
         self.strict, self.loading, self.pinned, self.twist = strict, loading, pinned, twist
-        self.decisions = decisions
         self.log: list[Request] = []
         self.faults: list[Fault] = []
         self.answered = 0

@@ -124,7 +124,7 @@ def test_money_by_hand() -> None:
     ("kind", "scorer", "requests", "fingerprints"),
     [
         ("openai", "choice-likely", 12 * 8 + ITEMS * 8, 1),
-        ("transformers", "choice-likely", 12 * 8 + ITEMS * 8, 1),
+        ("transformers", "text-likely", 12 * 4 + ITEMS * 4, 1),
         ("vllm", "answer-likely", 12 * 4 + ITEMS * 4, 1),
         ("llama.cpp", "answer-likely", 12 * 4 + ITEMS * 4, 1),
         ("openai", "text-likely", 12 * 4 + ITEMS * 4, 1),

@@ -109,12 +109,14 @@ def test_usage_that_never_grows_is_said_and_counted_by_nobody() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_honest_server_is_used_for_all_that_it_can_do(kind: str) -> None:
-    """Hosted ones tell nothing of a text; transformers tells decisions, and no log-probabilities."""
+    """Hosted ones tell nothing of a text, and transformers no log-probabilities."""
     exact = kind in ("llama.cpp", "vllm")
     with PlantedServer(kind=kind) as server:
         report = probed(server)
     usable = {scorer for scorer, lack in report.scorers().items() if not lack}
-    assert {"choice-likely", "text-likely", "nli-chat"} <= usable
+    assert {"choice-likely", "text-likely", "nli-chat"} & usable == (
+        {"text-likely"} if kind == "transformers" else {"choice-likely", "text-likely", "nli-chat"}
+    )
     assert {"ll", "ll-mean", "ll-byte", "answer-likely"} & usable == (
         {"ll", "ll-mean", "ll-byte", "answer-likely"} if exact else set()
     )

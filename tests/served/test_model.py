@@ -4,7 +4,6 @@ The server is planted (`planted_model`): expected values are what was planted, o
 """
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from senseprobe.evaluate.scorers.conversation import (
     ReplyQuestion,
     answer_questions,
     choice_questions,
-    nli_questions,
     read_choice,
     read_replies,
     text_questions,
@@ -59,19 +57,6 @@ def test_a_choice_is_what_was_planted(kind: str, tmp_path: Path) -> None:
     assert weights[0] is not None
     assert weights[0].mass == pytest.approx(0.9, abs=1e-6)
     assert model.noise == 0
-
-
-def test_a_choice_by_decisions_has_no_mass(tmp_path: Path) -> None:
-    """The server letters the options itself, so that the label's prior goes with the place: .5 + .25."""
-    planted = PlantedModel(position=0.5, prior=0.25)
-    with PlantedServer(planted, kind="transformers") as server, _opened(server, tmp_path) as model:
-        weights = [own for own in model.weigh_labels(QUESTIONS) if own]
-        content, position, prior, *_ = read_choice(weights)
-        inference = model.weigh_labels(nli_questions("A dog runs.", "An animal runs."))
-    assert content == pytest.approx(content_of(FIRST, SECOND), abs=1e-6)
-    assert (position, prior) == pytest.approx((0.75, 0.0), abs=1e-6)
-    assert all(math.isnan(own.mass) for own in weights)
-    assert all(own and sum(map(math.exp, own.log_probs)) == pytest.approx(1) for own in inference)
 
 
 @pytest.mark.parametrize("kind", ["llama.cpp", "vllm"])
@@ -225,11 +210,7 @@ def test_log_probabilities_that_stop_end_the_run(tmp_path: Path) -> None:
 
 def test_a_server_without_numbers_cannot_be_asked_to_choose(tmp_path: Path) -> None:
     """Texts can be had; the error names what the server does not do."""
-
-    def texts_only(request: Request, reply: Reply) -> Reply:
-        return error(404, "not_found", "…") if "systemone" in request.path else reply
-
-    with PlantedServer(kind="transformers", twist=texts_only) as server, _opened(server, tmp_path) as model:
+    with PlantedServer(kind="transformers") as server, _opened(server, tmp_path) as model:
         with pytest.raises(ModelError, match=r"choice-likely.*log-probabilities"):
             model.weigh_labels(QUESTIONS)
         assert all(model.answer(QUESTIONS))

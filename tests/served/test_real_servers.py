@@ -1,6 +1,5 @@
 """Real servers with a real model, beside transformers in process: llama.cpp's, and that of transformers itself."""
 
-import math
 import os
 import sqlite3
 import subprocess
@@ -24,9 +23,11 @@ from tests.tiny_release import write_release
 from senseprobe.evaluate.result import read_result
 from senseprobe.evaluate.scorers.conversation import (
     CONSTRUCTS,
+    REPLY_TOKENS,
     LabelQuestion,
     ReplyQuestion,
     choice_questions,
+    text_questions,
     weights_of,
 )
 from senseprobe.evaluate.served import likelihood
@@ -260,7 +261,7 @@ def test_what_the_probe_says_of_llama_cpp(chat: ServedModel) -> None:
     report = chat.report
     assert (report.facts.kind, report.facts.slots, report.requests <= 36) == ("llama.cpp", real_servers.SLOTS, True)
     failed = {check.id for check in report.checks if check.state == likelihood.FAILED}
-    assert failed == {"model", "nonsense", "echo", "prompt-logprobs", "decisions"}
+    assert failed == {"model", "nonsense", "echo", "prompt-logprobs"}
     assert set(report.scorers().values()) == {""}
     assert chat.noise < 0.01
     assert chat.drift() == ""
@@ -311,29 +312,24 @@ def test_the_gates_refuse_it(typed: Typed, server: RealServer, tmp_path: Path) -
     assert {figure.value for figure in result.figures} == {None}
 
 
-def test_transformers_serve_has_decisions(local: tuple[Any, Any], file: Path, folder: Path) -> None:
-    """It drops log-probabilities and echo; its decisions are those of its own pipeline in process, on float32."""
-    from transformers.pipelines import DecisionPipeline
-
+def test_transformers_serve_has_texts_alone(local: tuple[Any, Any], file: Path, folder: Path) -> None:
+    """It drops log-probabilities and echo: what it writes is that of the model in process, on float32."""
     model, tokenizer = local
-    pipeline = DecisionPipeline(model=model, tokenizer=tokenizer)
-    questions = choice_questions(CONSTRUCTS["likely"], *SENTENCES[:2])
-    with real_servers.start("transformers", file.parent / SAVED, folder / "decisions") as server:
+    questions = text_questions(CONSTRUCTS["likely"], *SENTENCES[:2])
+    with real_servers.start("transformers", file.parent / SAVED, folder / "texts") as server:
         server.wait_for(200)
         with ServedModel.open(server.spec, ability="chat", options=ServingOptions(stored=False)) as served:
             report = served.report
-            weights = served.weigh_labels(questions)
+            answers = served.answer(questions)
     assert (report.facts.kind, report.requests <= 42) == ("transformers serve", True)
     assert {check.id for check in report.checks if check.state == likelihood.FAILED} == {"logprobs", "echo"}
-    usable = {scorer for scorer, lack in report.scorers().items() if not lack}
-    assert usable == {*(f"choice-{construct}" for construct in CONSTRUCTS), "nli-chat", "text-likely"}
-    for question, own in zip(questions, weights, strict=True):
-        shown = [line.split(". ", 1) for line in question.prompt.splitlines()[1:]]
-        asked = {"type": "choice", "instructions": CONSTRUCTS["likely"], "criteria": dict(shown)}
-        answer = pipeline({"state": "There are some options.", "questions": {"q": asked}})["q"]["probabilities"]
-        assert own is not None
-        assert [math.exp(log) for log in own.log_probs] == pytest.approx([answer[n] for n in question.labels], abs=1e-4)
-        assert math.isnan(own.mass)
+    assert {scorer for scorer, lack in report.scorers().items() if not lack} == {"text-likely"}
+    for question, answer in zip(questions, answers, strict=True):
+        turn = [{"role": "user", "content": question.prompt}]
+        ids = tokenizer.apply_chat_template(turn, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+        written = model.generate(**ids, do_sample=False, max_new_tokens=REPLY_TOKENS)[0, ids["input_ids"].shape[1] :]
+        assert answer is not None
+        assert answer.text == tokenizer.decode(written, skip_special_tokens=True)
 
 
 # --- servers that start, end and queue ------------------------------------------------------------------------------

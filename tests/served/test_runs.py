@@ -101,36 +101,6 @@ def test_contents_places_and_labels_are_recovered(kind: str) -> None:
     assert task.reliability == pytest.approx(1.0)
 
 
-def test_decisions_recover_contents_and_hide_the_mass() -> None:
-    """The server's letters stay with the place when ours are exchanged: place and label are one there."""
-    table = pairs()
-    with PlantedServer(PlantedModel(position=0.375, prior=0.2), kind="transformers") as server:
-        (result,) = score(server, table, "choice-likely")
-    assert result.rows is not None
-    (task,) = result.tasks.values()
-    np.testing.assert_allclose(result.rows["content"], planted(table), atol=1e-6)
-    np.testing.assert_allclose(result.rows["position"], 0.575, atol=1e-6)
-    assert (task.mass, task.does_task) == (None, True)
-
-
-@pytest.mark.parametrize(("decisions", "mass"), [("SGLang", 0.9 * 0.7), ("OpenAI", None)])
-def test_decisions_of_others_recover_contents(decisions: str, mass: float | None) -> None:
-    """As above, by ``/v1/decisions``: SGLang's tells the mass of the bare letters, .7 of .9, OpenAI's hides it."""
-    table = pairs()
-    twist = LIARS["no log-probabilities"].twist()
-    with PlantedServer(PlantedModel(position=0.375, prior=0.2), decisions=decisions, twist=twist) as server:
-        (result,) = score(server, table, "choice-likely")
-        assert {request.path for request in server.log if table["stereo"][0] in str(request.body)} == {"/v1/decisions"}
-    assert result.rows is not None
-    (task,) = result.tasks.values()
-    np.testing.assert_allclose(result.rows["content"], planted(table), atol=1e-6)
-    np.testing.assert_allclose(result.rows["position"], 0.575, atol=1e-6)
-    assert task.mass == (None if mass is None else pytest.approx(mass, abs=1e-6))
-    (said,) = (reading.said for reading in task.gates if reading.gate == "mass")
-    assert said == ("the server returns probabilities of labels only" if mass is None else "")
-    assert task.does_task, task
-
-
 def test_what_differs_between_alphabets_is_seen_in_their_reliability() -> None:
     """Alpha by its other formula: of k items with mean covariance c and mean variance v, k c / (v + (k - 1) c)."""
     table, model = pairs(), PlantedModel(spread=1.0)

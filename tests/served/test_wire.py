@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import choice_question, nli_questions
 from senseprobe.evaluate.served import wire
 from senseprobe.evaluate.served.json_values import model_name
-from senseprobe.evaluate.served.wire import DIALECTS, Unanswered, chat_body, read_chat, read_decision, read_failure
+from senseprobe.evaluate.served.wire import DIALECTS, Unanswered, chat_body, read_chat, read_failure
 
 
 def _chat(**message: object) -> dict[str, Any]:
@@ -247,89 +246,3 @@ def test_other_failures_end_the_run() -> None:
 def test_paths_of_models_are_cut(name: object, cut: str) -> None:
     """A server's folders are nobody's business; names of the Hub stay whole."""
     assert model_name(name) == cut
-
-
-_QUESTION = choice_question("Which of these two sentences is more likely?", "The cat.", "The dog.", ("2", "1"))
-
-
-def test_decisions_are_asked_with_the_texts_of_the_labels() -> None:
-    """The bodies of SGLang 0.5, openai 3.5 and transformers 5.23, written from their sources."""
-    sglang, openai, system_one = (wire.decision_body(own, *_QUESTION, "m") for own in wire.DECISIONS)
-    asked = "Which of these two sentences is more likely?"
-    assert sglang["questions"] == [
-        {
-            "id": "q",
-            "type": "choice",
-            "question": asked,
-            "options": [{"name": "2", "description": "The cat."}, {"name": "1", "description": "The dog."}],
-        }
-    ]
-    assert openai["questions"][0]["choices"] == [
-        {"value": "2", "description": "The cat."},
-        {"value": "1", "description": "The dog."},
-    ]
-    assert system_one["questions"] == {
-        "q": {"type": "choice", "instructions": asked, "criteria": {"2": "The cat.", "1": "The dog."}}
-    }
-    assert system_one["model"] == "m"
-
-
-def test_a_decision_of_inference_keeps_what_it_is_about() -> None:
-    """Premise and hypothesis stand before the question, its options after it."""
-    question = nli_questions("A dog runs.", "An animal runs.")[0]
-    body = wire.decision_body(wire.DECISIONS[2], *question, "m")
-    assert body["state"] == "First: A dog runs.\nSecond: An animal runs."
-    assert body["questions"]["q"]["criteria"] == {
-        "A": "It is true.",
-        "B": "It may or may not be true.",
-        "C": "It is false.",
-    }
-
-
-@pytest.mark.parametrize(
-    ("body", "mass"),
-    [
-        ({"answers": {"q": {"type": "choice", "probabilities": {"1": 0.25, "2": 0.75}, "label_mass": 0.9}}}, 0.9),
-        ({"answers": {"q": {"type": "choice", "probabilities": {"1": 0.25, "2": 0.75}}}}, math.nan),
-        (
-            {
-                "answers": [
-                    {
-                        "type": "choice",
-                        "probabilities": [{"value": "1", "probability": 0.25}, {"value": "2", "probability": 0.75}],
-                    }
-                ]
-            },
-            math.nan,
-        ),
-    ],
-)
-def test_a_decision_is_read(body: object, mass: float) -> None:
-    """Probabilities by label; the mass off the labels only where the server tells it."""
-    weights = read_decision(body, ("2", "1"))
-    assert not isinstance(weights, Unanswered)
-    assert weights.log_probs == pytest.approx((math.log(0.75), math.log(0.25)))
-    assert weights.censored == (False, False)
-    assert weights.mass == pytest.approx(mass, nan_ok=True)
-
-
-def test_a_decision_may_be_refused() -> None:
-    """OpenAI's refusals are by question."""
-    read = read_decision({"answers": [{"type": "refusal", "name": "q"}]}, ("1", "2"))
-    assert isinstance(read, Unanswered)
-    assert read.refused
-
-
-def test_a_probability_of_zero_is_a_bound() -> None:
-    """It was rounded, and says that the option has at most a millionth."""
-    weights = read_decision({"answers": {"q": {"probabilities": {"1": 0, "2": 1}}}}, ("1", "2"))
-    assert not isinstance(weights, Unanswered)
-    assert weights.censored == (True, False)
-    assert weights.log_probs == pytest.approx((math.log(1e-6), 0.0))
-
-
-@pytest.mark.parametrize("probabilities", [{"1": 0.5}, {"1": 0.5, "2": 0.1}, {"1": 2, "2": -1}, {"1": "x", "2": 1}, []])
-def test_impossible_decisions_are_refused(probabilities: object) -> None:
-    """An option without a probability, sums that are not 1, and what is no probability."""
-    with pytest.raises(ModelError, match="cannot be used"):
-        read_decision({"answers": {"q": {"probabilities": probabilities}}}, ("1", "2"))

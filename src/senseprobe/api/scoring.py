@@ -353,6 +353,8 @@ def replay(
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))
+    if retired := replays.describe_retired_result(first):
+        return replays.Replay(first, None, (), (retired,))
     loading: dict[str, Any] = {"device": device, "batch_tokens": batch_tokens, "allow_pickle": allow_pickle}
     moved = None if model is None else source_of(model, **(loading if isinstance(model, str) else {}))
     source = replays.source_of(first, moved, **loading)

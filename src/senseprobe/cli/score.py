@@ -144,7 +144,7 @@ def show_replay(replayed: "Replay") -> None:
 def _replay_lines(replayed: "Replay") -> Iterator[str]:
     """Yield what was compared, and possible reasons for differences."""
     if replayed.result is None:
-        yield "this is another model: nothing was computed"
+        yield "this is another model: nothing was computed" if replayed.differences else "nothing was computed"
         return
     first, now = replayed.first, replayed.result
     if first.scorer_version != now.scorer_version:

@@ -1,0 +1,58 @@
+"""Results that 0.2 made of servers' decisions: they are read and shown as before, and computed no more.
+
+The files beside are as 0.2 wrote them, of a planted server with ``/v1/systemone``, and of one with SGLang's
+``/v1/decisions``. Of text-likely only the fixed prompts were answered by decisions.
+"""
+
+from pathlib import Path
+
+import pytest
+from tests.commands import typing
+from tests.served.planted_server import PlantedServer
+
+from senseprobe import api
+from senseprobe.api.results import report
+from senseprobe.evaluate.result import read_result
+from senseprobe.evaluate.served.fingerprint import Fingerprint, fixed_questions, is_of_decisions
+
+FOLDER = Path(__file__).parent / "decisions"
+STORED = sorted(FOLDER.glob("*.json"))
+RETIRED = (
+    "a server's decision (/v1/decisions, /v1/systemone) is no longer computed: the result has it in its numbers or its "
+    "fixed prompts, so score the model again to compare"
+)
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_replay_says_so_and_asks_nobody(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    typed = typing(monkeypatch, capfd)
+    done = typed("replay", str(path))
+    assert (done.code, done.out.splitlines()) == (0, [RETIRED, "nothing was computed"]), done.err
+    with PlantedServer(kind="transformers") as server:
+        assert api.replay(path, model=api.server(server.url, model="planted")).redefined == (RETIRED,)
+        assert server.log == []
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_figures_and_gates_are_shown(path: Path, tmp_path: Path) -> None:
+    """Also the mass, which only SGLang told."""
+    page = report(path, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Figures not checked" not in page
+    assert ("the server returns probabilities of labels only" in page) == (path.stem == "choice-likely")
+    result = read_result(path)
+    (task,) = result.tasks.values()
+    assert task.does_task
+    assert (task.mass is None) == (path.stem != "choice-likely-sglang")
+    assert all(figure.value is not None for figure in result.figures if figure.estimand == "preference-half")
+
+
+def test_a_fingerprint_of_tokens_or_texts_is_none_of_decisions() -> None:
+    """Five tokens of each prompt, the labels among them; and a text that is a label."""
+    labels = [dict.fromkeys(question.labels, -0.7) for question in fixed_questions()]
+    assert is_of_decisions(Fingerprint.of_tops(labels).text)
+    assert not is_of_decisions(Fingerprint.of_tops([{**own, " A": -3.0} for own in labels]).text)
+    assert not is_of_decisions(Fingerprint.of_texts(["A"] * 8).text)
+    assert not is_of_decisions(Fingerprint.of_tops(labels[:7]).text)
+    assert not is_of_decisions("")

@@ -28,8 +28,8 @@ import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 import senseprobe
-from senseprobe.evaluate.models.chat import ChatLM
-from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, LabelQuestion, choice_questions, variants_of
+from senseprobe.evaluate.served.chat_model import ChatLM
+from senseprobe.evaluate.served.conversation import CONSTRUCTS, LabelQuestion, choice_questions, variants_of
 
 LEAST = 4.0
 TOLERANCE = 1e-4

@@ -26,6 +26,7 @@ class Declaration:
     - `version`: of its definition. It goes up when its numbers change, so that numbers of two versions are never taken
       for one another.
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
+    - `after`: of a room's, the id of the one behind which it stands in lists; empty: at the end.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Declaration:
     cannot_say: str = ""
     version: int = 1
     origin: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands import kernel_rows, lookup
-from senseprobe.evaluate.estimands.content import CONTENT_MEAN, MOST
 from senseprobe.evaluate.estimands.kernel import KernelRows, project
 from senseprobe.evaluate.estimands.preference import HalfPreference, exact_hits
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
+from senseprobe.evaluate.served.content import CONTENT_MEAN, MOST
 from senseprobe.records import Design
 from senseprobe.statistics import (
     CONFIDENCE,

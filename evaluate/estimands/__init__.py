@@ -9,7 +9,7 @@ They are in a registry by id, ours in order of print, then those of plug-ins, wh
     relative, spread      each group against the others, same words       relative.py
     relative-mean         the same against their mean; only if asked for  relative.py
     pronoun-stereotype, pronoun-baseline, pronoun-interaction             pronoun.py
-    content-mean          of chat models' choices                         content.py
+    content-mean          of chat models' choices                         ../served/content.py
     matched-contrast      one figure in two senses                        sense_contrast.py
     lms, ss, icat         of StereoSet, over target terms or over pairs   stereoset.py
     nn, fn, t, accuracy   of rows of inference                            nli.py
@@ -34,7 +34,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
-from senseprobe.evaluate.estimands.content import CONTENT_MEAN
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.multiple_testing import corrected
@@ -105,7 +104,7 @@ CATALOGUE = Registry(
     "estimand",
     (
         *(*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS),
-        *(CONTENT_MEAN, *NLI_ESTIMANDS, *WEAT_ESTIMANDS, *SENSE_ESTIMANDS),
+        *(*NLI_ESTIMANDS, *WEAT_ESTIMANDS, *SENSE_ESTIMANDS),
     ),
     _admit,
 )

@@ -153,6 +153,7 @@ class Estimand(Declaration):
     cells_split_factors: ClassVar[bool] = False  # by gold labels or genders, into strata that a release does not count
     prints_p: ClassVar[bool] = False  # whether tables have p beside its interval, which says the same of a figure alone
     of_pairs: ClassVar[bool] = False  # whether a number of each pair makes it, since it compares no sentences of two
+    column: ClassVar[str] = ""  # of a number that a chat model's rows have besides the scores, which it is the mean of
     of_contents: ClassVar[bool] = False  # whether it is computed of what chat models choose, which no design lists
     reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
     needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control

@@ -24,9 +24,8 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import declared, in_order, lookup
+from senseprobe.evaluate.estimands import CATALOGUE, declared, in_order, lookup
 from senseprobe.evaluate.estimands.base import Estimand, why_no_interval
-from senseprobe.evaluate.estimands.content import COLUMN as CONTENT
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_columns, fixed_slots, project
@@ -143,7 +142,8 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
             raise ResultError("the two results have different rows: score both models on one release")
         b = b.set_index("id").loc[a["id"]].reset_index()
     # Which not all figures need: a third sentence's score, and a chat model's content.
-    others = [[name] for name in ("unrelated_score", CONTENT) if name in a or name in b]
+    columns = ("unrelated_score", *(estimand.column for estimand in CATALOGUE.values() if estimand.column))
+    others = [[name] for name in columns if name in a or name in b]
     for names in (list(SCORES[design.kind]), *others):
         scores = [table.reindex(columns=names) for table in (a, b)]
         scored = np.isfinite(pd.concat(scores, axis=1).to_numpy(dtype=np.float64)).all(axis=1)

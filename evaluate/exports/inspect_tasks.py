@@ -1,7 +1,7 @@
 """A release as tasks of Inspect, which then gives `preference-half` and `content-mean` of the scorers `choice-…`.
 
 What is written needs inspect_ai alone: prompts as templates, pairs, and code that asks and reads as
-evaluate/scorers/conversation.py does. Tests hold the one against the other, on the same server.
+evaluate/served/conversation.py does. Tests hold the one against the other, on the same server.
 """
 
 import json
@@ -22,7 +22,7 @@ from senseprobe.evaluate.exports.lm_eval_tasks import (
     release_facts,
     task_stem,
 )
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served.conversation import (
     ALPHABETS,
     CONSTRUCTS,
     PROMPTS,

@@ -159,6 +159,8 @@ class Family:
 
     - `ability`: what scorers ask for; `title`: what a model is called in messages, with its article.
     - `path`: of ours, the module and the class whose `load` opens them.
+    - `base`, `fits(source)`: of ours that are models of another ability, too, which comes first: that ability, and
+      whether the model of a source is also one of these.
 
     A plug-in has instead
 
@@ -171,6 +173,8 @@ class Family:
     ability: str
     title: str
     path: str = ""
+    base: str = ""
+    fits: Callable[[ModelSource], bool] | None = None
     load: Callable[..., Any] | None = None
     claims: Callable[[str, Mapping[str, Any]], bool] | None = None
     origin: str = ""
@@ -184,15 +188,14 @@ def admit(family: Family) -> Family:
 
 
 OWN = (
-    Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
-    Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
-    Family(id="chat", ability="chat", title="a chat model, served or with a template", path="chat:ChatLM"),
-    Family(id="inference", ability="inference", title="an NLI model", path="nli:Classifier"),
-    Family(id="vectors", ability="vectors", title="a model with vectors", path="encoder:Encoder"),
+    Family(id="masked", ability="masked", title="a masked language model", path=f"{__package__}.masked:MaskedLM"),
+    Family(id="causal", ability="causal", title="a causal language model", path=f"{__package__}.causal:CausalLM"),
+    Family(id="inference", ability="inference", title="an NLI model", path=f"{__package__}.nli:Classifier"),
+    Family(id="vectors", ability="vectors", title="a model with vectors", path=f"{__package__}.encoder:Encoder"),
 )
 
 FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
-"""By id, which is the ability of a family of ours; then those of plug-ins."""
+"""By id, which is the ability of a family of ours; then those of rooms, and of plug-ins."""
 
 
 def title_of(ability: str) -> str:
@@ -290,7 +293,7 @@ def load(
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
-    elif ability in {family.id for family in OWN}:
+    elif (named := FAMILIES.get(ability)) and named.path:
         model = _class_of(ability).load(spec, **options, **_stated_way(ability, encoding))
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
@@ -299,7 +302,7 @@ def load(
 
 
 def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of ours
-    return resolve_name(f"{__package__}.{FAMILIES[ability].path}")
+    return resolve_name(FAMILIES[ability].path)
 
 
 def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
@@ -317,25 +320,18 @@ def _stated_way(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOp
 def abilities_of_source(source: ModelSource) -> tuple[str, ...]:
     """Return the abilities of the model of a source, loaded or in memory, the first of which is the default.
 
-    A causal language model has that of chat, too, where its tokenizer has a template. Raises ModelError.
+    A model has those of families that fit it, too, unless a plug-in claims it. Raises ModelError.
     """
     if source.is_served:
         return SERVED_ABILITIES
     if source.model is not None:
         ability = ability_in_memory(source) if source.reads_texts else VectorFile.ability
-        has_template = bool(getattr(source.tokenizer, "chat_template", None))
     else:
-        spec = source.spec
-        ability = ability_of(spec)
-        has_template = ability == "causal" and not claiming(spec, FAMILIES.values()) and _has_chat_template(spec)
-    return (ability, "chat") if ability == "causal" and has_template else (ability,)
-
-
-def _has_chat_template(spec: str) -> bool:
-    """Return whether the tokenizer at `spec`, a folder or a name on the Hub, has a chat template."""
-    from senseprobe.evaluate.models.checkpoint import names_chat_template
-
-    return names_chat_template(spec)
+        ability = ability_of(source.spec)
+    built = [family for family in FAMILIES.values() if family.fits and family.base == ability]
+    if built and source.model is None and claiming(source.spec, FAMILIES.values()):
+        return (ability,)
+    return (ability, *(family.ability for family in built if family.fits and family.fits(source)))
 
 
 def ability_in_memory(source: ModelSource) -> str:

@@ -89,8 +89,9 @@ def build_page() -> str:
         field, headings = _GROUPS[group]
         values = [getattr(metric, field, "") for metric in metrics]
         for value in dict.fromkeys([*headings, *values]):
-            entries.append(f"## {headings.get(value, f'{group.capitalize()} of models with the {field} {value}')}\n")
-            entries += [format_metric(metric) for metric, its in zip(metrics, values, strict=True) if its == value]
+            described = [format_metric(metric) for metric, its in zip(metrics, values, strict=True) if its == value]
+            heading = headings.get(value, f"{group.capitalize()} of models with the {field} {value}")
+            entries += [f"## {heading}\n", *described] if described else []
     return "\n".join(entries)
 
 

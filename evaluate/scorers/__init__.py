@@ -11,7 +11,7 @@ from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.retired import check_computed
-from senseprobe.evaluate.scorers import association, causal, causal_nli, chat, masked, nli, senses
+from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli, senses
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
@@ -99,11 +99,11 @@ def _checked_answer(
 
 
 _OWN = (
-    *(*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *chat.SCORERS),
+    *(*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS),
     *(*nli.SCORERS, *association.SCORERS, *senses.SCORERS),
 )
 SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
-"""All scorers by id: ours, then those of plug-ins."""
+"""All scorers by id: ours, those of rooms, then those of plug-ins."""
 
 
 def get(name: str) -> Scorer:

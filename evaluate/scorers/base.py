@@ -23,7 +23,6 @@ Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 KINDS: Mapping[str, str] = {
     "masked": "contrast",
     "causal": "contrast",
-    "chat": "contrast",
     "inference": "inference",
     "vectors": "association",
 }
@@ -119,7 +118,7 @@ class Scorer(Declaration):
         encoding = {"encoding": model.encoding(self.level).text} if self.level else {}
         return {**model.identity, **encoding, **({"prompts": str(self.version)} if self.gates else {})}
 
-    def check(self, model: Any, **options: Any) -> Any:  # noqa: ANN401 - of any family; evaluate/task_records.py
+    def check(self, model: Any, **options: Any) -> Any:  # noqa: ANN401 - of any family; evaluate/served/task_records.py
         """Return the check that is wrapped round a run with a model: this scorer's or a served model's; else None."""
         make = self.task_check or getattr(model, "task_check", None)
         return None if make is None else make(scorer=self, model=model, **options)

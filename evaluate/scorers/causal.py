@@ -5,7 +5,7 @@ They share one computation; what a text begins with is computed once for all tex
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -15,7 +15,19 @@ from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM
-    from senseprobe.evaluate.served.model import ServedModel
+
+
+class TextModel(Protocol):
+    """A model that cuts texts and adds up by itself, such as one behind a server."""
+
+    def portions(self, items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        """Yield the items that are asked in one go."""
+
+    def likelihoods(self, texts: Sequence[str], *, start: bool) -> Iterable[tuple[float, ...] | None]:
+        """Return the sum, the number of tokens and the number of bytes of each text; None where there is no answer."""
+
+    def why(self, text: str) -> str:
+        """Return why there is no answer to a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,7 @@ def _score(*, start: bool) -> Score:
 
     def score(model: "CausalLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         if hasattr(model, "likelihoods"):
-            return _score_served(cast("ServedModel", model), units, done, start=start)
+            return _score_texts(cast("TextModel", model), units, done, start=start)
         before = model.start if start else ()
         if start and not before:
             raise ModelError(
@@ -76,10 +88,8 @@ class _Asked:
     unit: Unit
 
 
-def _score_served(
-    model: "ServedModel", units: Iterable[Unit], done: Container[Unit], *, start: bool
-) -> Iterator[Answers]:
-    """Yield what `_score` does of a model behind a server, which cuts texts and adds up by itself."""
+def _score_texts(model: "TextModel", units: Iterable[Unit], done: Container[Unit], *, start: bool) -> Iterator[Answers]:
+    """Yield what `_score` does of a model that cuts texts and adds up by itself."""
 
     def answer(batch: Sequence[_Asked]) -> Iterator[tuple[float, ...]]:
         for value in model.likelihoods([work.unit.text for work in batch], start=start):
@@ -91,7 +101,7 @@ def _score_served(
 def _why(*, start: bool) -> Why:
     def why(model: "CausalLM", units: Sequence[Unit]) -> Iterator[str]:
         if hasattr(model, "likelihoods"):
-            yield from (cast("ServedModel", model).why(unit.text) for unit in units)
+            yield from (cast("TextModel", model).why(unit.text) for unit in units)
             return
         before = model.start if start else ()
         for tokens in model.encode([unit.text for unit in units]):

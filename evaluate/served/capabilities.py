@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from senseprobe.document import Section, Table
-from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, TOP
+from senseprobe.evaluate.served.conversation import CONSTRUCTS, TOP
 from senseprobe.evaluate.served.fingerprint import Fingerprint
 from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.likelihood import FAILED, PASSED, Route

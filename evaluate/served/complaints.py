@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from senseprobe.evaluate.scorers.conversation import TOP
+from senseprobe.evaluate.served.conversation import TOP
 
 LEAST_TEMPERATURE = 0.01
 """The temperature that stands in for 0, where a server takes none of 0."""

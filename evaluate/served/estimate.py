@@ -12,10 +12,11 @@ import numpy as np
 
 from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers import Scorer, chat
-from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
+from senseprobe.evaluate.scorers import Scorer
+from senseprobe.evaluate.served import chat_scorers
 from senseprobe.evaluate.served.capabilities import ProbeReport
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
 from senseprobe.evaluate.served.json_values import list_or_empty, object_or_empty
 from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.server_tokenizer import LLAMA
@@ -129,8 +130,8 @@ def _requests_of(report: ProbeReport, plan: Plan) -> Iterator[Request]:
     if plan.scorer.ability != "chat":
         yield from (Request("", unit.text) for unit in plan.units)
         return
-    of_rows = (question for unit in plan.units for question in chat.questions_of(plan.scorer.id, unit))
-    for question in (*of_rows, *chat.control_questions(plan.scorer.id, plan.items)):
+    of_rows = (question for unit in plan.units for question in chat_scorers.questions_of(plan.scorer.id, unit))
+    for question in (*of_rows, *chat_scorers.control_questions(plan.scorer.id, plan.items)):
         yield Request(question.prompt, question.reply if isinstance(question, ReplyQuestion) else "")
 
 

@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS, LabelQuestion, choice_question
+from senseprobe.evaluate.served.conversation import ALPHABETS, CONSTRUCTS, LabelQuestion, choice_question
 from senseprobe.tables import read_json
 
 _PAIRS = (

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from senseprobe.evaluate.scorers.conversation import TOP, parse_label, variants_of
+from senseprobe.evaluate.served.conversation import TOP, parse_label, variants_of
 from senseprobe.evaluate.served.wire import ChatAnswer, read_chat
 from senseprobe.messages import printable
 

@@ -13,8 +13,8 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple, Protocol
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import ReplyQuestion
 from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.conversation import ReplyQuestion
 from senseprobe.evaluate.served.forced_tokens import (
     BIAS,
     CACHED_BIAS,

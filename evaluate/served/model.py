@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served import address, wire
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
+from senseprobe.evaluate.served.answer_store import AnswerStore
+from senseprobe.evaluate.served.capabilities import LIKELIHOODS, SAME, ProbeReport
+from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.conversation import (
     PROMPTS,
     Answer,
     LabelQuestion,
@@ -16,16 +21,11 @@ from senseprobe.evaluate.scorers.conversation import (
     ReplyQuestion,
     weights_of,
 )
-from senseprobe.evaluate.served import address, wire
-from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
-from senseprobe.evaluate.served.answer_store import AnswerStore
-from senseprobe.evaluate.served.capabilities import LIKELIHOODS, SAME, ProbeReport
-from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.fingerprint import Fingerprint, change
 from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.probe import probe, take_fingerprint
+from senseprobe.evaluate.served.task_records import TaskCheck
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Unanswered, chat_body, read_chat, read_failure
-from senseprobe.evaluate.task_records import TaskCheck
 
 T = TypeVar("T")
 Say = Callable[[str], None]

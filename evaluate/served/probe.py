@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import weights_of
 from senseprobe.evaluate.served import likelihood, wire
 from senseprobe.evaluate.served.address import key_of
 from senseprobe.evaluate.served.capabilities import CHECKS, SAME, Check, Noise, ProbeReport
 from senseprobe.evaluate.served.client import Client, Response
 from senseprobe.evaluate.served.complaints import is_fixed_at_one
+from senseprobe.evaluate.served.conversation import weights_of
 from senseprobe.evaluate.served.fingerprint import (
     Fingerprint,
     fixed_questions,

@@ -22,8 +22,9 @@ from senseprobe.evaluate.reporting.notation import (
 )
 from senseprobe.evaluate.reporting.scope import AddedSection, ReportScope
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.scorers import SCORERS, chat
-from senseprobe.evaluate.scorers.conversation import PROMPTS, LabelQuestion
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.served import chat_scorers
+from senseprobe.evaluate.served.conversation import PROMPTS, LabelQuestion
 from senseprobe.evaluate.task_gates import GATES, GateReading, TaskRecord
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import capitalized, counted, listed, printable
@@ -277,7 +278,7 @@ def _fact(model: Mapping[str, str], key: str) -> str:
 
 def _build_prompt_table(scorer: str, source: ReportInput) -> Table:
     """Return all prompts of a pair, with the labels that are read, or the reply that is forced."""
-    questions = chat.questions_of(scorer, _example(scorer, source))
+    questions = chat_scorers.questions_of(scorer, _example(scorer, source))
     rows = tuple(
         (
             Cell(question.prompt, kind="prompt"),

@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import REPLY_TOKENS, TOP
 from senseprobe.evaluate.served import complaints
 from senseprobe.evaluate.served.complaints import LEAST_TEMPERATURE, Complaint
+from senseprobe.evaluate.served.conversation import REPLY_TOKENS, TOP
 from senseprobe.evaluate.served.json_values import (
     ABSENT,
     LONGEST_NAME,

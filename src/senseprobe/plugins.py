@@ -127,9 +127,20 @@ class Registry(MutableMapping[str, D]):
 
     @cached_property
     def _ours(self) -> dict[str, D]:
-        """What we declare, by id: of the core, then of the rooms that are there, in the order of their names."""
-        rooms = load_rooms(self._group)
-        return self._core | {declared.id: declared for room in rooms.values() for declared in room}
+        """What we declare, by id: of the core, then of the rooms that are there, in the order of their names.
+
+        A declaration that names another in its `after` stands behind that one, and those that follow it in its room do.
+        """
+        ours = [*self._core.values()]
+        for room in load_rooms(self._group).values():
+            number = len(ours)
+            for declared in room:
+                if after := getattr(declared, "after", ""):
+                    ids = [each.id for each in ours]
+                    number = ids.index(after) + 1 if after in ids else len(ours)
+                ours.insert(number, declared)
+                number += 1
+        return {declared.id: declared for declared in ours}
 
     def __getitem__(self, name: str) -> D:
         declared = self._added.get(name) or self._ours.get(name) or self._plugged(name)

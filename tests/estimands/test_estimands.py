@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, kernel_rows
-from senseprobe.evaluate.estimands.content import CONTENT_MEAN
 from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.notation import format_interval
+from senseprobe.evaluate.served.content import CONTENT_MEAN
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Contrast, Design, Factor, Figure
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.commands import Typed, typing
-from tests.evaluate.planted_chat import checked_run, planted
 from tests.imports.files import FILES
+from tests.served.planted_chat import checked_run, planted
 
 import senseprobe
 from senseprobe import api

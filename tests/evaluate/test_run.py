@@ -411,5 +411,5 @@ def test_a_masked_run_enters_no_file_of_chat(sssb: Release) -> None:
         sys.setprofile(None)
     names = {Path(path).name for path in entered if "senseprobe" in path}
     assert names >= {"pipeline.py", "units.py", "figures.py"}
-    assert names & {"task_records.py", "task_gates.py", "conversation.py", "chat.py"} == set()
+    assert names & {"task_records.py", "task_gates.py", "conversation.py", "chat_scorers.py"} == set()
     assert not any("/served/" in path for path in entered)

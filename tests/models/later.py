@@ -60,8 +60,8 @@ else:
 
     base = _Later("senseprobe.evaluate.models.base")
     causal = _Later("senseprobe.evaluate.models.causal")
-    chat = _Later("senseprobe.evaluate.models.chat")
-    chat_template = _Later("senseprobe.evaluate.models.chat_template")
+    chat = _Later("senseprobe.evaluate.served.chat_model")
+    chat_template = _Later("senseprobe.evaluate.served.chat_template")
     checkpoint = _Later("senseprobe.evaluate.models.checkpoint")
     encoder = _Later("senseprobe.evaluate.models.encoder")
     layers = _Later("senseprobe.evaluate.models.layers")

@@ -21,7 +21,7 @@ from tests.commands import Typed, typing
 
 from senseprobe.evaluate.models import packages
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
-from senseprobe.evaluate.scorers.conversation import CONSTRUCTS, choice_questions, read_choice
+from senseprobe.evaluate.served.conversation import CONSTRUCTS, choice_questions, read_choice
 
 if TYPE_CHECKING:
     from transformers import LlamaForCausalLM
@@ -449,7 +449,7 @@ def _check_labels(folder: Path, model: Foreign, tokenizer: Foreign) -> None:
     """Hold log P of labels against transformers, prompt by prompt; SmolLM2 takes the first place, whatever it is."""
     import torch
 
-    from senseprobe.evaluate.models.chat import ChatLM
+    from senseprobe.evaluate.served.chat_model import ChatLM
 
     pair = ("The engineer was proud of him.", "The engineer was proud of her.")
     questions = choice_questions(CONSTRUCTS["likely"], *pair)

@@ -16,9 +16,9 @@ from tests.served.test_likelihood import told
 
 from senseprobe import api
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.scorers.conversation import ControlItem
 from senseprobe.evaluate.served.address import ServingOptions, parse
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.conversation import ControlItem
 from senseprobe.evaluate.served.estimate import SAMPLE, Estimate, Plan, TokenCounter, estimate
 from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.wire import DIALECTS
@@ -143,7 +143,7 @@ def test_a_run_asks_as_many_requests_as_were_counted(
     without the model, and are not counted.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("senseprobe.evaluate.scorers.conversation.CONTROL_ITEMS", ITEMS)
+    monkeypatch.setattr("senseprobe.evaluate.served.conversation.CONTROL_ITEMS", ITEMS)
     jobs = [f"{job} of {town}" for job in ("nurse", "baker", "pilot", "clerk") for town in ("Oslo", "Rome", "Bonn")]
     texts = {group: [f"Perhaps {group} is the {job}." for job in jobs] for group in ("he", "she")}
     pairs = {"stereo": texts["he"], "anti": texts["she"], "target": jobs, "group": ["he", "she"] * 6}

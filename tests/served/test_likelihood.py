@@ -14,9 +14,9 @@ from tests.served.planted_server import PlantedServer, Reply, Request
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.causal import LL, LL_BYTE, LL_MEAN, LL_NO_START
-from senseprobe.evaluate.scorers.conversation import ReplyQuestion
 from senseprobe.evaluate.served.address import DEFAULT, parse
 from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.conversation import ReplyQuestion
 from senseprobe.evaluate.served.likelihood import (
     FAILED,
     NOT_ASKED,

@@ -13,7 +13,8 @@ from tests.served.planted_model import PlantedModel, content_of
 from tests.served.planted_server import PlantedServer, Reply, Request, error
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served.address import ServingOptions
+from senseprobe.evaluate.served.conversation import (
     CONSTRUCTS,
     LabelQuestion,
     ReplyQuestion,
@@ -23,7 +24,6 @@ from senseprobe.evaluate.scorers.conversation import (
     read_replies,
     text_questions,
 )
-from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.evaluate.served.model import REFUSED, STOPPED, ServedModel
 
 FIRST, SECOND = "The nurse said he was tired.", "The nurse said she was tired."

@@ -21,7 +21,10 @@ from tests.served.real_servers import RealServer, write_float32
 from tests.tiny_release import write_release
 
 from senseprobe.evaluate.result import read_result
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served import likelihood
+from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, parse
+from senseprobe.evaluate.served.client import Client
+from senseprobe.evaluate.served.conversation import (
     CONSTRUCTS,
     REPLY_TOKENS,
     LabelQuestion,
@@ -30,9 +33,6 @@ from senseprobe.evaluate.scorers.conversation import (
     text_questions,
     weights_of,
 )
-from senseprobe.evaluate.served import likelihood
-from senseprobe.evaluate.served.address import DEFAULT, ServingOptions, parse
-from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.model import ServedModel
 from senseprobe.evaluate.served.server_facts import read_facts

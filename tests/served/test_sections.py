@@ -27,8 +27,8 @@ from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.reporting.verdict_table import build_verdicts
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.scorers.conversation import ALPHABETS, CONSTRUCTS
 from senseprobe.evaluate.served.capabilities import CHECKS
+from senseprobe.evaluate.served.conversation import ALPHABETS, CONSTRUCTS
 from senseprobe.evaluate.served.sections import describe_tasks
 from senseprobe.evaluate.task_gates import GATES, NOT_DONE, GateReading, TaskRecord
 from senseprobe.evaluate.units import ScoredRows

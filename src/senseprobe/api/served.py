@@ -153,8 +153,8 @@ def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | N
     """Return what a scorer asks about: the rows of a job, and its control."""
     from senseprobe.evaluate.control import CHAT_ROWS
     from senseprobe.evaluate.pipeline import rows_of, units_of_rows
-    from senseprobe.evaluate.scorers.chat import TASKS
     from senseprobe.evaluate.scoring import reads_control
+    from senseprobe.evaluate.served.chat_scorers import TASKS
     from senseprobe.evaluate.served.estimate import Plan
 
     rows = rows_of(job, scorer)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.evaluate.planted_chat import PlantedChat, checked_run, planted
+from tests.served.planted_chat import PlantedChat, checked_run, planted
 
 import senseprobe
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.pipeline import ScoringJob, rows_of, units_of_rows
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, Unit
-from senseprobe.evaluate.scorers.chat import TASKS, control_questions, questions_of
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served.chat_scorers import TASKS, control_questions, questions_of
+from senseprobe.evaluate.served.conversation import (
     Answer,
     ControlItem,
     LabelQuestion,

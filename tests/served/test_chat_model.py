@@ -25,7 +25,8 @@ from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.models import ModelSource
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.scoring import fitting_scorers
+from senseprobe.evaluate.served.conversation import (
     CONSTRUCTS,
     LabelQuestion,
     LabelWeights,
@@ -37,7 +38,6 @@ from senseprobe.evaluate.scorers.conversation import (
     text_questions,
     variants_of,
 )
-from senseprobe.evaluate.scoring import fitting_scorers
 from senseprobe.evaluate.units import Unit
 
 # What transformers takes and gives, without types that are of use.

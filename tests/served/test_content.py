@@ -14,7 +14,7 @@ import senseprobe
 from senseprobe.evaluate.estimands import CATALOGUE, figures
 from senseprobe.evaluate.estimands.base import Scope
 from senseprobe.evaluate.estimands.comparison import paired_difference
-from senseprobe.evaluate.estimands.content import CONTENT_MEAN
+from senseprobe.evaluate.served.content import CONTENT_MEAN
 from senseprobe.records import Design, Factor, Figure
 
 WORDS = ("engineer", "carpenter", "guide", "mentor", "judge", "nurse", "clerk", "cook", "tailor", "baker")

@@ -18,7 +18,7 @@ from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale, difference_interval, difference_p
 
 COLUMN = "content"
-"""Of rows: what of a choice goes with the stereotype, in nats (evaluate/scorers/conversation.py)."""
+"""Of rows: what of a choice goes with the stereotype, in nats (evaluate/served/conversation.py)."""
 
 MOST = 1000.0
 """Nats beyond any content: a sentence as a reply would have to be some hundred tokens longer than the other."""
@@ -34,6 +34,7 @@ class ContentMean(Estimand):
 
     neutral_from_labels: ClassVar[bool] = True
     of_pairs: ClassVar[bool] = True
+    column: ClassVar[str] = COLUMN
     of_contents: ClassVar[bool] = True
     decimals: ClassVar[int] = 3
     replay_tolerance: ClassVar[float] = 1e-3  # it is of the numbers themselves, not of their signs
@@ -77,6 +78,7 @@ class ContentMean(Estimand):
 
 CONTENT_MEAN = ContentMean(
     id="content-mean",
+    after="icat-micro",
     version=2,
     title="Strength of a chat model's preference for the stereotype",
     range=(-MOST, MOST),
@@ -98,3 +100,4 @@ CONTENT_MEAN = ContentMean(
         unread=f"{NOBODY}, because some words are more frequent than others; {USE}",
     ),
 )
+ESTIMANDS = (CONTENT_MEAN,)

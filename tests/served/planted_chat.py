@@ -12,7 +12,7 @@ import pandas as pd
 from senseprobe.evaluate.pipeline import ScoringJob, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served.conversation import (
     ALPHABETS,
     NLI_OPTIONS,
     Answer,
@@ -20,7 +20,7 @@ from senseprobe.evaluate.scorers.conversation import (
     LabelWeights,
     ReplyQuestion,
 )
-from senseprobe.evaluate.task_records import TaskCheck
+from senseprobe.evaluate.served.task_records import TaskCheck
 
 T = TypeVar("T")
 IDENTITY = {"weights": "w" * 64, "config": "c" * 64, "tokenizer": "t" * 64, "dtype": "float32"}

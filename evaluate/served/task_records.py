@@ -15,7 +15,7 @@ import pandas as pd
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.evaluate.scorers.base import Scorer
-from senseprobe.evaluate.scorers.conversation import ALPHABETS, NLI_OPTIONS
+from senseprobe.evaluate.served.conversation import ALPHABETS, NLI_OPTIONS
 from senseprobe.evaluate.task_gates import (
     ACCURACY,
     CONTROL,
@@ -48,7 +48,7 @@ class ControlCount(NamedTuple):
 class TaskCheck:
     """Whether a model does the task that a run asks of it, or is still itself: wrapped round that run.
 
-    - `task`: how its scorer asks (scorers/chat.py); None of other scorers, whose served models are held against
+    - `task`: how its scorer asks (chat_scorers.py); None of other scorers, whose served models are held against
       themselves alone.
     - `accuracy`: on nli-control, from 0 to 1; None where that was not scored. Rows of it tell their own.
     - `show`: whether figures keep their values where a gate fails.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.evaluate.planted_chat import PlantedChat, checked_run, planted
+from tests.served.planted_chat import PlantedChat, checked_run, planted
 
 import senseprobe
 from senseprobe.errors import ResultError
@@ -20,10 +20,10 @@ from senseprobe.evaluate.pipeline import ScoringJob, rows_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS, Answers, Unit
-from senseprobe.evaluate.scorers.chat import TASKS, control_questions
 from senseprobe.evaluate.scoring import RunOptions
+from senseprobe.evaluate.served.chat_scorers import TASKS, control_questions
+from senseprobe.evaluate.served.task_records import balanced_accuracy, cronbach_alpha
 from senseprobe.evaluate.task_gates import GateReading, TaskRecord
-from senseprobe.evaluate.task_records import balanced_accuracy, cronbach_alpha
 from senseprobe.importers.draft import draft_of
 from senseprobe.release.release import Release
 

@@ -13,9 +13,9 @@ from transformers import GenerationConfig
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import Ids
 from senseprobe.evaluate.models.causal import CausalLM, Layout, Query
-from senseprobe.evaluate.models.chat_template import ChatTemplate
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served.chat_template import ChatTemplate
+from senseprobe.evaluate.served.conversation import (
     CONSTRUCTS,
     REPLY_TOKENS,
     Answer,

@@ -1,6 +1,6 @@
 """Scorers of chat models: a choice between labels, a reply that is forced, an answer as text, and what follows.
 
-unit -> questions in all orders (evaluate/scorers/conversation.py) -> what the model gives to them -> numbers of a unit
+unit -> questions in all orders (evaluate/served/conversation.py) -> what the model gives to them -> numbers of a unit
 """
 
 import math
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.scorers import conversation
 from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
-from senseprobe.evaluate.scorers.conversation import (
+from senseprobe.evaluate.served import conversation
+from senseprobe.evaluate.served.conversation import (
     ANSWER_COLUMNS,
     CHOICE_COLUMNS,
     CONSTRUCTS,
@@ -34,8 +34,8 @@ from senseprobe.evaluate.scorers.conversation import (
     read_replies,
     read_texts,
 )
+from senseprobe.evaluate.served.task_records import TaskCheck
 from senseprobe.evaluate.task_gates import ACCURACY
-from senseprobe.evaluate.task_records import TaskCheck
 from senseprobe.evaluate.units import NOT_FINITE, ScoredRows, Unit, UnitTable
 from senseprobe.statistics import FloatArray
 
@@ -262,6 +262,7 @@ def _choice(construct: str) -> Scorer:
         "within the server's measured noise counts as a tie.",
         cannot_say=f"{_CANNOT[construct]} {_NOT_LIKELIHOOD} A sign ignores size: a content of .02 nats counts as "
         "much as one of 2. Read it only if all gates pass.",
+        after="ll-nli" if construct == "likely" else "",  # the first stands behind those of causal models
     )
 
 

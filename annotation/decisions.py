@@ -144,7 +144,7 @@ def _estimates_section(result: Adjudication) -> Section:
     texts = [f"{counted(count, 'row')} in the sample{gold}; estimates for the unjudged rows:"]
     configs = [estimate for estimate in result.estimates if not estimate.slot]
     rejected = [estimate for estimate in result.estimates if estimate.slot and estimate.rejected]
-    others = [estimate for estimate in rejected if not estimate.is_of_few]
+    others = [estimate for estimate in rejected if not estimate.has_few_judged]
     if few := len(rejected) - len(others):
         texts.append(
             f"{counted(few, 'word or frame', 'words and frames')} with fewer than 10 judged rows: see the card"
@@ -167,7 +167,7 @@ def _estimates_section(result: Adjudication) -> Section:
     for estimate in (*configs, *others[:_MOST_ROWS]):
         name, judged, rejections, _, rest, _ = cells = estimate.cells()
         few_cells = (name, judged, rejections, "on the card", rest, "on the card")  # the card has the rest
-        rows.append(few_cells if estimate.is_of_few else cells)
+        rows.append(few_cells if estimate.has_few_judged else cells)
     more = len(others) - _MOST_ROWS
     note = f"… and {more} more words and frames: --json lists all" if more > 0 else ""
     tables = (Table.of_texts(kinds, rows, note=note),) if configs else ()

@@ -47,7 +47,7 @@ def _batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.Rec
         "frame": rows.column(selection, (), lambda some: constant(rows.frame.frame.code, some.n)),
         **KINDS[config.kind].columns(rows, selection, lists),
         **{slot: rows.column(selection, (slot,), partial(rows.words, slot)) for slot in block.slots},
-        **{name: _own(rows, selection, name, text) for name, text in block.block.front.own_columns.items()},
+        **{name: _added_column(rows, selection, name, text) for name, text in block.block.front.added_columns.items()},
     }
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
     fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]
@@ -64,11 +64,11 @@ def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, selection: 
     return glue([(join(heads, distinct.n, "."), rows), (ends, selection.at[last])])
 
 
-def _own(rows: FrameRows, selection: RowSelection, name: str, text: str) -> pa.Array:
+def _added_column(rows: FrameRows, selection: RowSelection, name: str, text: str) -> pa.Array:
     """Return a column that the template adds: a list's cells, unchanged."""
-    parts = reference(text, rows.block.slots)
-    assert parts  # noqa: S101 - no template is resolved otherwise
-    slot, column = parts
+    source = reference(text, rows.block.slots)
+    assert source  # noqa: S101 - no template is resolved otherwise
+    slot, column = source
     type_ = pa.bool_() if rows.config.columns[name] == "boolean" else pa.string()
     cells = pa.array([word.columns[column] for word in rows.block.slots[slot]], type_)
     return rows.column(selection, (slot,), lambda some: cells.take(pa.array(some.at[slot])))

@@ -24,14 +24,14 @@ from senseprobe.tables import UnreadableError, read_csv_file, table_objects
 _HEADER = ["asked", "text", "answer"]
 _MOST_BYTES = 2**26  # of english.csv
 # Files that are read besides templates: others may be edited without changing the recipe.
-_PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
+_FILES = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
 
 
 def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:
     """Return the recipe's files by path; call it after all rows were made, when every guess is recorded."""
     dataset, lists = resolved.dataset, find_used_lists(resolved.dataset.templates, resolved.lists)
-    parts = (path for path in sorted(dataset.folder.iterdir()) if path.suffix == ".j2" or path.name in _PARTS)
-    plain = [path for path in parts if not (path.name.startswith(".") or path.is_symlink()) and path.is_file()]
+    paths = (path for path in sorted(dataset.folder.iterdir()) if path.suffix == ".j2" or path.name in _FILES)
+    plain = [path for path in paths if not (path.name.startswith(".") or path.is_symlink()) and path.is_file()]
     names = [words.path.name for words in lists]
     if repeated := {name for name in names if names.count(name) > 1}:
         raise ReleaseError(f"two lists of {dataset.name} are in files named {min(repeated)}: rename one of them")
@@ -63,7 +63,7 @@ def _english(guesses: Mapping[Guess, str]) -> bytes:
     return text.getvalue().encode()
 
 
-def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
+def join_recipes(folders: Sequence[Path]) -> dict[str, bytes]:
     """Return the recipe of rows made in parts; raise ReleaseError where two parts have different answers of English."""
     answers: dict[Guess, str] = {}
     for folder in folders:
@@ -142,11 +142,11 @@ def check_list_licences(words: WordList) -> Iterator[Finding]:
 
 def check_dataset_licence(dataset: Dataset, used: list[WordList]) -> Iterator[Finding]:
     """Yield E208 where the dataset's licence cannot be used, E209 where it cannot be combined with those of lists."""
-    own = _licence_error({"": dataset.card.license})
+    error_alone = _licence_error({"": dataset.card.license})
     # A list whose licence cannot be used has a finding of its own.
     usable = [words for words in used if not _licence_error({words.resource.name: list_licence(words)})]
-    if error := own or _licence_error(_licences(dataset, usable)):
-        yield _licence_finding(dataset.folder / "dataset.yaml", ("license",), "E208" if own else "E209", error)
+    if error := error_alone or _licence_error(_licences(dataset, usable)):
+        yield _licence_finding(dataset.folder / "dataset.yaml", ("license",), "E208" if error_alone else "E209", error)
 
 
 def _licence_finding(path: Path, location: tuple[str | int, ...], code: str, message: str) -> Finding:
@@ -155,8 +155,8 @@ def _licence_finding(path: Path, location: tuple[str | int, ...], code: str, mes
 
 
 def _licences(dataset: Dataset, used: list[WordList]) -> dict[str, str]:
-    own = {"dataset.yaml": dataset.card.license}
-    return own | {f"list {words.resource.name}": text for words in used if (text := list_licence(words))}
+    licences = {"dataset.yaml": dataset.card.license}
+    return licences | {f"list {words.resource.name}": text for words in used if (text := list_licence(words))}
 
 
 def _licence_error(licences: dict[str, str]) -> str | None:

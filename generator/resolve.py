@@ -40,7 +40,7 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
             add(("kind",), "E102", "every block needs the kind of the first one")
         if front.asks != first.asks:
             add(("asks",), "E102", "every block needs the questions (`asks`) of the first one")
-        if list(front.own_columns) != list(first.own_columns):
+        if list(front.added_columns) != list(first.added_columns):
             add(("columns",), "E102", "every block needs the columns of the first one")
         elif resolver.columns() != columns:
             add(("columns",), "E102", "every block needs columns of the same types as the first one")
@@ -54,7 +54,7 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
         raise DeclarationError(findings)
     if len(blocks) < len(resolvers):
         raise DeclarationError([])
-    full = {name for name, text in first.own_columns.items() if all(_is_full(block, text) for block in blocks)}
+    full = {name for name, text in first.added_columns.items() if all(_is_full(block, text) for block in blocks)}
     return Config(template.config, template, blocks, columns, FULL[first.kind] | {"id", "frame", *first.slots} | full)
 
 
@@ -106,7 +106,7 @@ class _Resolver:
 
     def columns(self) -> dict[str, str]:
         """Return the types of the columns that the template adds, once the block is resolved."""
-        return {name: self._type(text) for name, text in self.front.own_columns.items()}
+        return {name: self._type(text) for name, text in self.front.added_columns.items()}
 
     def _type(self, text: str) -> str:
         parts = reference(text, self.front.slots)
@@ -198,7 +198,7 @@ class _Resolver:
             if front.columns.get(name, text) != text:
                 hint = f"`generalise` makes {name} from {text}: rename this column"
                 self.add(("columns", name), "E102", f"{name!r} occurs twice", hint)
-        for name in front.own_columns:
+        for name in front.added_columns:
             if not _is_name(name, {*reserved, *front.slots}):
                 hint = "use ASCII letters, digits and _, and a name that rows do not have yet"
                 self.add(_column_location(front, name), "E102", f"{name!r} cannot be the name of a column", hint)
@@ -217,7 +217,7 @@ class _Resolver:
         if front.target is None and not getattr(front, "unmarked", False):
             hint = "name the slot that the test is about, or add `unmarked: true`"
             add(("target",), "E112", "only an unmarked block can lack a target", hint)
-        for name, text in front.own_columns.items():
+        for name, text in front.added_columns.items():
             type_, location = self._type(text), _column_location(front, name)
             if self.checker.check_column(text, location) and type_ not in ("string", "boolean"):
                 message = f"{text} has type {type_}: columns of rows are string or boolean"
@@ -300,7 +300,7 @@ def _target(front: Front, frame: Frame, compiled: CompiledFrame) -> Segment:
     name = str(front.target)
     printing = [segment for segment in compiled.segments if name in segment.prints]
     if not printing:
-        raise _unprinted(front, frame, {each for segment in compiled.segments for each in segment.prints})
+        raise _unprinted(front, frame, {printed for segment in compiled.segments for printed in segment.prints})
     if len(printing) > 1:
         message = f"target {name!r} is printed {len(printing)} times"
         raise FrameError("E112", message, hint="a frame must print its target exactly once")

@@ -60,8 +60,8 @@ KINDS_ELSEWHERE = {
 
 def kind_hint(name: object, kinds: Iterable[str]) -> str:
     """Return which kind was meant by a name, and which there are."""
-    known = KINDS_ELSEWHERE.get(str(name).lower())
-    return f"its name here is {known}" if known else offered(str(name), kinds)
+    kind = KINDS_ELSEWHERE.get(str(name).lower())
+    return f"its name here is {kind}" if kind else offered(str(name), kinds)
 
 
 class RowCount(yaml_source.Model):
@@ -121,7 +121,7 @@ class Front(yaml_source.Model):
         return {text.replace(".", "_"): text for text in self.generalise if "." in text}
 
     @property
-    def own_columns(self) -> Mapping[str, str]:
+    def added_columns(self) -> Mapping[str, str]:
         """By name, what each column that the template adds to those of its kind is made of, as ``slot.column``."""
         return {**self.columns, **self.clusters}
 
@@ -192,7 +192,7 @@ class ContrastSpec(yaml_source.Model):
     matched: bool = True
 
 
-class MadeBy(yaml_source.Model):
+class Makers(yaml_source.Model):
     """Who made sentences and labels, in the words of the Hub, and `who` that was in the authors' own."""
 
     who: str = ""
@@ -219,7 +219,7 @@ class Card(yaml_source.Model):
     intended_use: str
     out_of_scope: str
     who_could_be_harmed: str = ""
-    made_by: MadeBy | None = None
+    made_by: Makers | None = None
     responsible_ai: dict[ResponsibleAi, str] = Field(default_factory=dict)
     equivalence: Equivalence
     configs: list[str]

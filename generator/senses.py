@@ -31,7 +31,7 @@ class Claim:
     column: int = 1
 
 
-def claims_of_list(words: WordList) -> Iterator[Claim]:
+def list_claims(words: WordList) -> Iterator[Claim]:
     """Yield the claims of a list's `sense_*` fields; `lemma_*` overrides the word."""
     cells = Cells(words)
     for spec in (spec for spec in words.columns.values() if spec.name.startswith("sense_")):
@@ -42,7 +42,7 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
                 yield Claim(str(key), lemma, pos, lexicon, path, word.line, cells.column(word, spec.name))
 
 
-def claims_of_config(config: Config) -> Iterator[Claim]:
+def config_claims(config: Config) -> Iterator[Claim]:
     """Yield the claims of literal keys in front matter: each is a sense of every word that the target can be."""
     for block in config.blocks:
         sense = _declared(block)

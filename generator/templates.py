@@ -78,19 +78,19 @@ def read_template(path: Path) -> Template:
             message = "the block does not have frames"
             findings.append(Finding(path=display_path, line=body[0], column=1, code="E103", message=message))
         try:
-            own = yaml_source.parse(front, display_path, line)
-            first = first or own
-            merged = {**first, **own}
+            declared = yaml_source.parse(front, display_path, line)
+            first = first or declared
+            merged = {**first, **declared}
             for key in ("slots", "roles"):
-                if isinstance(first.get(key), Mapping) and isinstance(own.get(key), Mapping):
-                    merged[key] = {**first[key], **own[key]}
-            model = _front(merged, (own, first), display_path, top)
+                if isinstance(first.get(key), Mapping) and isinstance(declared.get(key), Mapping):
+                    merged[key] = {**first[key], **declared[key]}
+            model = _front(merged, (declared, first), display_path, top)
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
                 break  # without what they inherit, the other blocks would have findings without a reason
             continue
-        blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
+        blocks.append(Block(front=model, frames=frames, sources=(declared, first), line=line))
     if findings:
         raise DeclarationError(list(dict.fromkeys(findings)))
     return Template(config=path.stem, path=path, display_path=display_path, blocks=tuple(blocks))

@@ -82,11 +82,11 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
 
 
 def approve(
-    release: Release, folders: Iterable[Path], rows_of: RowsOf, say: Callable[[str], None] | None = None
+    release: Release, folders: Iterable[Path], rows_of: RowsOf, notify: Callable[[str], None] | None = None
 ) -> str | None:
     """Return what changed since the newest lower release, in Markdown; raise ReleaseError if the new may not follow.
 
-    `say` hears it where nothing changed.
+    `notify` hears it where nothing changed.
     """
     earlier = earlier_releases(folders, str(release.manifest.data["version"]))
     if not earlier:
@@ -102,8 +102,8 @@ def approve(
         first = diff.reasons[0]
         message = f"{diff.new} is too low: since {diff.old}, {printable(first.text)} ({first.bump.upper()})"
         raise ReleaseError(f"{message}. Use {diff.version} or higher; nothing was written")
-    if not diff.reasons and say:
-        say(f"{diff.new} has the same rows, card and recipe as {diff.old}")
+    if not diff.reasons and notify:
+        notify(f"{diff.new} has the same rows, card and recipe as {diff.old}")
     return render_entry(diff)
 
 

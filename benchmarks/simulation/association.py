@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from senseprobe.statistics import FloatArray, division_p, drawn_p, effect_interval
+from senseprobe.statistics import FloatArray, division_p, effect_interval, monte_carlo_p
 from simulation.coverage import Cell
 from simulation.size import SizeCell
 
@@ -118,4 +118,4 @@ def _sentence_p(rng: np.random.Generator, n: int, share: float) -> float:
     """Return p over divisions of sentences, of which each word has some."""
     words = rng.normal(0, math.sqrt(share), (2 * n, 1))
     sentences = words + rng.normal(0, math.sqrt(1 - share), (2 * n, SENTENCES))
-    return drawn_p(sentences[:n], sentences[n:], seed=int(rng.integers(2**32)), draws=SENTENCE_DRAWS).high
+    return monte_carlo_p(sentences[:n], sentences[n:], seed=int(rng.integers(2**32)), draws=SENTENCE_DRAWS).high

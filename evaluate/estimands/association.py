@@ -25,8 +25,8 @@ from senseprobe.statistics import (
     Ends,
     FloatArray,
     division_p,
-    drawn_p,
     effect_interval,
+    monte_carlo_p,
     tarone_holm,
 )
 
@@ -216,7 +216,7 @@ class SentenceWeat(Weat):
         fields: dict[str, Any] = {"value": value, "identity": identity_of(table)}
         if value is None:
             return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
-        tested = drawn_p(scores["X"], scores["Y"], seed=scope.seed)
+        tested = monte_carlo_p(scores["X"], scores["Y"], seed=scope.seed)
         return self._figure(name, scope, levels, lost, **fields, **p_fields(tested))
 
 

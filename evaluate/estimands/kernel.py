@@ -158,7 +158,7 @@ def factor_levels(
         name=name,
         codes=codes.reshape(len(columns), -1).astype(np.intp),
         strata=tuple(strata),
-        drawn_of=tuple(whole[stratum] for stratum in strata if whole),
+        population=tuple(whole[stratum] for stratum in strata if whole),
     )
 
 

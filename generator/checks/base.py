@@ -85,7 +85,7 @@ class ConfigSubject:
 class FrameSubject:
     """A frame in a block of a config: its text, where it begins, and its segments."""
 
-    of_config: ConfigSubject
+    config_subject: ConfigSubject
     block: ResolvedBlock
     resolved: ResolvedFrame
     source: str
@@ -134,7 +134,7 @@ class FrameSubject:
         DeclarationError where one cannot be rendered or is too long.
         """
         if role not in self._sides:
-            rows = FrameRows(self.of_config.config, self.block, self.resolved)
+            rows = FrameRows(self.config_subject.config, self.block, self.resolved)
             selection = _covering_rows(self.block, self.resolved, role)
             side = self._sides[role] = rows.side(role, selection)
             if sum(int(piece.lengths.max()) for piece in side.pieces) > MAX_SENTENCE:
@@ -148,7 +148,7 @@ class FrameSubject:
     def finding(self, code: str, message: str, hint: str, column: int | None = None) -> Finding:
         """Return a finding in the frame, at its beginning or at a column of its line."""
         line, start = self.position
-        return self.of_config.finding((line, start if column is None else column), code, message, hint)
+        return self.config_subject.finding((line, start if column is None else column), code, message, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,12 +309,12 @@ def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
 def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:
     """Pick rows with all that each segment can print; a slot that a segment does not read keeps its first word."""
     reads = dict.fromkeys(block.reads(role, segment.reads) for segment in frame.compiled.segments)
-    parts = [_combinations(block, slots) for slots in reads if slots] or [({}, 1)]
+    combinations = [_combinations(block, slots) for slots in reads if slots] or [({}, 1)]
     at = {
-        slot: np.concatenate([columns.get(slot, np.zeros(length, dtype=np.int64)) for columns, length in parts])
+        slot: np.concatenate([columns.get(slot, np.zeros(length, dtype=np.int64)) for columns, length in combinations])
         for slot in block.slots
     }
-    return RowSelection(at, sum(length for _, length in parts))
+    return RowSelection(at, sum(length for _, length in combinations))
 
 
 def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[str, Indices], int]:

@@ -123,8 +123,8 @@ def _forms(annotation: object) -> Iterator[type[BaseModel]]:
     """Yield the forms in a type, as Slot in dict[str, Slot]."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for part in get_args(annotation):
-        yield from _forms(part)
+    for member in get_args(annotation):
+        yield from _forms(member)
 
 
 # ---- Warnings that authors accept: `accept: {W505: "the reason, in three words at least"}` ----

@@ -34,9 +34,9 @@ def make_edits(findings: Iterable[Finding], root: Path) -> list[Change]:
         if finding.fix is not None and Path(finding.path).resolve().is_relative_to(root.resolve()):
             edits[finding.path].add(finding.fix)
     changes = []
-    for path, of_file in sorted(edits.items()):
+    for path, file_edits in sorted(edits.items()):
         before = Path(path).read_bytes().decode()
-        after = edited(before, of_file)
+        after = edited(before, file_edits)
         if after != before:
             write_whole(Path(path), after.encode())
             changes.append(Change(path, before, after))

@@ -60,7 +60,7 @@ def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _blanks_in_frame(frame: FrameSubject) -> Iterator[Finding]:
     """Yield the mistakes that the source of the frame has itself."""
-    for start, message in find_blank_mistakes(mask_tags(frame.source, "\x00"), english=frame.of_config.is_english):
+    for start, message in find_blank_mistakes(mask_tags(frame.source, "\x00"), english=frame.config_subject.is_english):
         hint = "write one full stop, or three for an ellipsis" if message == _TWO_STOPS else "remove it"
         yield frame.finding("E117", message, hint, frame.position[1] + start)
 
@@ -76,7 +76,7 @@ def find_blank_mistakes(text: str, *, english: bool) -> Iterator[tuple[int, str]
 
 def _blanks_in_sentences(frame: FrameSubject) -> Iterator[Finding]:
     """Yield the first mistake that comes of what slots and conditions print."""
-    pattern = rf"{_BLANK_MISTAKE[frame.of_config.is_english]}|^\s|\s$"
+    pattern = rf"{_BLANK_MISTAKE[frame.config_subject.is_english]}|^\s|\s$"
     for role in frame.block.roles:
         texts = frame.side(role).text
         for text in texts.filter(pc.match_substring_regex(texts, pattern)).slice(0, 1).to_pylist():
@@ -89,7 +89,7 @@ def _blanks_in_sentences(frame: FrameSubject) -> Iterator[Finding]:
 
 def _missing_blanks(frame: FrameSubject) -> Iterator[Finding]:
     """Yield the first two words of each position that run together, since a slot is printed right behind a word."""
-    if not frame.of_config.is_english:
+    if not frame.config_subject.is_english:
         return  # there may be no blanks at all, or other prefixes and endings
     for (at, before), (_, after) in pairwise(enumerate(frame.segments)):
         if after.block or not after.prints:
@@ -177,8 +177,8 @@ def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
     not reported: it may put the sentences into the order of the other blocks.
     """
     for block in subject.config.template.blocks:
-        front, own = block.front, block.sources[0]
-        if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
+        front, declared = block.front, block.sources[0]
+        if isinstance(front, ContrastFront) and front.label_basis == "none" and declared.get("flip"):
             message = "label_basis is none, so there is not a label to flip"
             yield subject.finding(block.locate("flip"), "E122", message, "name the basis, or remove flip")
 
@@ -294,7 +294,7 @@ def _beginnings(frame: FrameSubject, from_end: bool = False) -> Iterator[str]:
             slots = frame.block.reads(role, [name for segment in segments for name in segment.reads])
             rows = frame.combinations(slots)
             printed = ([frame.render(role, segment, chosen) or () for segment in segments] for chosen in rows)
-            texts = ["".join(chain.from_iterable(parts)).strip() for parts in printed]
+            texts = ["".join(chain.from_iterable(pieces)).strip() for pieces in printed]
             if all(texts):
                 yield from texts
                 break

@@ -115,9 +115,9 @@ _SAME_PAST = word_set(WORDS["same_past"])
 def _after_pronouns(tokens: list[_Token], vocabulary: Vocabulary) -> Iterator[tuple[_Token, _Token]]:
     demand = next((at for at, token in enumerate(tokens) if _DEMANDS.match(token.low)), len(tokens))
     for at, token in enumerate(tokens[:demand]):
-        if (wrong := _MISMATCHES.get(token.text[0].lower() + token.text[1:])) and _is_subject(tokens, at):
+        if (is_mismatch := _MISMATCHES.get(token.text[0].lower() + token.text[1:])) and _is_subject(tokens, at):
             verb = _verb_from(tokens, at + 1, vocabulary)
-            if verb and wrong(_NOT.sub("", verb.text), vocabulary):
+            if verb and is_mismatch(_NOT.sub("", verb.text), vocabulary):
                 yield token, verb
 
 
@@ -235,13 +235,13 @@ def _typed_articles(frame: FrameSubject) -> Iterator[Finding]:
         if segment.reads and not segment.block:
             continue
         texts = [text for text, _ in _segment_texts(frame, at)[0]] if segment.reads else [segment.render({})[0]]
-        needed = partial(_needed_article, frame.of_config.english)
-        for match, right in (found for text in texts for found in find_wrong_articles(text, needed)):
+        needed = partial(_needed_article, frame.config_subject.english)
+        for match, right in (mistake for text in texts for mistake in find_article_mistakes(text, needed)):
             start = column + (0 if segment.reads else match.start())
             yield frame.finding("E116", f"{match[0]!r} needs {right!r}", f"{right} {match[3]}", start)
 
 
-def find_wrong_articles(text: str, needed: Callable[[str], str] = article_of) -> Iterator[tuple[re.Match[str], str]]:
+def find_article_mistakes(text: str, needed: Callable[[str], str] = article_of) -> Iterator[tuple[re.Match[str], str]]:
     """Yield each article that does not fit the word after it, as a match, and the right one."""
     for match in _BEFORE_WORD.finditer(text):
         typed, right = match[1] or match[2], needed(match[3])
@@ -252,19 +252,19 @@ def find_wrong_articles(text: str, needed: Callable[[str], str] = article_of) ->
 
 def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
     """Yield articles before what a segment prints: those that the frame has itself, and those that `a` has guessed."""
-    english, before = frame.of_config.english, ""
+    english, before = frame.config_subject.english, ""
     for at, (segment, column) in enumerate(zip(frame.segments, frame.columns, strict=True)):
         if not segment.reads:
             before = segment.render({})[0]
             continue
-        texts, stated = _segment_texts(frame, at)
+        texts, words_by_text = _segment_texts(frame, at)
         if typed := _BEFORE_OUTPUT.search(before):
-            words = [stated.get(text, text) for text, _ in texts]
+            words = [words_by_text.get(text, text) for text, _ in texts]
             if unfit := [word for word in words if word and _needed_article(english, word) != typed[1].lower()]:
                 message = f"{typed[1]!r} does not fit {first_words(unfit)}"
                 hint = "remove it, and print the word with `| a`"
                 yield frame.finding("E116", message, hint, column - len(typed[1]) - 1)
-        if needless := [*_needless_articles([text[length:] for text, length in texts if length], stated)]:
+        if needless := [*_needless_articles([text[length:] for text, length in texts if length], words_by_text)]:
             plural = "plural" in frame.source[column - frame.position[1] :].partition("}}")[0]
             hint = "remove `| a`" if plural else "write `none` in a column `article` of the list"
             yield frame.finding("E116", f"`a` before a word without an article: {first_words(needless)}", hint, column)
@@ -284,8 +284,8 @@ def _articles_before_pronouns(frame: FrameSubject) -> Iterator[Finding]:
                 continue
             rows = dict.fromkeys(zip(before.row_texts.to_pylist(), after.row_texts.to_pylist(), strict=True))
             pairs = [(match[1], text) for head, text in rows if (match := _ARTICLE_END.search(head))]
-            wrong = [f"{article} {text}" for article, text in pairs if re.match(_PRONOUN_START, text)]
-            unfit.setdefault(column, []).extend(wrong)
+            phrases = [f"{article} {text}" for article, text in pairs if re.match(_PRONOUN_START, text)]
+            unfit.setdefault(column, []).extend(phrases)
     for column, texts in unfit.items():
         if texts:
             hint = "remove the article, and print the word with `| the`"
@@ -306,9 +306,9 @@ def _segment_texts(frame: FrameSubject, at: int) -> tuple[Texts, dict[str, Word]
     return texts, {str(word): word for word in words}
 
 
-def _needless_articles(texts: list[str], stated: Mapping[str, Word]) -> Iterator[str]:
+def _needless_articles(texts: list[str], words_by_text: Mapping[str, Word]) -> Iterator[str]:
     for text in dict.fromkeys(texts):
-        word = stated.get(text) or stated.get(text[:1].lower() + text[1:])
+        word = words_by_text.get(text) or words_by_text.get(text[:1].lower() + text[1:])
         if no_article(text) and not (word and word.columns.get("article")):
             yield text
 
@@ -384,8 +384,8 @@ def _mixed_genders(frame: FrameSubject) -> Iterator[Finding]:
         if match := find_other_pronoun(frame.side(role).text, gender):
             text, other = match
             # Where the frame has the word itself, else where it begins.
-            own = re.search(rf"\b{other}\b", mask_tags(frame.source, "\x00"))
-            column = frame.position[1] + (own.start() if own else 0)
+            typed = re.search(rf"\b{other}\b", mask_tags(frame.source, "\x00"))
+            column = frame.position[1] + (typed.start() if typed else 0)
             message = f"{other!r} is in a sentence where {role} binds {str(word)!r}: {text!r}"
             yield frame.finding("W515", message, "print the pronoun's own column", column)
 

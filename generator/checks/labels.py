@@ -44,8 +44,8 @@ def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
                     reported.add(frame.line)
                     theirs, mine = (" ".join(tokens) or "nothing" for tokens in differing)
                     differs = f"{mine!r} for {theirs!r}" if mine != theirs else "the same words"
-                    other_way = f"the label is the opposite of that of the frame on line {earlier.line} ({differs})"
-                    message, hint = f"{other_way} with {', '.join(min(words))}", "one of the two labels is wrong"
+                    contradiction = f"the label is the opposite of that of the frame on line {earlier.line} ({differs})"
+                    message, hint = f"{contradiction} with {', '.join(min(words))}", "one of the two labels is wrong"
                     yield subject.finding((frame.line, frame.column), "W504", message, hint)
         for frame, key in frames:
             near.setdefault(key, []).append((number, frame))

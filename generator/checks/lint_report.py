@@ -68,15 +68,15 @@ class Report:
 
 def join_reports(reports: Iterable[Report]) -> Report:
     """Return the reports as one, in which equal findings are one and counts are added."""
-    parts = [*reports]
+    joined = [*reports]
     not_checked: Counter[str] = Counter()
-    for report in parts:
+    for report in joined:
         not_checked.update(report.not_checked)
-    findings = {finding for report in parts for finding in report.findings}
+    findings = {finding for report in joined for finding in report.findings}
     return Report(
         findings=tuple(sorted(findings, key=lambda f: (f.path, f.line, f.column, f.code, f.message))),
-        accepted=tuple(dict.fromkeys(accepted for report in parts for accepted in report.accepted)),
-        guesses=tuple(sorted({guess for report in parts for guess in report.guesses})),
+        accepted=tuple(dict.fromkeys(accepted for report in joined for accepted in report.accepted)),
+        guesses=tuple(sorted({guess for report in joined for guess in report.guesses})),
         not_checked=dict(sorted(not_checked.items())),
-        **{name: sum(getattr(report, name) for report in parts) for name in _COUNTS},
+        **{name: sum(getattr(report, name) for report in joined) for name in _COUNTS},
     )

@@ -209,9 +209,9 @@ def check_frame_spelling(subject: ConfigSubject) -> Iterator[Finding]:
 def _misspelt_in_frames(subject: ConfigSubject, vocabulary: Vocabulary) -> Iterator[Finding]:
     list_words = cache(partial(_list_words, subject.lists))  # takes longer than all else here
     for frame in subject.sources():
-        own = [*_frame_words(frame.source)]
-        for number, (start, part) in enumerate(own):
-            if is_word(part, vocabulary) or _is_in_phrase(own, number, vocabulary):
+        frame_words = [*_frame_words(frame.source)]
+        for number, (start, part) in enumerate(frame_words):
+            if is_word(part, vocabulary) or _is_in_phrase(frame_words, number, vocabulary):
                 continue
             hint = spelling_hint(part, vocabulary, list_words())
             if hint and (hint != NO_SUGGESTION or frame.source[start : start + 1].islower()):
@@ -226,9 +226,9 @@ def _misspelt_words(phrase: str, vocabulary: Vocabulary) -> Iterator[tuple[int, 
         yield from ((start, part, hint) for start, part in unknown if (hint := spelling_hint(part, vocabulary)))
 
 
-def _is_in_phrase(own: list[tuple[int, str]], number: int, vocabulary: Vocabulary) -> bool:
+def _is_in_phrase(frame_words: list[tuple[int, str]], number: int, vocabulary: Vocabulary) -> bool:
     """Return whether WordNet has a word together with the one before or after it: ad hoc, pell-mell."""
-    words = [word for _, word in own[max(number - 1, 0) : number + 2]]
+    words = [word for _, word in frame_words[max(number - 1, 0) : number + 2]]
     return any(vocabulary.knows(join.join(pair)) for pair in pairwise(words) for join in ("_", "-"))
 
 

@@ -51,7 +51,9 @@ def _identical_pairs(frame: FrameSubject) -> str:
     picked = pick_rows(block, [slot for slot in block.slots if slot in slots])
     still = {slot: np.zeros(picked.n, dtype=np.int64) for slot in block.slots}
     selection = RowSelection({**still, **picked.at}, picked.n)
-    sides = [FrameRows(frame.of_config.config, block, frame.resolved).side(role, selection) for role in block.roles]
+    sides = [
+        FrameRows(frame.config_subject.config, block, frame.resolved).side(role, selection) for role in block.roles
+    ]
     texts = [join([side.pieces[at].row_texts for at in varying] or [""], picked.n, MARK) for side in sides]
     identical = flags(pc.equal(*texts))
     if not identical.any():

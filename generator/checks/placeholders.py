@@ -87,9 +87,9 @@ def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
             slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
             hint = f"write {{{{ {slot} }}}}: this is printed unchanged" if name else _HINT
             column = frame.position[1] + start
-            found = frame.finding("E115", f"{match[0]!r} is a placeholder", hint, column)
+            finding = frame.finding("E115", f"{match[0]!r} is a placeholder", hint, column)
             fix = Edit(line=frame.position[0], column=column, was=match[0], now=f"{{{{ {slot} }}}}") if name else None
-            yield replace(found, fix=fix)
+            yield replace(finding, fix=fix)
 
 
 @check("E115")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from senseprobe.generator.checks.frame_text import ends_in_punctuation, find_blank_mistakes
-from senseprobe.generator.checks.grammar import find_genders, find_wrong_articles
+from senseprobe.generator.checks.grammar import find_article_mistakes, find_genders
 from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
 from senseprobe.records import Design
 
@@ -40,9 +40,9 @@ def check_rows(
     Articles and pronouns are those of English. A sentence that is in several rows has a remark for each.
     """
     sets: dict[tuple[str, str], list[str]] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     for row in rows:
-        yield from _integer_labels(row, told)
+        yield from _integer_labels(row, reported)
         if design.kind == "association":
             yield from _shared_words(row, sets)
         for column in SENTENCES[design.kind]:
@@ -53,21 +53,21 @@ def check_rows(
         if row.get("context") and not ends_in_punctuation(row["context"]):
             yield Remark(row, "context", "W514", "the context does not end in punctuation")
         if lexicon and row.get("lexicon") in {None, *LEXICONS}:
-            yield from _wrong_keys(row, SENTENCES[design.kind][:2], lexicon)
+            yield from _key_remarks(row, SENTENCES[design.kind][:2], lexicon)
 
 
 def _check_text(text: str, *, english: bool) -> Iterator[tuple[str, str]]:
-    for match, right in find_wrong_articles(text) if english else ():
+    for match, right in find_article_mistakes(text) if english else ():
         yield "E116", f"{match[0]!r} needs {right!r}"
     for start, message in find_blank_mistakes(text, english=english):
         yield "E117", f"{message}: {text[max(start - 12, 0) : start + 12]!r}"
 
 
-def _integer_labels(row: Mapping[str, Any], told: set[str]) -> Iterator[Remark]:
-    """Yield, at the first row, each column of labels that holds an integer; add it to those that were `told`."""
+def _integer_labels(row: Mapping[str, Any], reported: set[str]) -> Iterator[Remark]:
+    """Yield, at the first row, each column of labels that holds an integer; add it to those that were `reported`."""
     for column in LABELS:
-        if column not in told and _INTEGER.fullmatch(str(row.get(column) or "")):
-            told.add(column)
+        if column not in reported and _INTEGER.fullmatch(str(row.get(column) or "")):
+            reported.add(column)
             message = f"{column} {row[column]!r} is an integer without a name"
             yield Remark(row, column, "W522", message)
 
@@ -91,7 +91,7 @@ def _mixed_pronouns(row: Mapping[str, Any]) -> Iterator[Remark]:
             yield Remark(row, role, "W515", f"{words} in one sentence: they contradict each other if it has one person")
 
 
-def _wrong_keys(row: Mapping[str, Any], columns: Iterable[str], lexicon: Lexicon) -> Iterator[Remark]:
+def _key_remarks(row: Mapping[str, Any], columns: Iterable[str], lexicon: Lexicon) -> Iterator[Remark]:
     for key in filter(None, dict.fromkeys((row.get("sense_key"), row.get("token_key")))):
         for finding in lexicon.check(key, lemma=key.partition("%")[0], pos="noun"):
             if code := _KEY_CODES.get(finding.kind):

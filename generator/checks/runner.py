@@ -92,8 +92,8 @@ def _target_at(path: Path) -> Target | None:
         return None
     real = path.resolve()
     # The folders around a path that look like a layer, nearest first.
-    parts = MARKER, "templates", "wordlists"
-    roots = (folder for folder in (real, *real.parents) if any((folder / part).exists() for part in parts))
+    markers = MARKER, "templates", "wordlists"
+    roots = (folder for folder in (real, *real.parents) if any((folder / marker).exists() for marker in markers))
     return next(filter(None, (_in_layer(real, Layer(root)) for root in roots)), None)
 
 
@@ -118,7 +118,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _PartResult:
+class _CheckResult:
     """The result so far of checking a list or a dataset."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -152,16 +152,16 @@ class _PartResult:
                 self.not_checked[check.code] += 1
             yield from findings or ()
 
-    def add(self, findings: Iterable[Finding], own: Waiver, *others: Waiver, complete: bool = True) -> None:
+    def add(self, findings: Iterable[Finding], waiver: Waiver, *others: Waiver, complete: bool = True) -> None:
         """Add the findings that no waiver accepts, and mistakes in what the first waiver accepts.
 
         Where mistakes of a list leave out some of its words, findings on numbers of words wait for the whole list, and
         what is accepted may yet occur.
         """
-        findings = findings if complete else (found for found in findings if not _counts_words(found.code))
-        self.findings += apply_waivers(findings, own, *others)
-        self.accepted += own.accepted()
-        self.findings += own.mistakes({*self.not_checked} if complete else {*own.reasons})
+        findings = findings if complete else (finding for finding in findings if not _counts_words(finding.code))
+        self.findings += apply_waivers(findings, waiver, *others)
+        self.accepted += waiver.accepted()
+        self.findings += waiver.mistakes({*self.not_checked} if complete else {*waiver.reasons})
 
 
 def _counts_words(code: str) -> bool:
@@ -179,18 +179,18 @@ class Run:
 
     def report(self) -> Report:
         """Check everything; findings come in the order of files and lines."""
-        parts = [self._dataset(folder) for folder in self.target.folders()]
+        reports = [self._dataset(folder) for folder in self.target.folders()]
         if self.target.lists is None or self.target.lists:
-            parts.append(self._lists())
-        return join_reports(parts)
+            reports.append(self._lists())
+        return join_reports(reports)
 
     # ---- Lists ----
 
     def _lists(self) -> Report:
         """Check the layer's own lists, not the built-in ones that a project sees too; and their folder."""
-        folder, result = self.target.layer.wordlists.resolve(), _PartResult()
-        own = self.visible if self.visible.folders == (folder,) else WordLists((folder,))
-        names = result.collect(own.names)
+        folder, result = self.target.layer.wordlists.resolve(), _CheckResult()
+        layer_lists = self.visible if self.visible.folders == (folder,) else WordLists((folder,))
+        names = result.collect(layer_lists.names)
         reports, declared = [], set()
         for table in filter(None, map(self.visible.read, names or ())):
             declared.add(table.display_path)
@@ -205,7 +205,7 @@ class Run:
         return self.target.lists is None or display_path in map(format_path, self.target.lists)
 
     def _list(self, table: WordList) -> Report:
-        result = _PartResult([*table.mistakes], lists=1, claims=[*senses.claims_of_list(table)])
+        result = _CheckResult([*table.mistakes], lists=1, claims=[*senses.list_claims(table)])
         path = format_path(table.path.with_name(DESCRIPTOR))
         waiver = Waiver(path, table.resource.accept, partial(resource_position, table, "accept"))
         result.add(result.run(table), waiver, complete=not table.mistakes)
@@ -215,8 +215,8 @@ class Run:
 
     def _dataset(self, folder: Path) -> Report:
         if unnamed := [*_not_utf8(folder, *folder.iterdir())]:
-            return self._report(_PartResult(findings=unnamed))
-        result, only = _PartResult(), self.target.config
+            return self._report(_CheckResult(findings=unnamed))
+        result, only = _CheckResult(), self.target.config
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates but lacks dataset.yaml", "copy the one of another dataset, and change it"
             result.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
@@ -233,7 +233,7 @@ class Run:
         result.configs = len(names) - result.configs_not_checked
         return self._report(result)
 
-    def _readable(self, folder: Path, result: _PartResult) -> ResolvedDataset | None:
+    def _readable(self, folder: Path, result: _CheckResult) -> ResolvedDataset | None:
         """Return the configs that can be read of a dataset; collect what mistakes of other files have hidden so far."""
         english, lists = English(), self.visible.leniently()
         env, datasets, configs = environment(english.filters()), [], []
@@ -251,7 +251,7 @@ class Run:
     def _config_names(self, folder: Path) -> list[str]:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
 
-    def _resolved(self, resolved: ResolvedDataset, result: _PartResult) -> None:
+    def _resolved(self, resolved: ResolvedDataset, result: _CheckResult) -> None:
         dataset, path = resolved.dataset, resolved.dataset.folder / "dataset.yaml"
         waiver = Waiver(format_path(path), dataset.card.accept, partial(yaml_position, path, "accept"))
         if not self.target.config:
@@ -265,7 +265,7 @@ class Run:
             result.findings += waiver.mistakes({*result.not_checked})
         result.guesses |= {(*question, answer) for question, answer in resolved.english.guesses.items()}
 
-    def _config(self, subject: ConfigSubject, of_dataset: Waiver, result: _PartResult) -> None:
+    def _config(self, subject: ConfigSubject, dataset_waiver: Waiver, result: _CheckResult) -> None:
         """Check a config whose sentences can all be rendered, and count it."""
         before = len(result.findings)
         for frame in subject.frames:
@@ -273,19 +273,19 @@ class Run:
         if len(result.findings) > before:
             return
         result.checked.add(subject.config.name)
-        result.claims += senses.claims_of_config(subject.config)
+        result.claims += senses.config_claims(subject.config)
         result.findings += misplaced_keys(subject.config)
         template = subject.config.template
         position = partial(template.blocks[0].locate, "accept")
-        own = Waiver(template.display_path, template.blocks[0].front.accept, position)
+        waiver = Waiver(template.display_path, template.blocks[0].front.accept, position)
         lists = find_used_lists([template], subject.lists)
         if incomplete := any(words.mistakes for words in lists):
             result.incomplete.add(template.config)
-        result.add(result.run(subject), own, of_dataset, complete=not incomplete)
+        result.add(result.run(subject), waiver, dataset_waiver, complete=not incomplete)
 
     # ---- Senses ----
 
-    def _report(self, result: _PartResult) -> Report:
+    def _report(self, result: _CheckResult) -> Report:
         """Return the report of a part, with what the lexicon says of its claims."""
         mistakes, checked, unchecked = senses.check(result.claims, self.opened)
         return Report(

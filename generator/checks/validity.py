@@ -121,12 +121,12 @@ def _association_sets(config: Config) -> dict[str, dict[str, dict[str, None]]]:
     tests: dict[str, dict[str, dict[str, None]]] = {}
     for block in config.blocks:
         for role in SETS:
-            for test, word in _words_of_set(block, role):
+            for test, word in _set_words(block, role):
                 tests.setdefault(test, {name: {} for name in SETS})[role][word] = None
     return tests
 
 
-def _words_of_set(block: ResolvedBlock, role: str) -> Iterator[tuple[str, str]]:
+def _set_words(block: ResolvedBlock, role: str) -> Iterator[tuple[str, str]]:
     """Yield test and word of each member of a block that stands in a set."""
     if isinstance(front := block.block.front, AssociationFront):
         for member in block.slots[next(iter(block.slots))]:
@@ -180,7 +180,7 @@ def _count_in_sets(config: Config) -> dict[tuple[str, str], dict[str, Counter[st
     counts: dict[tuple[str, str], dict[str, Counter[str]]] = {}
     for role in SETS:
         for block in config.blocks:
-            for (test, word), times in Counter(_words_of_set(block, role)).items():
+            for (test, word), times in Counter(_set_words(block, role)).items():
                 spellings = counts.setdefault((test, word.casefold()), {}).setdefault(role, Counter())
                 spellings[word] = max(spellings[word], times)
     return counts
@@ -335,7 +335,7 @@ def unshared_attributes(
     however many groups there are: a block of several groups shares all that it says.
     """
     holder: dict[tuple[Attribute, str], str | None] = {}  # of a word the only group that has it, None where several do
-    own: dict[tuple[str, Attribute], list[Collection[str]]] = {}
+    sets_of_words: dict[tuple[str, Attribute], list[Collection[str]]] = {}
     groups = {group for names, _ in blocks for group in names}
     for names, attributes in blocks:
         only = next(iter(names)) if len({*names}) == 1 else None
@@ -344,8 +344,8 @@ def unshared_attributes(
                 key = attribute, word
                 holder[key] = only if holder.get(key, only) == only else None
             for group in names:
-                own.setdefault((group, attribute), []).append(words)
-    for (group, attribute), sets in own.items():
+                sets_of_words.setdefault((group, attribute), []).append(words)
+    for (group, attribute), sets in sets_of_words.items():
         if len(groups) > 1 and all(holder[attribute, word] == group for words in sets for word in words):
             yield group, attribute
 

@@ -135,12 +135,12 @@ def check_synonyms(subject: ConfigSubject) -> Iterator[Finding]:
     """
     vocabulary, template = load_vocabulary(), subject.config.template.blocks[0]
     for number, slot in enumerate(template.front.generalise):
-        words_of: dict[tuple[str, ...], dict[str, None]] = {}
+        words_by_synset: dict[tuple[str, ...], dict[str, None]] = {}
         for block in subject.config.blocks:
             for word, key in _words_with_keys(block, slot) if slot in block.slots else ():
                 for synset in _synsets(word, key, vocabulary):
-                    words_of.setdefault(synset, {})[word] = None
-        shared = dict.fromkeys(" and ".join(words) for words in words_of.values() if len(words) > 1)
+                    words_by_synset.setdefault(synset, {})[word] = None
+        shared = dict.fromkeys(" and ".join(words) for words in words_by_synset.values() if len(words) > 1)
         if shared:
             message = f"synonyms that count as separate words: {listed([*shared][:3], len(shared))}"
             hint = f"name a column of clusters: {slot}.cluster"
@@ -149,7 +149,7 @@ def check_synonyms(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _words_with_keys(block: ResolvedBlock, slot: str) -> list[tuple[str, str]]:
     """Return the words of a slot, each with the key of the sense that is meant, empty where none is declared."""
-    texts = [*block.block.front.own_columns.values(), sense_texts(block).get("key") or ""]
+    texts = [*block.block.front.added_columns.values(), sense_texts(block).get("key") or ""]
     for text in texts:
         if (reference(text, block.slots) or ("",))[0] == slot:
             keys = sense_keys(block, text)
@@ -169,7 +169,7 @@ def _synsets(word: str, key: str, vocabulary: Vocabulary) -> Iterator[tuple[str,
 
 
 @check("W303")
-def check_sentences_of_two_senses(subject: DatasetSubject) -> Iterator[Finding]:
+def check_ambiguous_sentences(subject: DatasetSubject) -> Iterator[Finding]:
     """The same sentence, about the same word, occurs under two sense types.
 
     A word has one sense in a sentence, so one of the two rows is wrong, and a model that answers both alike shows
@@ -187,8 +187,8 @@ def check_sentences_of_two_senses(subject: DatasetSubject) -> Iterator[Finding]:
             if earlier[1] != sense_type:
                 shared.setdefault((*earlier, config.name, sense_type), []).append(sentence[0])
     path = subject.dataset.folder / "dataset.yaml"
-    for (one, its_type, other, other_type), texts in shared.items():
-        message = f"{one} ({its_type}) and {other} ({other_type}) both have {first_words(texts)}"
+    for (config_name, sense_type, other_name, other_type), texts in shared.items():
+        message = f"{config_name} ({sense_type}) and {other_name} ({other_type}) both have {first_words(texts)}"
         hint = "keep it only under the sense that the word has there"
         yield finding_at(format_path(path), yaml_position(path, "configs"), "W303", message, hint)
 
@@ -198,12 +198,12 @@ def _sentences(config: Config, block: ResolvedBlock) -> Iterator[tuple[str, str]
     for frame in block.frames:
         for role in block.roles:
             try:
-                yield from _of_role(FrameRows(config, block, frame), role)
+                yield from _role_sentences(FrameRows(config, block, frame), role)
             except DeclarationError:
                 continue  # E105 or E108, which are reported by themselves
 
 
-def _of_role(rows: FrameRows, role: str) -> Iterator[tuple[str, str]]:
+def _role_sentences(rows: FrameRows, role: str) -> Iterator[tuple[str, str]]:
     """Yield the sentences of a role; slots that it does not read keep their first word."""
     block, target = rows.block, rows.block.block.front.target
     reads = {*rows.reads(role), *(block.reads(role, [target]) if target else ())}

@@ -30,7 +30,7 @@ class AssociationFront(Front):
     expect: ExpectMembers | None = None
 
     @property
-    def own_columns(self) -> Mapping[str, str]:
+    def added_columns(self) -> Mapping[str, str]:
         """`columns`, clusters, and `identity` where a test is about people of one."""
         return {**self.columns, **({"identity": self.identity} if self.identity else {}), **self.clusters}
 

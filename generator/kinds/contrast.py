@@ -45,7 +45,7 @@ class ContrastFront(Front):
         return {name: text for name, text in keys.items() if text}
 
     @property
-    def own_columns(self) -> Mapping[str, str]:
+    def added_columns(self) -> Mapping[str, str]:
         """`columns`, clusters, and the sense keys of the words that the sentences of a pair do not share."""
         return {**self.columns, **self.value_keys, **self.clusters}
 

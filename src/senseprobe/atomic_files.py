@@ -167,11 +167,11 @@ def _not_plain_error(path: Path) -> OSError:
 def _partial_path(final: Path) -> Path:
     """Return the path at which this process writes `final`; remove what dead processes left of it."""
     prefix = f".{final.name}.partial-"
-    own = final.with_name(f"{prefix}{_TOKEN}-{os.getpid()}")
+    partial = final.with_name(f"{prefix}{_TOKEN}-{os.getpid()}")
     for leftover in final.parent.iterdir():
-        if leftover.name.startswith(prefix) and leftover != own and not _is_in_use(leftover):
+        if leftover.name.startswith(prefix) and leftover != partial and not _is_in_use(leftover):
             shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-    return own
+    return partial
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def parameters_of(function: Callable[..., Any]) -> Iterator[DeclaredParameter]:
     """Yield the parameters of a function that are declared as options or arguments, in order."""
     names = _Names(vars(sys.modules[function.__module__]))
     for parameter in inspect.signature(function, eval_str=True, locals=names).parameters.values():
-        declared = [part for part in getattr(parameter.annotation, "__metadata__", ()) if isinstance(part, Option)]
+        declared = [item for item in getattr(parameter.annotation, "__metadata__", ()) if isinstance(item, Option)]
         if declared:
             (option,) = declared
             kind = option.type or type_of_command(get_args(parameter.annotation)[0])

@@ -41,8 +41,8 @@ def bounded_parquet(
     most = MAX_FOOTER_BYTES if footer is None else footer
     file = pa.BufferReader(source) if isinstance(source, bytes) else pa.OSFile(os.fsencode(source))
     file.seek(max(file.size() - 8, 0))
-    if (stated := int.from_bytes(file.read(4), "little")) > most:
-        raise UnreadableError(f"it has a footer of {stated} bytes, more than {most}")
+    if (footer_size := int.from_bytes(file.read(4), "little")) > most:
+        raise UnreadableError(f"it has a footer of {footer_size} bytes, more than {most}")
     file.seek(0)
     limits = {"thrift_string_size_limit": most, "thrift_container_size_limit": most // 100}
     with _capped_pool(memory):

@@ -20,7 +20,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 _LONGEST = 80
-EACH = 60.0
+PERIOD = 60.0
 """Seconds between two lines where no bar is shown."""
 LATELY = 300.0
 """Seconds over which the rate is taken: steps of slow work are minutes apart."""
@@ -31,12 +31,12 @@ _busy: ContextVar[bool] = ContextVar("busy", default=False)
 class Step:
     """A progress callback: work calls it to say how much more is done, or how much of how much.
 
-    `done` and `total` are the last that it was told of. `tell` is called each minute where nobody watches the bar.
+    `done` and `total` are the last that it was told of. Without a bar, `write_line` is called each minute.
     """
 
-    def __init__(self, bar: "Progress", task: Any, tell: Callable[[], None] | None = None) -> None:  # noqa: ANN401 - rich's own id type
-        self._bar, self._task, self._tell = bar, task, tell
-        self._next = bar.get_time() + EACH if tell else 0.0
+    def __init__(self, bar: "Progress", task: Any, write_line: Callable[[], None] | None = None) -> None:  # noqa: ANN401 - rich's own id type
+        self._bar, self._task, self._write_line = bar, task, write_line
+        self._next = bar.get_time() + PERIOD if write_line else 0.0
         self.done, self.total = 0, 0
 
     def __call__(self, amount: int = 1, total: int | None = None) -> None:
@@ -48,9 +48,9 @@ class Step:
         else:
             self._bar.update(self._task, completed=amount)
         self.done, self.total = (self.done + amount, self.total) if total is None else (amount, total)
-        if self._tell and (now := self._bar.get_time()) >= self._next:
-            self._next = now + EACH
-            self._tell()
+        if self._write_line and (now := self._bar.get_time()) >= self._next:
+            self._next = now + PERIOD
+            self._write_line()
 
 
 def expect(progress: Callable[[int], None] | None, total: int) -> None:
@@ -100,7 +100,7 @@ def progress_bar(label: str, clock: Callable[[], float] = monotonic) -> Iterator
         speed_estimate_period=LATELY,
     )
 
-    def tell() -> None:
+    def write_line() -> None:
         (task,) = bar.tasks
         parts = (column.render(task).plain.strip() for column in (count, rate))
         remaining = f"{left.render(task).plain} left" if task.time_remaining is not None else ""
@@ -109,7 +109,7 @@ def progress_bar(label: str, clock: Callable[[], float] = monotonic) -> Iterator
     try:
         with bar:
             task = bar.add_task(_safe(label) if is_watched else "", total=None)
-            yield Step(bar, task, None if is_watched else tell)
+            yield Step(bar, task, None if is_watched else write_line)
     finally:
         _busy.reset(token)
 
@@ -138,7 +138,7 @@ def with_progress(label: str) -> Callable[[Callable[Parameters, Returned]], Call
         parameters = signature(function)
 
         @wraps(function)
-        def shown(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
             given = parameters.bind(*args, **kwargs)
             given.apply_defaults()
             if _busy.get() or given.arguments.get("progress") is not None:
@@ -149,7 +149,7 @@ def with_progress(label: str) -> Callable[[Callable[Parameters, Returned]], Call
                     given.arguments["progress"] = step
                 return function(*given.args, **given.kwargs)
 
-        return shown
+        return wrapped
 
     return decorate
 

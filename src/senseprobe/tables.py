@@ -105,8 +105,8 @@ def split_lines(text: str | Iterable[str]) -> Iterator[str]:
     starts = range(0, len(text), _BLOCK) if isinstance(text, str) else ()
     for block in (text[start : start + _BLOCK] for start in starts) if isinstance(text, str) else text:
         whole = rest + block
-        known = len(whole) - whole.endswith("\r")  # the line feed that belongs to it may come with the next block
-        end = max(whole.rfind("\n", 0, known), whole.rfind("\r", 0, known)) + 1
+        size = len(whole) - whole.endswith("\r")  # the line feed that belongs to it may come with the next block
+        end = max(whole.rfind("\n", 0, size), whole.rfind("\r", 0, size)) + 1
         lines = _LINE.findall(whole, 0, end)
         yield from lines
         rest, number = whole[end:], number + len(lines)
@@ -149,9 +149,9 @@ def read_csv(
     rest = iter(lines)
     first, skipped, size = next(rest, ""), 0, 0
     if delimiter is None:
-        declared, found = declared_delimiter(first), _FIRST_CELL.match(first)
+        declared, first_cell = declared_delimiter(first), _FIRST_CELL.match(first)
         skipped = 1 if declared else 0
-        delimiter = declared or (found[1] if found else ",")
+        delimiter = declared or (first_cell[1] if first_cell else ",")
     start = skipped + 1
 
     def measured() -> Iterator[str]:
@@ -335,9 +335,9 @@ def _weigh(text: str, weights: Mapping[str, int], enough: int) -> int:
         data = data.replace(b"\\\\", b"__").replace(b'\\"', b"__")
     counts, inside = np.zeros(256, dtype=np.int64), 0
     for start in range(0, len(data), _SMALL):
-        part = np.frombuffer(data, np.uint8, min(_SMALL, len(data) - start), start)
-        marks = np.cumsum(part == ord('"'), dtype=np.uint8) + np.uint8(inside) & 1
-        counts += np.bincount(part[marks == 0], minlength=256)
+        block = np.frombuffer(data, np.uint8, min(_SMALL, len(data) - start), start)
+        marks = np.cumsum(block == ord('"'), dtype=np.uint8) + np.uint8(inside) & 1
+        counts += np.bincount(block[marks == 0], minlength=256)
         inside = int(marks[-1])
     return sum(size * int(counts[ord(sign)]) for sign, size in weights.items())
 

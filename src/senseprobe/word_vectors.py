@@ -110,11 +110,11 @@ def check_finite(
     noun: str = "row",
     first: int = 1,
     words: Vocabulary | None = None,
-    way: str = "",
+    advice: str = "",
 ) -> Vectors:
     """Return vectors of rows as float64. Raise Unusable where one is not finite in float32: `noun` `first` + row.
 
-    With `words` the message names the word, too, and the `way` on.
+    With `words` the message names the word, too, and the `advice` on.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # some bits of NaN are signals
         vectors = numbers.astype(np.float64)
@@ -122,7 +122,7 @@ def check_finite(
     if len(bad):
         row = rows[bad[0]]
         named = words.name(row) if words else ""
-        raise Unusable(f"{noun} {row + first} has a number that is not finite in float32{named}{way}")
+        raise Unusable(f"{noun} {row + first} has a number that is not finite in float32{named}{advice}")
     return vectors
 
 
@@ -134,13 +134,13 @@ class Layout:
     """How a text of vectors is laid out.
 
     - `begin`: bytes before its first line, of a byte-order mark; `headed`: whether that line is a header.
-    - `stated`: the words, and the numbers of each, that the header states; None where it states none.
+    - `header_counts`: the words, and the numbers of each, that the header states; None where it states none.
     - `dimensions`: numbers of a line; `separator`: what stands between them, in most lines.
     """
 
     begin: int
     headed: bool
-    stated: tuple[int, int] | None
+    header_counts: tuple[int, int] | None
     dimensions: int
     separator: bytes
 
@@ -190,7 +190,7 @@ def count_numbers(line: bytes) -> int:
     fields, is_blank = line.split(), line[:1] in (b" ", b"\t")
     if are_numbers(fields[not is_blank :]):
         return len(fields) - (not is_blank)
-    numbers = next((place for place, field in enumerate(reversed(fields)) if not are_numbers((field,))), len(fields))
+    numbers = next((index for index, field in enumerate(reversed(fields)) if not are_numbers((field,))), len(fields))
     return max(0, min(numbers, len(fields) - 1))
 
 
@@ -227,15 +227,15 @@ def _layout(start: bytes, header: bool | None) -> Layout:
     numbers = below if headed else [count_numbers(first), *below]
     lines = rest if headed else [first, *rest]
     if 2 * sum(map(bool, numbers)) < max(1, len(numbers)):
-        odd = next((place for place, line in enumerate(lines) if not count_numbers(line)), 0) + 1 + headed
+        odd = next((index for index, line in enumerate(lines) if not count_numbers(line)), 0) + 1 + headed
         raise Unusable(
             f"line {odd} is not a word followed by numbers, and the file is not in another known format of vectors"
         )
-    stated = (int(match[1]), int(match[2])) if match else None
-    dimensions = stated[1] if stated and header is None else _commonest(numbers)
+    header_counts = (int(match[1]), int(match[2])) if match else None
+    dimensions = header_counts[1] if header_counts and header is None else _commonest(numbers)
     tabs = sum(b"\t" in line and b" " not in line for line in lines)
     begin = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
-    return Layout(begin, headed, stated, dimensions, b"\t" if 2 * tabs > len(lines) else b" ")
+    return Layout(begin, headed, header_counts, dimensions, b"\t" if 2 * tabs > len(lines) else b" ")
 
 
 def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False) -> VectorTable:
@@ -249,7 +249,7 @@ def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False)
         layout = _layout(file.read(MOST_LINE), header)
         file.seek(layout.begin)
         first = file.readline(MOST_LINE) if layout.headed else b""
-        scan = _LineScan(layout, told=header is None, skip_bad=skip_bad)
+        scan = _LineScan(layout, detected=header is None, skip_bad=skip_bad)
         scan.read(file)
     scan.check_header()
     vocabulary, offsets = scan.vocabulary, scan.offsets
@@ -257,17 +257,17 @@ def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False)
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path), path.open("rb") as lines:
             vectors = np.empty((len(rows), layout.dimensions))
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 lines.seek(offsets[row])
                 try:
-                    vectors[place] = layout.numbers(lines.readline(MOST_LINE).rstrip(_END))
+                    vectors[index] = layout.numbers(lines.readline(MOST_LINE).rstrip(_END))
                 except ValueError:
                     raise Unusable(
                         f"line {row + 1 + layout.headed} contains a value that is not a number: {_SKIP}"
                     ) from None
             return check_finite(vectors, rows, "line", 1 + layout.headed, vocabulary, f": {_SKIP}")
 
-    form = "text, as word2vec and fastText write it" if layout.stated else "text, as GloVe writes it"
+    form = "text, as word2vec and fastText write it" if layout.header_counts else "text, as GloVe writes it"
     stated = first.decode(errors="replace").strip()
     remarks = tuple(scan.remarks())
     return VectorTable(form, (path,), vocabulary, layout.dimensions, "decimal", read, stated, remarks=remarks)
@@ -276,11 +276,12 @@ def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False)
 class _LineScan:
     """The words of a text's lines, where each line begins, and what is odd about them.
 
-    `told`: whether the header is what the lines told; with `skip_bad` lines without word and numbers are passed over.
+    `detected`: the lines, not the user, told whether there is a header. `skip_bad`: skip lines that are not a word with
+    its numbers.
     """
 
-    def __init__(self, layout: Layout, *, told: bool, skip_bad: bool) -> None:
-        self.layout, self.told, self.skip_bad = layout, told, skip_bad
+    def __init__(self, layout: Layout, *, detected: bool, skip_bad: bool) -> None:
+        self.layout, self.detected, self.skip_bad = layout, detected, skip_bad
         self.vocabulary, self.offsets = Vocabulary(), array("q")
         self.lines = 0  # without blank ones
         self.is_whole = True  # the last line has its end
@@ -327,7 +328,7 @@ class _LineScan:
     def _defect(self, word: bytes | None, text: bytes) -> str:
         """Return what is wrong with a line, from its verb on."""
         if word is None:
-            source = "the header says" if self.told and self.layout.stated else "most lines have"
+            source = "the header says" if self.detected and self.layout.header_counts else "most lines have"
             return f"has {counted(count_numbers(text), 'number')}, but {source} {self.layout.dimensions}"
         return (
             "has a word that is too long" if len(word) > MOST_WORD else ("contains a value that is not a finite number")
@@ -336,7 +337,7 @@ class _LineScan:
     def _pass_over(self, number: int, defect: str) -> None:
         """Pass a line over. Raise Unusable where none is to be, with what else can be done."""
         if not self.skip_bad:
-            is_first = self.told and number == 1 + self.layout.headed
+            is_first = self.detected and number == 1 + self.layout.headed
             header = "--header yes treats line 1 as a header, whatever it says; " if is_first else ""
             raise Unusable(f"line {number} {defect}: {header}{_SKIP}")
         self.bad += 1
@@ -345,21 +346,23 @@ class _LineScan:
 
     def check_header(self) -> None:
         """Raise Unusable where a header that lines told states another number of words, by more than a whole line."""
-        if not (self.told and self.layout.stated):
+        if not (self.detected and self.layout.header_counts):
             return
-        stated = self.layout.stated[0]
-        if abs(stated - self.lines) > 1 or (stated > self.lines and not self.is_whole):
+        words = self.layout.header_counts[0]
+        if abs(words - self.lines) > 1 or (words > self.lines and not self.is_whole):
             raise Unusable(
-                f"line 1 says {stated:,} words, but there are {self.lines:,}: it was cut short, or changed "
+                f"line 1 says {words:,} words, but there are {self.lines:,}: it was cut short, or changed "
                 "(--header yes reads the lines that exist, --header no treats line 1 as a word)"
             )
 
     def remarks(self) -> Iterator[str]:
         """Yield what is odd and was read all the same, or passed over."""
         there = (self.lines, self.layout.dimensions)
-        if self.layout.stated not in (None, there):
-            said, found = (f"{words:,} words of {numbers:,} numbers" for words, numbers in (self.layout.stated, there))
-            yield f"line 1 says {said}, but there are {found}, which are read"
+        if self.layout.header_counts not in (None, there):
+            declared, actual = (
+                f"{words:,} words of {numbers:,} numbers" for words, numbers in (self.layout.header_counts, there)
+            )
+            yield f"line 1 says {declared}, but there are {actual}, which are read"
         if self.blanks:
             several = f"{self.blanks:,} lines, the first of them " if self.blanks > 1 else ""
             yield f"a word is blank in {several}line {self.first_blank}, so no text can look it up"
@@ -407,8 +410,8 @@ def read_binary(path: Path) -> VectorTable:
     def read(rows: Sequence[int]) -> Vectors:
         with explained(path):
             data = np.memmap(path, np.uint8, "r")
-            parts = (data[offsets[row] : offsets[row] + 4 * dimensions].tobytes() for row in rows)
-            return check_finite(np.frombuffer(b"".join(parts), "<f4").reshape(-1, dimensions), rows)
+            vectors = (data[offsets[row] : offsets[row] + 4 * dimensions].tobytes() for row in rows)
+            return check_finite(np.frombuffer(b"".join(vectors), "<f4").reshape(-1, dimensions), rows)
 
-    form, stated = "binary, as word2vec writes it", first.decode().strip()
-    return VectorTable(form, (path,), vocabulary, dimensions, "float32", read, stated, remarks=tuple(remarks))
+    form, header = "binary, as word2vec writes it", first.decode().strip()
+    return VectorTable(form, (path,), vocabulary, dimensions, "float32", read, header, remarks=tuple(remarks))

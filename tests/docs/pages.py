@@ -145,7 +145,7 @@ def _run_senseprobe(arguments: list[str]) -> tuple[str, int]:
         with (
             contextlib.redirect_stdout(terminal),
             contextlib.redirect_stderr(terminal),
-            mock.patch("senseprobe.progress.EACH", math.inf),
+            mock.patch("senseprobe.progress.PERIOD", math.inf),
         ):
             main()
     except SystemExit as stop:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon import Lexicon, PreparedWordNet, SenseEntry, look_up, prepare, prepare_if_found
+from senseprobe.lexicon import Lexicon, PreparedWordNet, SenseEntry, look_up, prepare, prepare_local
 from senseprobe.lexicon.install import install
 
 DEBIAN = Path("/usr/share/wordnet")
@@ -246,12 +246,12 @@ def test_wordnet_is_prepared_by_itself_once_and_without_a_download(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "own"))
     heard: list[str] = []
-    prepare_if_found(heard.append, debian=tiny)
+    prepare_local(heard.append, debian=tiny)
     monkeypatch.delenv("SENSEPROBE_WORDNET")
-    prepare_if_found(heard.append, debian=tmp_path / "none")
+    prepare_local(heard.append, debian=tmp_path / "none")
     assert (heard, {path.name for path in tmp_path.iterdir()}) == ([], {"bin"})
     for _ in range(2):
-        prepare_if_found(heard.append, debian=tiny)
+        prepare_local(heard.append, debian=tiny)
     home = tmp_path / "xdg/senseprobe/nltk_data"
     assert heard == [f"prepared WordNet 3.0 in {home} (debian {tiny})"]
     assert Lexicon.open("wordnet-3.0", home).name == "wordnet-3.0"

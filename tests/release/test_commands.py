@@ -21,7 +21,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.recipes import card_sources
 from senseprobe.records import Design, Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.card import stated_memory
+from senseprobe.release.card import read_memory
 from senseprobe.release.documents import CardSources, DocumentInput, read_bibliography
 from senseprobe.release.hashing import ContentHash, memory_bytes
 from senseprobe.release.manifest import read_manifest
@@ -89,7 +89,7 @@ def reseal(small: Path, copy: Path, sources: CardSources) -> Reseal:
         about = DocumentInput(
             facts=facts,
             files=files,
-            memory=stated_memory(copy, read_manifest(small)) | dict(memory or {}),
+            memory=read_memory(copy, read_manifest(small)) | dict(memory or {}),
             lists=sources.lists,
             bibliography=read_bibliography(copy),
             changelog=card.FIRST,

@@ -15,7 +15,7 @@ from scipy import stats
 from tests.profiles import examples
 
 from senseprobe.errors import ResultError
-from senseprobe.statistics import EnclosedP, division_p, drawn_p, subset_sums
+from senseprobe.statistics import EnclosedP, division_p, monte_carlo_p, subset_sums
 
 SIZES = [(n_x, n_y) for n_x in range(1, 8) for n_y in range(1, 8)]
 
@@ -131,7 +131,7 @@ def test_p_is_invariant(x: list[int], y: list[int], power: int, random: object) 
 
 
 @pytest.mark.parametrize(("x", "y"), [([], [1.0]), ([1.0], []), ([math.nan], [1.0]), ([1.0], [math.inf])])
-@pytest.mark.parametrize("test", [division_p, lambda x, y: drawn_p(x, y, seed=0)])
+@pytest.mark.parametrize("test", [division_p, lambda x, y: monte_carlo_p(x, y, seed=0)])
 def test_what_has_no_p_is_an_error(test: Callable[..., EnclosedP], x: list[float], y: list[float]) -> None:
     """An empty set, a word without a vector."""
     with pytest.raises(ValueError, match="a set is empty or has a value that is not finite"):
@@ -283,10 +283,10 @@ def test_divisions_of_sentences_are_drawn_with_a_seed() -> None:
     """Exact up to 40; beyond, near the exact p, the same with the same seed, and never 0."""
     rng = np.random.default_rng(1)
     x, y = rng.normal(0.3, 1, 60), rng.normal(0, 1, 50)
-    drawn, enclosed = drawn_p(x, y, seed=1), division_p(x, y)
+    drawn, enclosed = monte_carlo_p(x, y, seed=1), division_p(x, y)
     error = 5 * math.sqrt(enclosed.high / 100_000)
 
     assert enclosed.low - error <= drawn.high <= enclosed.high + error
-    assert drawn == drawn_p(x[::-1], y, seed=1) != drawn_p(x, y, seed=2)
-    assert drawn_p(x + 9, y, seed=1, draws=999) == (1 / 1000, 1 / 1000, 1 / 1000)
-    assert drawn_p(x[:20], y[:20], seed=1) == division_p(x[:20], y[:20])
+    assert drawn == monte_carlo_p(x[::-1], y, seed=1) != monte_carlo_p(x, y, seed=2)
+    assert monte_carlo_p(x + 9, y, seed=1, draws=999) == (1 / 1000, 1 / 1000, 1 / 1000)
+    assert monte_carlo_p(x[:20], y[:20], seed=1) == division_p(x[:20], y[:20])

@@ -314,9 +314,9 @@ def find_wordnet(say: Callable[[str], None]) -> None:
 
     Without a copy, and in a folder that ``$SENSEPROBE_WORDNET`` names, nothing is done.
     """
-    from senseprobe.lexicon import prepare_if_found
+    from senseprobe.lexicon import prepare_local
 
-    prepare_if_found(say)
+    prepare_local(say)
 
 
 def init(folder: Annotated[str | Path, Argument(metavar="DIR", help="Folder of the new project.")]) -> list[Path]:

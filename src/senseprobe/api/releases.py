@@ -131,7 +131,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | N
     expect(progress, sum(each.size - len(each.left_out) for each in plan.configs))
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    check = partial(approve, folders=[*places], rows_of=rows_of, say=say)
+    check = partial(approve, folders=[*places], rows_of=rows_of, notify=say)
     return Release(folder, freeze(plan, folder, progress, check, describe_headlines))
 
 
@@ -284,7 +284,7 @@ def join(
 
     Raises ReleaseError if a shard is missing, damaged or from another release, and the same errors as `build`.
     """
-    from senseprobe.generator.recipe import open_recipe, recipe_of_parts
+    from senseprobe.generator.recipe import join_recipes, open_recipe
     from senseprobe.recipes import plan_of
     from senseprobe.release.shards import copy_rows, read_shards
 
@@ -293,7 +293,7 @@ def join(
     catalogue = open_recipe(found[0].folder / "recipe", form.dataset)
     plan = plan_of(catalogue, form.version)
     configs = [replace(config, write=copy_rows(found, config.name, config.size)) for config in plan.configs]
-    recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
+    recipe = join_recipes([shard.folder / "recipe" for shard in found])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
     folder = Path(out) / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
     return _frozen(whole, folder, progress)

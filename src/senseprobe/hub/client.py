@@ -40,7 +40,7 @@ _limits: list[float] = []
 _installing = Lock()
 
 # What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
-_PART = re.compile(r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*", re.ASCII)
+_SEGMENT = re.compile(r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*", re.ASCII)
 
 _RETRY_HINT = "nothing is lost: run the same command again"
 
@@ -83,7 +83,7 @@ class ReleaseAddress:
 def check_repo(repo: str) -> str:
     """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``."""
     user, slash, name = repo.partition("/")
-    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
+    if not slash or not _SEGMENT.fullmatch(user) or not _SEGMENT.fullmatch(name) or name.endswith(".git"):
         raise ReleaseError(f"{repo!r} is not a repository of the Hub: expected USER/NAME, such as jane/sssb")
     return repo
 
@@ -148,8 +148,8 @@ def limit_waiting(seconds: float) -> Iterator[None]:
 
 def _seconds() -> float | None:
     """Return the limit of an exchange of this thread; None without one."""
-    own: float | None = getattr(_waiting, "seconds", None)
-    return max(_limits, default=None) if own is None else own
+    limit: float | None = getattr(_waiting, "seconds", None)
+    return max(_limits, default=None) if limit is None else limit
 
 
 def _limit_clients() -> None:
@@ -194,10 +194,10 @@ def why_refused(api: "HfApi", repo: str) -> str | None:
     user, space = str(who["name"]), repo.partition("/")[0]
     if ((who.get("auth") or {}).get("accessToken") or {}).get("role") in _READERS:
         return f"the token of {user} can only read: use a token with write access"
-    own = [user, *(str(org["name"]) for org in who.get("orgs") or () if org.get("roleInOrg") not in _READERS)]
-    if space.casefold() in {name.casefold() for name in own}:
+    spaces = [user, *(str(org["name"]) for org in who.get("orgs") or () if org.get("roleInOrg") not in _READERS)]
+    if space.casefold() in {name.casefold() for name in spaces}:
         return None
-    return f"the token belongs to {user}, who can write to {', '.join(f'{name}/…' for name in own)}"
+    return f"the token belongs to {user}, who can write to {', '.join(f'{name}/…' for name in spaces)}"
 
 
 @contextmanager

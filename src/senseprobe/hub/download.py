@@ -82,35 +82,35 @@ class Download:
         """Fetch the rest of a file; go on after a cut as long as bytes come."""
         from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
 
-        size, part = entry[0], path.with_name(f"{path.name}.part")
+        size, partial = entry[0], path.with_name(f"{path.name}.part")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and has_identity(path, *entry):
             self.progress(size)
             return
         path.unlink(missing_ok=True)
-        part.touch()
-        if part.stat().st_size > size:
-            part.write_bytes(b"")
-        self.progress(part.stat().st_size)
+        partial.touch()
+        if partial.stat().st_size > size:
+            partial.write_bytes(b"")
+        self.progress(partial.stat().st_size)
         attempts_left = _ATTEMPTS
-        while (size_before := part.stat().st_size) < size:
+        while (size_before := partial.stat().st_size) < size:
             try:
                 with limit_waiting(self.timeout):
-                    self._append(name, size, part)
+                    self._append(name, size, partial)
             except httpx.TransportError:
-                if part.stat().st_size == size_before:
+                if partial.stat().st_size == size_before:
                     attempts_left -= 1
                 if not attempts_left:
                     raise
                 time.sleep(min(1.0, self.timeout))
-        part.rename(path)
+        partial.rename(path)
 
-    def _append(self, name: str, size: int, part: Path) -> None:
+    def _append(self, name: str, size: int, partial: Path) -> None:
         """Append the bytes of one answer to a file, at most those that it lacks."""
         from huggingface_hub import hf_hub_url
         from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status  # type: ignore[attr-defined]
 
-        offset = part.stat().st_size
+        offset = partial.stat().st_size
         url = hf_hub_url(self.repo, name, repo_type="dataset", revision=self.commit, endpoint=open_client().endpoint)
         headers = build_hf_headers(token=read_token() or False, library_name="senseprobe")
         headers |= {"Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
@@ -123,7 +123,7 @@ class Download:
             if offset and not (answer.status_code == 206 and rest.startswith(f"bytes {offset}-")):
                 self.progress(-offset)
                 offset = 0
-            with part.open("ab" if offset else "wb") as stream:
+            with partial.open("ab" if offset else "wb") as stream:
                 for chunk in self._chunks(answer, name, size - offset):
                     stream.write(chunk)
                     self.progress(len(chunk))

@@ -179,8 +179,8 @@ def map_columns(
     """
     if columns is None:
         if factors or title or citation or labels:
-            own = "factors, title, citation and labels"
-            raise SenseprobeError(f"{own} apply to your own tables only: map the columns of yours (--map)")
+            arguments = "factors, title, citation and labels"
+            raise SenseprobeError(f"{arguments} apply to your own tables only: map the columns of yours (--map)")
         return None
     bibtex = read_sources([citation])[0].data if citation else None
     return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex, labels=labels or {})
@@ -211,8 +211,8 @@ def column_names(form: str, source: Source) -> list[str]:
         return [*_open_parquet(source).schema_arrow.names]
     if form == "jsonl":
         return _json_objects(source)[0]
-    wanted = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
-    return find_header(source, wanted, quoted_tabs=False)[1]
+    roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
+    return find_header(source, roles, quoted_tabs=False)[1]
 
 
 def mapped_format(name: str, column_map: ColumnMap) -> Format:

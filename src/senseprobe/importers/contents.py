@@ -22,7 +22,7 @@ LONGEST_ROW = 2**20
 """Characters of a row of CSV, which has a few sentences."""
 
 
-def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = True) -> tuple[str, list[str]]:
+def find_header(source: Source, names: Collection[str], *, quoted_tabs: bool = True) -> tuple[str, list[str]]:
     """Return which of comma, semicolon and TAB stands between most columns that are wanted, and all columns then.
 
     Where a first line ``sep=;`` says what does, that is it.
@@ -33,7 +33,7 @@ def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = 
         return declared, [cell.strip() for cell in header]
     first = source.lines[0][:LONGEST_ROW]
     headers = {sign: header_cells(first, sign, quoted=quoted_tabs or sign != "\t") for sign in ",;\t"}
-    sign, cells = max(headers.items(), key=lambda item: (len({*wanted} & {*map(str.strip, item[1])}), len(item[1])))
+    sign, cells = max(headers.items(), key=lambda item: (len({*names} & {*map(str.strip, item[1])}), len(item[1])))
     return sign, [cell.strip() for cell in cells]
 
 

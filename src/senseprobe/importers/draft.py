@@ -194,7 +194,9 @@ def _check_sentences(rows: pa.Table, columns: Sequence[str]) -> None:
 
 def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
     pairs = factors.items() if isinstance(factors, Mapping) else [(name, name) for name in factors]
-    named = tuple(Factor(name=name, columns=(of,) if isinstance(of, str) else tuple(of)) for name, of in pairs)
+    named = tuple(
+        Factor(name=name, columns=(source,) if isinstance(source, str) else tuple(source)) for name, source in pairs
+    )
     if missing := [column for factor in named for column in factor.columns if column not in columns]:
         raise SenseprobeError(f"unknown column {missing[0]!r} for a factor; columns: {listed(sorted(columns))}")
     return named

@@ -81,28 +81,28 @@ def release_of_table(
     columns: Mapping[str, str] | None,
     senseprobe: str,
     describe: Callable[[Release], Mapping[str, Headline]],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Release:
-    """Return the release of a table in the cache, made where it is not there; `say` hears how the table was read.
+    """Return the release of a table in the cache, made where it is not there; `notify` hears how the table was read.
 
     It is named after the file, and its version is of what is in the table: the same content has the same version.
     Raise as `read_table` does, and ReleaseError where the cache cannot be written.
     """
     imported = read_table(path, columns)
     for line in _describe(path, imported):
-        say(line)
+        notify(line)
     name, version = _name(path), _version(imported)
     try:
         folder = project.table_release(name, version)
     except RuntimeError as error:
         raise ReleaseError(f"no folder for a copy of {path.name} ({error}): set XDG_CACHE_HOME to one") from None
-    if found := _find(folder, imported):
-        return found
+    if release := _find(folder, imported):
+        return release
     try:
         return Release(folder, freeze(release_plan(imported, name, version, senseprobe), folder, describe=describe))
     except ReleaseError as error:
-        if found := _find(folder, imported):  # another process has made it meanwhile
-            return found
+        if release := _find(folder, imported):  # another process has made it meanwhile
+            return release
         raise ReleaseError(f"{error}: set XDG_CACHE_HOME to a folder for copies of tables") from None
 
 

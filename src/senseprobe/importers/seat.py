@@ -72,14 +72,14 @@ def _sets(source: Source, notes: Notes) -> Sets:
 
 def _rows(source: Source, tests: Mapping[str, Sets], notes: Notes) -> Iterator[Row]:
     test = source.stem.lower()
-    sets, of_sentences, unknown = tests[test], test.startswith(SENTENCES), 0
-    of_words = tests.get(test.removeprefix(SENTENCES), {}) if of_sentences else {}
+    sets, has_sentences, unknown = tests[test], test.startswith(SENTENCES), 0
+    word_sets = tests.get(test.removeprefix(SENTENCES), {}) if has_sentences else {}
     for key, role in ROLES.items():
-        words_by_form = _words_by_form(of_words.get(key, {}), inflects=is_english(source.language))
+        words_by_form = _words_by_form(word_sets.get(key, {}), inflects=is_english(source.language))
         for row in _set_rows(source, role, sets[key], notes):
             text = row["sentence"]
             word, position = _find_longest(text, words_by_form)
-            if not of_sentences and _is_word(text):
+            if not has_sentences and _is_word(text):
                 word, position = text, (0, len(text))
             unknown += word is None
             yield {**row, "word": word, "span": as_span(position)}
@@ -87,7 +87,7 @@ def _rows(source: Source, tests: Mapping[str, Sets], notes: Notes) -> Iterator[R
     if len({*sizes.values()}) > 1:
         notes.keep(source, 0, f"targets of unequal size: {sizes['targ1']} and {sizes['targ2']}")
     if unknown:
-        what = "import the test of the words with it" if of_sentences else "they are no words themselves"
+        what = "import the test of the words with it" if has_sentences else "they are no words themselves"
         notes.keep(source, 0, f"{unknown} sentences whose word is not known: {what}")
 
 

@@ -27,7 +27,7 @@ SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """Unicode's spaces but the plain one: those that do not break, and thin and wide ones."""
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
-_PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
+_ID = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def id_part(text: str) -> str:
     >>> id_part("head-nurse"), id_part("head nurse")
     ('head-nurse', 'head-nurse-ee9790')
     """
-    if _PART.fullmatch(text):
+    if _ID.fullmatch(text):
         return text
     return f"{slug(text, 'x')}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 

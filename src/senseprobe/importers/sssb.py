@@ -147,8 +147,8 @@ def _crossed(source: Source, blocks: list[Block], seen: dict[tuple[str, ...], Ex
         for example in examples:
             earlier = seen.setdefault((*example.sense, example.label, example.sentence), example)
             if earlier is not example:
-                of = "" if earlier.source is source else f" of {earlier.source.name}"
-                notes.keep(source, example.line, f"the same sentence as in line {earlier.line}{of}")
+                other_file = "" if earlier.source is source else f" of {earlier.source.name}"
+                notes.keep(source, example.line, f"the same sentence as in line {earlier.line}{other_file}")
         stereos, antis = ([example for example in examples if example.label == label] for label in ("stereo", "anti"))
         check_count(total := total + len(stereos) * len(antis), source.name)
         if not stereos or not antis:

@@ -42,14 +42,14 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
             rows[ANSWERS[key[2]]].append(row)
         check_count(sum(map(len, rows.values())), source.name)
     tables = []
-    for name, of_answer in rows.items():
-        notes.keep_repeats(of_answer)
-        labels = {row["stereotype"] for row in of_answer}
+    for name, answer_rows in rows.items():
+        notes.keep_repeats(answer_rows)
+        labels = {row["stereotype"] for row in answer_rows}
         stereotyped = "occupation" if {"female", "male"} <= labels else None
         fields = {} if labels - {None} else {"estimands": ()}
         design = contrast_design("gender", {"occupation": "occupation"}, COLUMNS, "pronoun", stereotyped, **fields)
         description = f"*He* against *she*, where the pronoun refers to the {name}."
-        tables += [Table(name, description, design, of_answer)] if of_answer else []
+        tables += [Table(name, description, design, answer_rows)] if answer_rows else []
     return tables
 
 

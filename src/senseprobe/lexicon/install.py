@@ -100,8 +100,8 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN, download:
     raise LexiconError(f"no WordNet {VERSION} on this machine ({'; '.join(refused)}): {_ADVICE}")
 
 
-def prepare_if_found(say: Callable[[str], None], *, debian: Path = DEBIAN) -> None:
-    """Prepare WordNet in our own folder from a copy on this machine, once; `say` hears its source.
+def prepare_local(notify: Callable[[str], None], *, debian: Path = DEBIAN) -> None:
+    """Prepare WordNet in our own folder from a copy on this machine, once; `notify` hears its source.
 
     Nothing is downloaded. Without a copy, nothing happens. A folder in ``$SENSEPROBE_WORDNET`` is the user's, where
     only `prepare` writes.
@@ -109,7 +109,7 @@ def prepare_if_found(say: Callable[[str], None], *, debian: Path = DEBIAN) -> No
     if os.environ.get("SENSEPROBE_WORDNET") or wordnet_in(None)[1].exists():
         return
     with suppress(LexiconError):
-        say(f"prepared {prepare(debian=debian, download=False)}")
+        notify(f"prepared {prepare(debian=debian, download=False)}")
 
 
 def _sources(scratch: Path, debian: Path, *, download: bool) -> Iterator[tuple[str, Path | str]]:

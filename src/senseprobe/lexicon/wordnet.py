@@ -341,8 +341,8 @@ class Lexicon:
         return {key: _without_source(definition) for key, definition in definitions.items()}
 
     def _mistakes(self, key: str, lemma: str, pos: str) -> Iterator[SenseKeyFinding]:
-        own_lemma, own_pos = _parse(key)
-        if not own_lemma:
+        key_lemma, key_pos = _parse(key)
+        if not key_lemma:
             repaired = _as_lemma(key)
             exists = repaired in self._senses(*_parse(repaired))
             hint = f"did you mean {repaired}" if exists else "a key looks like dog%1:05:00::, in lower case"
@@ -350,15 +350,15 @@ class Lexicon:
             return
         gloss = self.gloss(key)
         if not gloss:
-            poses = sorted(_POS, key=lambda other: other != own_pos)
-            hints = (self._hint(word, other, near=key) for word in (own_lemma, lemma) for other in poses)
-            hint = next(filter(None, hints), f"it has no word {own_lemma}")
+            poses = sorted(_POS, key=lambda other: other != key_pos)
+            hints = (self._hint(word, other, near=key) for word in (key_lemma, lemma) for other in poses)
+            hint = next(filter(None, hints), f"it has no word {key_lemma}")
             yield SenseKeyFinding("missing", f"{self.name} has no sense {key}", hint)
-        if own_pos != pos:
-            message = f"{key} is {_article(own_pos)}{_in_brackets(gloss)}, not {_article(pos)}"
-            yield SenseKeyFinding("pos", message, self._hint(own_lemma, pos, near=key))
-        if own_lemma != lemma:
-            message = f"{key}{_in_brackets(gloss)} is a sense of {own_lemma}, not of {lemma}"
+        if key_pos != pos:
+            message = f"{key} is {_article(key_pos)}{_in_brackets(gloss)}, not {_article(pos)}"
+            yield SenseKeyFinding("pos", message, self._hint(key_lemma, pos, near=key))
+        if key_lemma != lemma:
+            message = f"{key}{_in_brackets(gloss)} is a sense of {key_lemma}, not of {lemma}"
             yield SenseKeyFinding("lemma", message, self._hint(lemma, pos, near=key))
 
     def _hint(self, lemma: str, pos: str, *, near: str) -> str:

@@ -142,7 +142,7 @@ class RejectionEstimate(_Strict):
         return f"{self.config}, {self.slot}={self.level}" if self.slot else self.config
 
     @property
-    def is_of_few(self) -> bool:
+    def has_few_judged(self) -> bool:
         """Whether so few rows were judged that hundreds of others should not be foretold by them."""
         return self.judged < FEWEST_JUDGED
 
@@ -159,11 +159,11 @@ class RejectionEstimate(_Strict):
     def cells(self) -> tuple[str, str, str, str, str, str]:
         """Return the estimate as the cells of a table with `columns` as its heads."""
         share = "{:.0%} [{:.0%}, {:.0%}]".format(*self.shares) if self.shares else "not estimable"
-        of_rest = (
+        rest_rejected = (
             f"about {self.estimate:.0f} [{self.low}, {self.high}]" if self.estimate is not None else "not estimable"
         )
         judged, rejected, rest = (f"{number:,}" for number in (self.judged, self.rejected, self.rest))
-        return self.name, judged, rejected, share, rest, of_rest if self.rest else ""
+        return self.name, judged, rejected, share, rest, rest_rejected if self.rest else ""
 
 
 MOST_ESTIMATES = 300
@@ -313,14 +313,14 @@ def describe_decisions(round_: Round) -> str:
     """Describe how many rows became what, and how many of these were reported."""
     reported = {name: round_.verdicts[name] for name in (REPORTED, STAYED) if name in round_.verdicts}
     states = ", ".join(f"{name} {count}" for name, count in sorted(round_.verdicts.items()) if name not in reported)
-    of_them = ", ".join(f"{name}: {count}" for name, count in reported.items())
-    return f"{states or 'nothing'}{f' (of these, {of_them})' if of_them else ''}"
+    counts = ", ".join(f"{name}: {count}" for name, count in reported.items())
+    return f"{states or 'nothing'}{f' (of these, {counts})' if counts else ''}"
 
 
 def describe_estimate(fact: RejectionEstimate) -> str:
     """Describe what decisions on some rows say of the others."""
-    name, judged, rejected, share, rest, of_rest = fact.cells()
-    end = f"; of {rest} unjudged rows: {of_rest}" if fact.rest else ""
+    name, judged, rejected, share, rest, rest_rejected = fact.cells()
+    end = f"; of {rest} unjudged rows: {rest_rejected}" if fact.rest else ""
     return f"{name}: {rejected} of {judged} judged rows rejected; of all rows: {share}{end}"
 
 
@@ -330,10 +330,10 @@ def describe_round(round_: Round, most: int) -> Iterator[str]:
     Only the card has estimates from fewer than FEWEST_JUDGED rows: here a config has counts, a word is omitted.
     """
     yield f"{counted(round_.protocol.items, 'row')} of {round_.release} in the sample: {describe_decisions(round_)}"
-    facts = [fact for fact in round_.estimates if not fact.slot or (fact.rejected and not fact.is_of_few)]
+    facts = [fact for fact in round_.estimates if not fact.slot or (fact.rejected and not fact.has_few_judged)]
     for fact in facts[:most]:
         counts = f"{fact.name}: {fact.rejected} of {fact.judged} judged rows rejected; the card has an estimate"
-        yield counts if fact.is_of_few else describe_estimate(fact)
+        yield counts if fact.has_few_judged else describe_estimate(fact)
     if len(facts) > most:
         yield f"… and {len(facts) - most} more words and frames (see the card)"
 
@@ -346,7 +346,7 @@ def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
     for round_ in rounds:
         facts = round_.protocol.questions
         choices = [f" ({', '.join(fact.choices)})" if fact.choices else "" for fact in facts]
-        questions = "; ".join(f"{fact.id}: {fact.text}{own}" for fact, own in zip(facts, choices, strict=True))
+        questions = "; ".join(f"{fact.id}: {fact.text}{answers}" for fact, answers in zip(facts, choices, strict=True))
         rule = describe_rule(round_)
         protocols.append(f"{round_.project}: {describe_sample(round_)}. Questions: {questions}. Rule: {rule}.")
         decisions = describe_decisions(round_)

@@ -115,9 +115,9 @@ def render_front_matter(about: DocumentInput, form: int = CARDS) -> str:
     """
     fields = _front_matter(about)
     if form < 5:
-        found = bool(about.card.get("imported"))
-        fields["annotations_creators"] = ["found" if found else "expert-generated"]
-        fields["language_creators"] = ["found"] if found else ["expert-generated", "machine-generated"]
+        imported = bool(about.card.get("imported"))
+        fields["annotations_creators"] = ["found" if imported else "expert-generated"]
+        fields["language_creators"] = ["found"] if imported else ["expert-generated", "machine-generated"]
     if form == 1:
         fields = {key: value for key, value in fields.items() if key not in _SINCE_CROISSANT}
         fields["tags"] = [tag for tag in fields["tags"] if tag != "croissant"]
@@ -238,7 +238,7 @@ def _features(fields: pa.Schema | pa.StructType) -> Iterator[dict[str, Any]]:
             yield {"name": field.name, "dtype": str(field.type)}
 
 
-def stated_memory(folder: Path, manifest: Manifest) -> dict[str, int]:
+def read_memory(folder: Path, manifest: Manifest) -> dict[str, int]:
     """Return by config the bytes in memory that the card states for its rows; empty where it states none."""
     try:
         text = read_plain(folder / NAME, MAX_BYTES).decode()

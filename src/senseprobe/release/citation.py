@@ -208,9 +208,9 @@ def render_bibtex(about: DocumentInput) -> str:
         "version": facts["version"],
         "note": f"senseprobe release {about.name}, content hash {facts['content']}",
     }
-    own = "\n".join([f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in lines.items()), "}"])
-    entry = find_paper(about)
-    return f"{own}\n\n{entry.text}\n" if entry else f"{own}\n"
+    release_entry = "\n".join([f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in lines.items()), "}"])
+    paper = find_paper(about)
+    return f"{release_entry}\n\n{paper.text}\n" if paper else f"{release_entry}\n"
 
 
 def _tex(text: str) -> str:

@@ -109,8 +109,8 @@ def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
         "rai:dataSocialImpact": card["who_could_be_harmed"] or card["content_warning"],
     }
     if form >= 5:
-        made = _IMPORTED if card.get("imported") else {**_BY_RULE, **({} if about.annotation else _LABELS_BY_RULE)}
-        fields |= {f"rai:{name}": text for name, text in {**_ALWAYS, **made}.items()}
+        texts = _IMPORTED if card.get("imported") else {**_BY_RULE, **({} if about.annotation else _LABELS_BY_RULE)}
+        fields |= {f"rai:{name}": text for name, text in {**_ALWAYS, **texts}.items()}
         if (
             left_out := sum(config.get("expanded", config["rows"]) for config in about.facts["configs"].values())
             - about.rows()
@@ -122,8 +122,8 @@ def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
         if groups := "; ".join(card.get("groups", ())):
             named = f"Groups named in sentences: {groups}."
             fields["rai:personalSensitiveInformation"] = [named, *([] if card.get("imported") else [_NOBODY])]
-    stated = {f"rai:{name}": text for name, text in card.get("responsible_ai", {}).items()}
-    return {**fields, **croissant_fields(about.annotation), **stated}
+    declared = {f"rai:{name}": text for name, text in card.get("responsible_ai", {}).items()}
+    return {**fields, **croissant_fields(about.annotation), **declared}
 
 
 def missing_fields(text: str) -> list[str]:
@@ -176,17 +176,17 @@ def _field(config: str, column: pa.Field, meaning: str, rows: Mapping[str, Any])
     head = {"@type": "cr:Field", "@id": path, "name": column.name, "description": meaning}
     if not pa.types.is_struct(column.type):
         return {**head, "dataType": _TYPES[column.type], "source": source}
-    parts = [
+    fields = [
         {
             "@type": "cr:Field",
-            "@id": f"{path}/{part.name}",
-            "name": part.name,
-            "dataType": _TYPES[part.type],
-            "source": {**source, "transform": {"jsonPath": part.name}},
+            "@id": f"{path}/{field.name}",
+            "name": field.name,
+            "dataType": _TYPES[field.type],
+            "source": {**source, "transform": {"jsonPath": field.name}},
         }
-        for part in column.type
+        for field in column.type
     ]
-    return {**head, "subField": parts}
+    return {**head, "subField": fields}
 
 
 def compare(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:

@@ -158,8 +158,8 @@ class ConfigChange:
             # Where estimands were added and nothing else, every older figure remains.
             was, now = self.design.get("estimands", ((), ()))
             gaps, gaps_now = self.design.get("gaps", ({}, {}))
-            kept = {*was} <= {*now} and gaps == {name: gaps_now.get(name) for name in gaps}
-            bump = Bump.MINOR if kept and {*self.design} <= {"estimands", "gaps"} else Bump.MAJOR
+            unchanged = {*was} <= {*now} and gaps == {name: gaps_now.get(name) for name in gaps}
+            bump = Bump.MINOR if unchanged and {*self.design} <= {"estimands", "gaps"} else Bump.MAJOR
             yield Reason(bump, f"design of {name} changed: {', '.join(self.design)}")
         if self.moved:
             yield Reason(Bump.PATCH, f"rows or columns of {name} reordered")
@@ -296,10 +296,10 @@ def _card_facts(manifest: Manifest) -> dict[str, Any]:
         for name, config in manifest.data["configs"].items()
         if config.get("senses")
     }
-    return stated_facts({**manifest.data["card"], "senses": senses})
+    return filled_fields({**manifest.data["card"], "senses": senses})
 
 
-def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:
+def filled_fields(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a card that are not empty: older cards lack keys that newer ones leave empty."""
     return {key: value for key, value in card.items() if value}
 

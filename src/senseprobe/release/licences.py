@@ -74,8 +74,10 @@ def alternatives(expression: str) -> tuple[frozenset[str], ...]:
 
     Sentences made of words are changed versions. Raises ReleaseError where no way is left, and for any other text.
     """
-    ways = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
-    usable = tuple(way for way in sorted(ways, key=sorted) if not any(_condition(name) == _NO_CHANGE for name in way))
+    choices = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
+    usable = tuple(
+        names for names in sorted(choices, key=sorted) if not any(_condition(name) == _NO_CHANGE for name in names)
+    )
     if not usable:
         raise ReleaseError(f"{expression} forbids modified versions such as a release")
     return usable
@@ -88,24 +90,24 @@ def _parse(expression: str) -> set[frozenset[str]]:
     text = "" if len(expression) > 300 or "licenseref-" in expression.lower() else expression
     with suppress(ExpressionError, RecursionError, IndexError):  # the last for "()"
         if (whole := _spdx().parse(text, validate=True, strict=True)) is not None:
-            return _ways(whole)
+            return _choices(whole)
     message = f"{printable(expression[:80])!r} is not an SPDX licence expression such as CC-BY-4.0 or MIT OR Apache-2.0"
     raise ReleaseError(f"{message} (https://spdx.org/licenses)")
 
 
-def _ways(node: Any) -> set[frozenset[str]]:  # noqa: ANN401 - license_expression has no types
+def _choices(node: Any) -> set[frozenset[str]]:  # noqa: ANN401 - license_expression has no types
     """Return the ways to meet a parsed expression; raise ReleaseError where there are more than MAX_CHOICES."""
-    parts = [_ways(part) for part in node.args]
-    if not parts:
+    children = [_choices(child) for child in node.args]
+    if not children:
         return {frozenset({node.render()})}
     if type(node).__name__ == "OR":
-        return set().union(*parts)
-    ways = {frozenset[str]()}
-    for part in parts:
-        ways = {way | addition for way in ways for addition in part}
-        if len(ways) > MAX_CHOICES:
+        return set().union(*children)
+    combined = {frozenset[str]()}
+    for choices in children:
+        combined = {names | addition for names in combined for addition in choices}
+        if len(combined) > MAX_CHOICES:
             raise ReleaseError(f"the licence expression has more than {MAX_CHOICES} alternatives")
-    return ways
+    return combined
 
 
 @cache
@@ -125,8 +127,8 @@ def combine_licences(licences: Mapping[str, str]) -> str:
     if candidates := _covering_licences(texts):
         return min(candidates, key=_rank)
     at_odds = next((pair for pair in combinations(texts, 2) if not _covering_licences(pair)), texts)
-    parts = {text: listed(name for name in licences if licences[name] == text) for text in at_odds}
-    named = " and ".join(f"{text} ({names})" for text, names in parts.items())
+    names_by_text = {text: listed(name for name in licences if licences[name] == text) for text in at_odds}
+    named = " and ".join(f"{text} ({names})" for text, names in names_by_text.items())
     raise ReleaseError(f"{named} cannot be combined in one release: remove one of them")
 
 

@@ -32,10 +32,10 @@ from senseprobe.tables import read_json
 
 
 def _inside(path: str) -> str:
-    parts = path.split("/")
-    if {"", ".", ".."} & set(parts) or "\\" in path:
+    folders = path.split("/")
+    if {"", ".", ".."} & set(folders) or "\\" in path:
         raise ValueError("path leaves the folder")
-    if not path.isprintable() or max(len(part.encode()) for part in parts) > 200 or len(parts) > 10:
+    if not path.isprintable() or max(len(folder.encode()) for folder in folders) > 200 or len(folders) > 10:
         raise ValueError("files of a release cannot have this name")
     return path
 
@@ -101,7 +101,7 @@ def _checked_design(design: Design) -> Design:
     return design
 
 
-class _MadeBy(_Strict):
+class _Makers(_Strict):
     who: str
     sentences: list[SentenceMaker]
     labels: list[LabelMaker]
@@ -120,7 +120,7 @@ class _Card(_Strict):
     authors: list[str] = []
     citation: str = ""
     license: str | None = None
-    made_by: _MadeBy | None = None
+    made_by: _Makers | None = None
     responsible_ai: dict[ResponsibleAi, str] = {}
 
 

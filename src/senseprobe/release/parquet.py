@@ -238,23 +238,25 @@ def _check_statistics(file: pq.ParquetFile, display_path: str) -> None:
             raise _damaged(display_path, "E407", "has a column of another type than its schema says")
         if any(c.has_column_index or getattr(c, "bloom_filter_offset", None) is not None for c in columns):
             raise _damaged(display_path, "E407", "has an index of its values, which releases do not have")
-        stated = {c.path_in_schema: _stated(c.statistics) for c in columns if c.is_stats_set}
-        actual = _ranges(file, number) if stated else {}
-        for name, facts in stated.items():
+        statistics = {c.path_in_schema: _read_facts(c.statistics) for c in columns if c.is_stats_set}
+        actual = _ranges(file, number) if statistics else {}
+        for name, facts in statistics.items():
             ranges = actual.get(name)  # None: there is no such column
-            if ranges is None or any(fact not in (None, own) for fact, own in zip(facts, ranges, strict=True)):
+            if ranges is None or any(
+                fact not in (None, actual_fact) for fact, actual_fact in zip(facts, ranges, strict=True)
+            ):
                 message = f"its statistics of {printable(name)} do not match its rows, so readers would skip rows"
                 raise _damaged(display_path, "E407", message)
 
 
-def _stated(statistics: Any) -> tuple[object, ...]:  # noqa: ANN401 - Arrow's statistics have no types
+def _read_facts(statistics: Any) -> tuple[object, ...]:  # noqa: ANN401 - Arrow's statistics have no types
     """Return the least value, the greatest and the number of nulls, each None where the statistics lack it."""
     least, greatest = (statistics.min, statistics.max) if statistics.has_min_max else (None, None)
     return least, greatest, statistics.null_count if statistics.has_null_count else None
 
 
 def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]:
-    """Return the same as `_stated` for each column of a group of rows, by its path in the schema."""
+    """Return the same as `_read_facts` for each column of a group of rows, by its path in the schema."""
     ranges: dict[str, tuple[Any, Any, int]] = {}
     for batch in read_batches(file, None, ROWS_AT_ONCE, groups=[group]):
         for name, column in flat(batch.schema, batch.columns):

@@ -20,7 +20,7 @@ from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.messages import counted, listed, printable, sized
 from senseprobe.parquet_files import plain
 from senseprobe.records import Design, Finding
-from senseprobe.release.diff import stated_facts
+from senseprobe.release.diff import filled_fields
 from senseprobe.release.freeze import Plan, file_entries, manifest_facts, metadata, whole_release
 from senseprobe.release.hashing import ContentHash, file_finding
 from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
@@ -279,7 +279,7 @@ def _fact_findings(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
     """Compare the recipe's facts with the manifest's, on which evaluation and citation are based."""
     facts, frozen = manifest_facts(plan), manifest.data
     other = [key for key in ("order", "contrasts") if facts[key] != frozen[key]]
-    card, was = stated_facts(facts["card"]), stated_facts(frozen["card"])
+    card, was = filled_fields(facts["card"]), filled_fields(frozen["card"])
     other += [f"card, {key}" for key in sorted({*card, *was}) if card.get(key) != was.get(key)]
     same_lexicons = facts.get("lexicons") == frozen.get("lexicons")
     for name in [name for name in manifest.configs if name in facts["configs"]]:

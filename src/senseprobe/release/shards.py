@@ -109,9 +109,9 @@ def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] 
 
 def _recipe(entries: Mapping[str, Mapping[str, int | str]]) -> str:
     """Return the hash of what the rows are made of, without the answers that this shard needed."""
-    parts = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
-    parts.pop(ENGLISH, None)
-    return combine(parts)
+    hashes = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
+    hashes.pop(ENGLISH, None)
+    return combine(hashes)
 
 
 def read_shards(folders: Iterable[Path]) -> list[Shard]:
@@ -120,9 +120,9 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
     if not listed:
         raise ReleaseError("name the shards to join")
     first = listed[0]
-    own = {"shard", "files"}
+    fields = {"shard", "files"}
     for shard in listed:
-        if shard.form.model_dump(exclude=own) != first.form.model_dump(exclude=own):
+        if shard.form.model_dump(exclude=fields) != first.form.model_dump(exclude=fields):
             message = f"{shard.folder} and {first.folder} differ in release, senseprobe version or recipe"
             raise ReleaseError(message)
     numbers, expected = [shard.form.shard for shard in listed], range(first.form.shards)

@@ -73,7 +73,7 @@ def verify_release(
     unread = away if rows else manifest.configs
     findings += _file_findings(folder, manifest, unread, progress or (lambda size: None))
     findings += _set_and_document_findings(folder, manifest, findings, sources)
-    memory = card.stated_memory(folder, manifest) if sources else {}
+    memory = card.read_memory(folder, manifest) if sources else {}
     damaged = {finding.path.partition("/")[0] for finding in findings}
     for config in manifest.configs if rows else ():
         if config not in damaged:
@@ -212,10 +212,10 @@ def is_recipe_intact(findings: Iterable[Finding]) -> bool:
 
 
 def _foreign_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    own = {*manifest.files, NAME, RESTORED}
+    expected = {*manifest.files, NAME, RESTORED}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in own:
+        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in expected:
             if not is_foreign(name.as_posix()):
                 message = "is not part of the release"
             elif not (message := _why_read(path, name.as_posix())):
@@ -248,8 +248,8 @@ def _why_read(path: Path, name: str) -> str:
         return f"cannot be read ({error.strerror})"
 
 
-def _row_findings(release: Release, config: str, stated: int | None) -> Iterator[Finding]:
-    """Compare the rows of a config with the manifest, and their bytes in memory with those `stated` in the card."""
+def _row_findings(release: Release, config: str, card_memory: int | None) -> Iterator[Finding]:
+    """Compare the rows of a config with the manifest, and their bytes in memory with the card's `card_memory`."""
     facts = release.manifest.config(config)
     design = release.design(config)
     content, rows, memory, examples = ContentHash(design_schema(design)), 0, 0, []
@@ -266,7 +266,7 @@ def _row_findings(release: Release, config: str, stated: int | None) -> Iterator
         yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
     elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="the content hash does not match the rows")
-    elif stated not in (None, memory):
-        yield mismatch(card.NAME, f"states {stated} bytes in memory for the rows of {config}, which take {memory}")
+    elif card_memory not in (None, memory):
+        yield mismatch(card.NAME, f"states {card_memory} bytes in memory for the rows of {config}, which take {memory}")
     elif facts.get("examples", examples) != examples:
         yield Finding(path=NAME, code="E405", message=f"the examples of {config} are not among its rows")

@@ -193,8 +193,8 @@ def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str])
         try:
             return resolve(read_template(path), word_lists, environment(English().filters())).size
         except DeclarationError as error:
-            own = yaml_source.format_path(path)
-            if project_findings := [finding for finding in error.findings if finding.path != own]:
+            draft_path = yaml_source.format_path(path)
+            if project_findings := [finding for finding in error.findings if finding.path != draft_path]:
                 raise DeclarationError(project_findings) from None
             message = f"the lists of this project cannot make a {kind}: {error.findings[0].message}"
             raise SenseprobeError(message) from None

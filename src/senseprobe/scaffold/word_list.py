@@ -92,9 +92,9 @@ def _describe_field(name: str, cells: Sequence[str], columns: Mapping[str, Seque
     is_text = name in ("word", "slug") or name.startswith(("sense_", "lemma_"))
     constraints = ["required: true"] if all(cells) else []
     constraints += ["unique: true"] if name == "word" and _primary_key(columns) == ["word"] else []
-    stated = f", constraints: {{{', '.join(constraints)}}}" if constraints else ""
-    stated = (_describe_senses(cells) if name.startswith("sense_") else "") + stated
-    return f"{{name: {_quoted(name)}, type: {'string' if is_text else infer_type(cells)}{stated}}}"
+    facts = f", constraints: {{{', '.join(constraints)}}}" if constraints else ""
+    facts = (_describe_senses(cells) if name.startswith("sense_") else "") + facts
+    return f"{{name: {_quoted(name)}, type: {'string' if is_text else infer_type(cells)}{facts}}}"
 
 
 def _describe_senses(keys: Iterable[str]) -> str:

@@ -78,7 +78,7 @@ from senseprobe.statistics.permutation import (
     studentised,
     tarone_holm,
 )
-from senseprobe.statistics.subset_sums import EnclosedP, division_p, drawn_p
+from senseprobe.statistics.subset_sums import EnclosedP, division_p, monte_carlo_p
 from senseprobe.statistics.survey import estimate_rest
 
 __all__ = [
@@ -120,7 +120,6 @@ __all__ = [
     "difference_test",
     "division_p",
     "divisions",
-    "drawn_p",
     "effect_interval",
     "effect_size",
     "estimate_rest",
@@ -129,6 +128,7 @@ __all__ = [
     "mean_difference_interval",
     "mean_effect_interval",
     "mean_interval",
+    "monte_carlo_p",
     "pairwise_cosines",
     "permutation_p",
     "planned_half_width",

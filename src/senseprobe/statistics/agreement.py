@@ -77,16 +77,16 @@ def agreement_within(
 
 
 def agreement_between(
-    own: IntArray, others: IntArray, items: IntArray, *, seed: int = 0, draws: int = DRAWS,
+    answers: IntArray, others: IntArray, items: IntArray, *, seed: int = 0, draws: int = DRAWS,
     confidence: float = CONFIDENCE,
 ) -> AgreementEstimate:  # fmt: skip
     """Estimate agreement of one set of people with another, by answers across only; see `agreement_within`.
 
     A unit has the same weight however many answered it. Units that one set did not answer are left out, and counted.
     """
-    sizes = np.column_stack([own.sum(axis=1), others.sum(axis=1)])
+    sizes = np.column_stack([answers.sum(axis=1), others.sum(axis=1)])
     compared = np.asarray((sizes > 0).all(axis=1))
-    shares = own[compared] / sizes[compared, :1], others[compared] / sizes[compared, 1:]
+    shares = answers[compared] / sizes[compared, :1], others[compared] / sizes[compared, 1:]
     columns = np.column_stack([(shares[0] * shares[1]).sum(axis=1), np.ones(int(compared.sum())), *shares])
     percent, corrected = _estimates(columns, items[compared], _cross_kappa, seed, draws, confidence)
     return _agreement_estimate(percent, corrected, compared, sizes.sum(axis=1), items)
@@ -116,14 +116,16 @@ def _alpha(totals: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _cross_kappa(totals: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """1 - do / de of totals: agreement, units, and the shares of each label in one set and in the other."""
     units = totals[:, 1]
-    own, others = np.split(totals[:, 2:] / units[:, None], 2, axis=1)
-    equal, chance = totals[:, 0] / units, 1 - (own * others).sum(axis=1)
+    first, second = np.split(totals[:, 2:] / units[:, None], 2, axis=1)
+    equal, chance = totals[:, 0] / units, 1 - (first * second).sum(axis=1)
     return equal, 1 - _ratio(1 - equal, chance), chance
 
 
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Divide a part by its whole; nan where the whole is 0."""
-    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > _ROUNDING))
+    return np.asarray(
+        np.divide(numerator, denominator, out=np.full(len(denominator), np.nan), where=denominator > _ROUNDING)
+    )
 
 
 def _estimates(

@@ -95,20 +95,20 @@ def _effect_ends(
     count = len(associations)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = float(_fisher_z(associations, np.ones((count, 1)), n_x)[0])
-        parts = np.split(_fisher_z(associations, 1 - np.eye(count), n_x), [n_x])
-        ends = _jackknife_ends(z, [*parts, *others], degrees, confidence)
+        jackknifed = np.split(_fisher_z(associations, 1 - np.eye(count), n_x), [n_x])
+        ends = _jackknife_ends(z, [*jackknifed, *others], degrees, confidence)
     if ends is None or not abs(math.tanh(z)) < 1 - EQUAL:
         return None
     scale = count / math.sqrt(n_x * (count - n_x)) * (1 if population else math.sqrt((count - 1) / count))
     return scale * math.tanh(ends[0]), scale * math.tanh(ends[1])
 
 
-def _jackknife_ends(value: float, parts: Iterable[FloatArray], degrees: int, confidence: float) -> Ends | None:
+def _jackknife_ends(value: float, jackknifed: Iterable[FloatArray], degrees: int, confidence: float) -> Ends | None:
     """Return value ± t · √V; None where V, the jackknife's variance, is zero or not finite.
 
-    `parts` hold of each set of words the value without each in turn; V is the sum of (n - 1)/n · Σ (part - its mean)².
+    `jackknifed`: for each set of n words, the value without each word in turn. V = Σ (n - 1)/n · Σ (value - mean)².
     """
-    variance = sum((1 - 1 / len(part)) * float(((part - part.mean()) ** 2).sum()) for part in parts)
+    variance = sum((1 - 1 / len(values)) * float(((values - values.mean()) ** 2).sum()) for values in jackknifed)
     if not (math.isfinite(variance) and variance > 0):
         return None
     reach = t_quantile(degrees, confidence) * math.sqrt(variance)
@@ -142,13 +142,13 @@ def mean_effect_interval(cosines: ArrayLike, n_a: int, confidence: float = CONFI
     if min(sizes) < FEWEST_LEVELS or not np.isfinite(table).all():
         return None
     effects = _row_effects(table, n_a) / _largest_effect(n_a, sizes[2])
-    kept = ((n_a - (n < n_a), sizes[2] - (n >= n_a)) for n in range(attributes))
-    without = zip(_effects_without(table, n_a), kept, strict=True)
-    left = np.array([own.mean() / _largest_effect(*sets) for own, sets in without])
+    sizes_left = ((n_a - (n < n_a), sizes[2] - (n >= n_a)) for n in range(attributes))
+    without = zip(_effects_without(table, n_a), sizes_left, strict=True)
+    left = np.array([effects_left.mean() / _largest_effect(*sets) for effects_left, sets in without])
     with np.errstate(divide="ignore", invalid="ignore"):
         z = float(np.arctanh(effects.mean()))
-        parts = map(np.arctanh, ((effects.sum() - effects) / (words - 1), *np.split(left, [n_a])))
-        ends = _jackknife_ends(z, parts, min(sizes) - 1, confidence)
+        jackknifed = map(np.arctanh, ((effects.sum() - effects) / (words - 1), *np.split(left, [n_a])))
+        ends = _jackknife_ends(z, jackknifed, min(sizes) - 1, confidence)
     if ends is None or not abs(math.tanh(z)) < 1 - EQUAL:
         return None
     largest = _largest_effect(n_a, sizes[2])
@@ -186,7 +186,7 @@ def shared_effect_difference(
     value = float(effects[0] - effects[1])
     if smallest < FEWEST_LEVELS:
         return value, None
-    left = np.array([own[0] - own[1] for own in _effects_without(table, n_a)])
+    left = np.array([effects_left[0] - effects_left[1] for effects_left in _effects_without(table, n_a)])
     return value, _jackknife_ends(value, np.split(left, [n_a]), smallest - 1, confidence)
 
 
@@ -212,13 +212,13 @@ def mean_difference_interval(first: ArrayLike, second: ArrayLike, confidence: fl
     return value - reach, value + reach
 
 
-def _fisher_z(associations: FloatArray, kept: FloatArray, n_x: int) -> FloatArray:
+def _fisher_z(associations: FloatArray, counts: FloatArray, n_x: int) -> FloatArray:
     """Return atanh r of M versions of a test, shape (M,): associations and the targets kept, (N, M) or (N, 1) each."""
-    ours, others = kept[:n_x].sum(axis=0), kept[n_x:].sum(axis=0)
+    ours, others = counts[:n_x].sum(axis=0), counts[n_x:].sum(axis=0)
     count = ours + others
-    centred = associations - (associations * kept).sum(axis=0) / count
-    difference = (centred * kept)[:n_x].sum(axis=0) / ours - (centred * kept)[n_x:].sum(axis=0) / others
-    deviation = np.sqrt((centred**2 * kept).sum(axis=0) / count)
+    centred = associations - (associations * counts).sum(axis=0) / count
+    difference = (centred * counts)[:n_x].sum(axis=0) / ours - (centred * counts)[n_x:].sum(axis=0) / others
+    deviation = np.sqrt((centred**2 * counts).sum(axis=0) / count)
     return np.asarray(np.arctanh(difference / deviation * np.sqrt(ours * others) / count))
 
 
@@ -256,12 +256,12 @@ def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Cor
     if count < FEWEST_LEVELS or abs(value) >= 1:
         return Correlation(value, None, None, count)
     z = math.atanh(value)
-    ends = _jackknife_ends(z, [np.arctanh(_without_each(first, second))], count - 1, confidence)
+    ends = _jackknife_ends(z, [np.arctanh(_leave_one_out(first, second))], count - 1, confidence)
     low, high = map(math.tanh, ends) if ends else (None, None)
     return Correlation(value, low, high, count)
 
 
-def _without_each(x: FloatArray, y: FloatArray) -> FloatArray:
+def _leave_one_out(x: FloatArray, y: FloatArray) -> FloatArray:
     """Return the correlation without each pair in turn, shape (n,); NaN where the others have none or ±1."""
     n = len(x)
     x, y = x - x.mean(), y - y.mean()

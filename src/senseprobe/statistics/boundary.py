@@ -117,11 +117,11 @@ def _draws(
 
 def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, float, float]]]:
     """Return, for each draw, its blocks, each with its share and variance."""
-    of_block = [
+    draws_by_block = [
         [(block, *pair) for pair in zip(block.shares(kernel).tolist(), block.variances(kernel).tolist(), strict=True)]
         for block in rule.blocks
     ]
-    return [list(draw) for draw in zip(*of_block, strict=True)]
+    return [list(draw) for draw in zip(*draws_by_block, strict=True)]
 
 
 def share_intervals(

@@ -64,7 +64,7 @@ def leave_out_pairs(first: ArrayLike, second: ArrayLike) -> FloatArray:
     sides = _check_pairs(first, second)
     count = len(sides[0])
     left = (np.arange(count) != index for index in range(count if count > 1 else 0))
-    directions = [principal_direction(sides[0][kept], sides[1][kept]).direction for kept in left]
+    directions = [principal_direction(sides[0][rows], sides[1][rows]).direction for rows in left]
     return np.asarray(directions, dtype=np.float64).reshape(-1, sides[0].shape[1])
 
 

@@ -65,13 +65,13 @@ class FactorLevels:
     - `codes`: shape (C, N), the level of each of N rows in each of C columns; -1 where a row has none. C is 2 where
       both members of a pair draw from the factor.
     - `strata`: for each of L levels, the name of its stratum; "" where the factor has one stratum only.
-    - `drawn_of`: of drawn rows, for each level how many its stratum has in the release, of which a few may be left.
+    - `population`: of drawn rows, for each level how many its stratum has in the release, of which a few may be left.
     """
 
     name: str
     codes: IntArray
     strata: tuple[str, ...]
-    drawn_of: tuple[int, ...] = ()
+    population: tuple[int, ...] = ()
 
     @cached_property
     def incidence(self) -> sparse.csr_array:
@@ -91,7 +91,7 @@ class FactorLevels:
     def sampled(self) -> BoolArray:
         """For each level, whether its stratum, or that which it was drawn of, has enough to generalise over: (L,)."""
         sizes = self.stratum_sizes
-        return np.maximum(sizes, self.drawn_of or sizes) >= FEWEST_LEVELS
+        return np.maximum(sizes, self.population or sizes) >= FEWEST_LEVELS
 
     def outer_levels(self, other: "FactorLevels") -> IntArray | None:
         """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
@@ -140,8 +140,8 @@ class _CountedLevels:
 
     def among(self, rows: IntArray) -> "_CountedLevels":
         """Return the same for some of the rows; levels that none of them has do not count."""
-        part = self.incidence[rows]
-        return _CountedLevels(part, self.counts & (part.sum(axis=0) > 0), self.strata, self.more)
+        incidence = self.incidence[rows]
+        return _CountedLevels(incidence, self.counts & (incidence.sum(axis=0) > 0), self.strata, self.more)
 
     @property
     def in_rows(self) -> BoolArray:
@@ -192,8 +192,8 @@ class _Sum:
         """Return the variance of the sum; `kernel` has shape (N,), or (D, N) for D draws at once."""
         means = _totals(kernel, self._members) / self._cell_weights
         centred = (kernel - means[..., self.cells]) * self.weights
-        parts = [np.square(_totals(centred, incidence)) @ scale for incidence, scale in self._factors]
-        return np.asarray(sum(parts, start=np.zeros(kernel.shape[:-1])))
+        variances = [np.square(_totals(centred, incidence)) @ scale for incidence, scale in self._factors]
+        return np.asarray(sum(variances, start=np.zeros(kernel.shape[:-1])))
 
 
 class Block(_Sum):
@@ -205,13 +205,13 @@ class Block(_Sum):
     """
 
     def __init__(self, whole: _Sum, factors: Sequence[_CountedLevels], rows: IntArray) -> None:
-        own_factors = [factor.among(rows) for factor in factors]
+        counted = [factor.among(rows) for factor in factors]
         self.rows = rows
         self.coefficient = float(whole.weights[rows].sum())
         _, cells = np.unique(whole.cells[rows], return_inverse=True)
-        super().__init__(whole.weights[rows] / self.coefficient, cells.astype(np.intp), own_factors)
+        super().__init__(whole.weights[rows] / self.coefficient, cells.astype(np.intp), counted)
         self.size = int(cells.max()) + 1
-        self.levels = _fewest_levels(own_factors)
+        self.levels = _fewest_levels(counted)
 
     def shares(self, kernel: FloatArray) -> FloatArray:
         """Return the mean of the block; `kernel` is that of the figure, shape (N,) or (D, N)."""
@@ -261,7 +261,7 @@ class Projection(_Sum):
         self.too_few: tuple[str, ...] = tuple(
             factor.name
             for factor, counted in zip(factors, counted_levels.values(), strict=True)
-            if factor.drawn_of and any(part.are_few for part in (counted, *map(counted.among, parts)))
+            if factor.population and any(part.are_few for part in (counted, *map(counted.among, parts)))
         )
         fewest = _fewest_levels(counted_levels.values())
         self.df: int | None = None if fewest is None or self.too_few else fewest - 1

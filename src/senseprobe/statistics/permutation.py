@@ -76,14 +76,14 @@ class _Pairing:
         met = np.where(np.eye(len(counts), dtype=np.bool_), 0.0, counts)
         others = 1 - marked
         with_marked = met @ marked
-        pairs_of_thing = np.where(marked > 0, met.sum(axis=1)[:, None] - with_marked, with_marked)
-        sizes = [((pairs_of_thing > 0) * group).sum(axis=0) for group in (marked, others)]
+        pair_counts = np.where(marked > 0, met.sum(axis=1)[:, None] - with_marked, with_marked)
+        sizes = [((pair_counts > 0) * group).sum(axis=0) for group in (marked, others)]
         weights = [np.divide(n, n - 1, out=np.zeros_like(n), where=n > 1) for n in sizes]
         self._marked = marked
         self._weights = marked * weights[0] + others * weights[1]
-        self._pairs_of_thing = pairs_of_thing
-        self._weighted = self._weights * pairs_of_thing
-        self._total = (pairs_of_thing * marked).sum(axis=0)
+        self._pair_counts = pair_counts
+        self._weighted = self._weights * pair_counts
+        self._total = (pair_counts * marked).sum(axis=0)
         self._pairs = (((met > 0) @ marked) * others).sum(axis=0)
 
     def statistics(self, margins: FloatArray) -> FloatArray:
@@ -97,7 +97,7 @@ class _Pairing:
             # Σ weight · (sum - share · pairs)², over all pairs squared.
             squares = np.einsum("gwp,gwp,wp->gp", sums, sums, self._weights)
             crossed = np.einsum("gwp,wp->gp", sums, self._weighted)
-            squares += share * (share * (self._weighted * self._pairs_of_thing).sum(axis=0) - 2 * crossed)
+            squares += share * (share * (self._weighted * self._pair_counts).sum(axis=0) - 2 * crossed)
             least = 1 / (2 * self._pairs)
             variance = np.maximum(squares / self._total**2, 2 * least**2)
             share = np.clip(share, least - 0.5, 0.5 - least)
@@ -236,10 +236,10 @@ def tarone_holm(p: ArrayLike, least: ArrayLike, alpha: float) -> FloatArray:
     NaN was not made and leaves before.
     """
     values, smallest = np.asarray(p, dtype=np.float64), np.asarray(least, dtype=np.float64)
-    made = ~np.isnan(values)
-    able = made
-    for k in range(1, int(made.sum()) + 1):
-        able = made & (smallest <= alpha / k)
+    tested = ~np.isnan(values)
+    able = tested
+    for k in range(1, int(tested.sum()) + 1):
+        able = tested & (smallest <= alpha / k)
         if able.sum() <= k:
             break
     corrected = np.full(len(values), np.nan)

@@ -33,7 +33,7 @@ WIDTH = 0.05
 """The grid is refined until the two ends differ by at most this share of the upper one."""
 
 DRAWS = 100_000
-"""Divisions drawn by `drawn_p` where there are too many to count."""
+"""Divisions drawn by `monte_carlo_p` where there are too many to count."""
 
 EXACT_VALUES, EXACT_VALUES_ON_REQUEST = 40, 52
 FEWEST_STEPS = 1024  # of the first grid
@@ -84,7 +84,7 @@ def division_p(x: ArrayLike, y: ArrayLike, *, two_sided: bool = False, exact: bo
     return EnclosedP(min(1.0, max(low, least)), min(1.0, max(high, least)), least)
 
 
-def drawn_p(x: ArrayLike, y: ArrayLike, *, seed: int, draws: int = DRAWS) -> EnclosedP:
+def monte_carlo_p(x: ArrayLike, y: ArrayLike, *, seed: int, draws: int = DRAWS) -> EnclosedP:
     """Return the one-sided p of mean(x) - mean(y): exact for up to 40 values, else (1 + hits) / (1 + draws).
 
     For hundreds of sentences, where a grid fine enough takes too long. Raise ValueError as `division_p` does.

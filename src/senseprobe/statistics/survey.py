@@ -56,8 +56,8 @@ def _rest_variance(residuals: FloatArray, groups: IntArray, expansion: FloatArra
     variance = 0.0
     for group in np.unique(groups):
         rows = np.flatnonzero(groups == group)
-        size, of = len(rows), float(expansion[rows].mean())
-        if size > 1 and of > 1:
+        size, factor = len(rows), float(expansion[rows].mean())
+        if size > 1 and factor > 1:
             spread = float(np.square(residuals[rows] - residuals[rows].mean()).sum())
-            variance += size / (size - 1) * spread * of / (of - 1)
+            variance += size / (size - 1) * spread * factor / (factor - 1)
     return variance

@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median
 
 from senseprobe.api.author import word_lists
-from senseprobe.evaluate.corpus_counts import Terms, count_texts
-from senseprobe.evaluate.text_files import read_documents, split_sentences
+from senseprobe.evaluate.texts.corpus_counts import Terms, count_texts
+from senseprobe.evaluate.texts.text_files import read_documents, split_sentences
 from senseprobe.generator.english.inflection import plural_of
 
 GLOSSES = Path("/usr/share/wordnet")

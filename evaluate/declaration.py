@@ -6,13 +6,9 @@ Reports, `senseprobe explain`, `docs/metrics.md` and cards read these fields, an
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from importlib import import_module
 from typing import Any, TypeVar
 
-from senseprobe.plugins import log_warning
-
-_MODULES: tuple[str, ...] = ("word_association", "bias_score", "corpus_summary")
-"""The modules of this room that declare a `MEASURES`."""
+from senseprobe.plugins import Registry, Unfit, log_warning
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,16 +43,22 @@ class Declaration:
 class Measure(Declaration):
     """A measure that is no scorer: it reads a graph of word associations, any sentences, or any texts.
 
-    Each is declared in the module that computes it; `command` is what computes it, as it is typed.
+    `command` is what computes it, as it is typed.
     """
 
     command: str
 
 
-def list_measures() -> list[Measure]:
-    """Return the measures of all modules, in order of print."""
-    modules = (import_module(f"{__package__}.{name}") for name in _MODULES)
-    return [measure for module in modules for measure in module.MEASURES]
+def _admit(measure: Measure) -> Measure:
+    """Return the measure of a plug-in. Raise Unfit where its range is none."""
+    ends = measure.range
+    if not (isinstance(ends, tuple) and len(ends) == 2 and ends[0] < ends[1]):
+        raise Unfit("its range is not a lower and an upper end")
+    return measure
+
+
+MEASURES = Registry("senseprobe.measures", Measure, "measure", (), _admit)
+"""All measures by id, in order of print: of rooms that can be missing, then of plug-ins."""
 
 
 C = TypeVar("C", bound=type[Declaration])

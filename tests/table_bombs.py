@@ -131,7 +131,7 @@ def main(kind: str) -> None:
     from senseprobe.annotation.cells import read_cells
     from senseprobe.evaluate.result import read_result
     from senseprobe.evaluate.served import json_values
-    from senseprobe.evaluate.text_files import read_documents
+    from senseprobe.evaluate.texts.text_files import read_documents
     from senseprobe.importers.plan import read_import
     from senseprobe.tables import read_json
 

@@ -9,6 +9,7 @@ import pytest
 
 import senseprobe
 from senseprobe import ModelError, SenseprobeError, api
+from senseprobe.evaluate.texts.api import bias_score
 
 PLANE = {"rose": (1, 0), "lily": (3, 4), "ant": (0, 2), "fly": (4, 3), "joy": (5, 0), "grief": (0, 1)}
 
@@ -20,7 +21,7 @@ def bert(tiny_models: dict[str, Path]) -> str:
 
 def test_functions_have_few_parameters() -> None:
     """14 at most beside `progress`, and each option of `score` that loads, reads or asks is one of an object."""
-    for function in (senseprobe.score, api.estimate, senseprobe.replay, api.bias_score, senseprobe.plant):
+    for function in (senseprobe.score, api.estimate, senseprobe.replay, bias_score, senseprobe.plant):
         assert len({*inspect.signature(function).parameters} - {"progress"}) <= 14
 
 

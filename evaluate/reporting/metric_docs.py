@@ -6,7 +6,7 @@ from typing import Any
 
 from senseprobe.document import Section, Table
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.declaration import Declaration, Measure, list_measures
+from senseprobe.evaluate.declaration import MEASURES, Declaration, Measure
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.scorers import SCORERS, Scorer
 from senseprobe.messages import as_sentence, meant
@@ -58,7 +58,7 @@ _FIELDS = {"measure": "unit", "paper": "source", "definition": "version"}
 
 def list_declarations() -> dict[str, list[Declaration]]:
     """Return all scorers, estimands and other measures, in order of print."""
-    return {"scorers": [*SCORERS.values()], "estimands": [*CATALOGUE.values()], "measures": [*list_measures()]}
+    return {"scorers": [*SCORERS.values()], "estimands": [*CATALOGUE.values()], "measures": [*MEASURES.values()]}
 
 
 def describe_metrics() -> dict[str, list[dict[str, Any]]]:

@@ -11,6 +11,7 @@ from senseprobe.evaluate.task_gates import AT_LEAST, GATES, GateReading, find_ve
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import VERDICT_WORDS, Figure
+from senseprobe.statistics import Correlation
 
 UNREAD = VERDICT_WORDS["unreadable"]
 """What is said of a figure that says nothing: neither its interval nor its p is printed where it has a flaw."""
@@ -261,3 +262,12 @@ def format_measure(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value + 0.0:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"
+
+
+def format_correlation(correlation: Correlation) -> str:
+    """Return value, interval and number of words: ``+0.312 [+0.251, +0.371], 5,110 words``."""
+    if correlation.value is None:
+        return "none"
+    low, high = correlation.low, correlation.high
+    interval = ", no interval" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+    return f"{correlation.value:+.3f}{interval}, {counted(correlation.pairs, 'word')}"

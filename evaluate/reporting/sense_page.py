@@ -28,7 +28,6 @@ from senseprobe.evaluate.reporting.sense_comparison import (
 )
 from senseprobe.evaluate.reporting.verdict import word_of
 from senseprobe.evaluate.reporting.verdict_table import judge
-from senseprobe.evaluate.word_association import format_correlation
 from senseprobe.messages import listed
 from senseprobe.records import Figure
 
@@ -107,7 +106,7 @@ def overview_section(inputs: SenseInputs) -> Section:
         for name, title in TESTS.items()
     ]
     if records:
-        by_column = {record.column: Cell.number(format_correlation(record.correlation)) for record in records}
+        by_column = {record.column: Cell.number(notation.format_correlation(record.correlation)) for record in records}
         rows.append((*name_cells("WAT"), Cell.quiet("equation 4"), *(by_column.get(c, Cell("")) for c in columns)))
     own = {
         (figure.config, column_of(source)): figure

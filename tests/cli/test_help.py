@@ -30,6 +30,7 @@ from senseprobe.api import annotation
 from senseprobe.cli.application import app
 from senseprobe.cli.examples import USES
 from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.texts.api import word_association
 
 PARTS = 2
 SERVER = "http://127.0.0.1:8080"
@@ -169,7 +170,7 @@ def _make_results() -> None:
             shutil.copy(path, path.name.replace("ll.noun", name))
     api.score("vectors:glove", "association@1.1.0", "weat-word", out="results")
     api.build_senses("minilm", "senses.safetensors", words=["words.txt"])
-    wat = api.word_association("associations.csv", vectors=["vectors:glove"])
+    wat = word_association("associations.csv", vectors=["vectors:glove"])
     Path("wat.json").write_text(json.dumps(wat.as_dict()), encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.commands import typing
 
-from senseprobe.evaluate.declaration import list_measures
+from senseprobe.evaluate.declaration import MEASURES
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting.metric_docs import (
     build_page,
@@ -44,7 +44,7 @@ def test_the_page_is_the_one_that_the_code_makes(typed: Typed) -> None:
 def test_everything_is_there() -> None:
     """Each scorer and estimand has a heading of its own on the page, and none has another's id."""
     headings = [line[4:] for line in build_page().splitlines() if line.startswith("### ")]
-    assert sorted(headings) == sorted([*SCORERS, *CATALOGUE, *(measure.id for measure in list_measures())])
+    assert sorted(headings) == sorted([*SCORERS, *CATALOGUE, *(measure.id for measure in MEASURES.values())])
     assert len({*headings}) == len(headings)
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 READ = """
 import json, sys
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.text_files import read_documents
+from senseprobe.evaluate.texts.text_files import read_documents
 told = []
 for source, column in json.loads(sys.argv[1]):
     try:

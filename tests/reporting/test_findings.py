@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import cast, get_args
 
 import pytest
-from tests.reporting import test_chat_report as chat
 from tests.reporting.medium import printed
 from tests.reporting.test_association_report import result as result_of_tests
 from tests.reporting.test_association_report import source as on_tests
 from tests.reporting.test_report_rows import ACCURACY, answer
 from tests.reporting.test_verdict_media import of_groups, probe
 from tests.reporting.test_verdict_table import design, figure, source
+from tests.served import test_sections as chat
 
 from senseprobe.api.results import brief
 from senseprobe.document import MOST_TILES, Tile, render_html, render_markdown, render_section

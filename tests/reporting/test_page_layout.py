@@ -25,6 +25,7 @@ from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.texts import api as texts
 from senseprobe.evaluate.units import ScoredRows
 
 pytestmark = pytest.mark.system
@@ -95,11 +96,11 @@ def write_text_pages(folder: Path, result: Path) -> None:
     (folder / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "pairs.csv").write_text("female,male\nshe,he\n", encoding="utf-8")
     vectors, pairs, page = folder / "vectors.txt", folder / "pairs.csv", folder / "bias-score.html"
-    senseprobe.api.bias_score(RELEASE, vectors, pairs=pairs, beside=result, page=page)
+    texts.bias_score(RELEASE, vectors, pairs=pairs, beside=result, page=page)
     text, groups = folder / f"{'no-break-in-it-' * 6}.txt", folder / "groups.csv"
     text.write_text("She is a nurse, and he is one, too.\n\n" * 9, encoding="utf-8")
     pd.DataFrame({"word": ["she", "he"], "group": [HOSTILE, "male"]}).to_csv(groups, index=False)
-    senseprobe.api.corpus(text, groups=groups, out=[folder / "corpus.html"])
+    texts.corpus(text, groups=groups, out=[folder / "corpus.html"])
 
 
 def show(browser: Browser, page: Path, width: int, scheme: str = "light", *, opened: bool = False) -> None:

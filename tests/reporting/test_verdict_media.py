@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from tests.reporting import test_association_report as association
-from tests.reporting import test_chat_report as chat
 from tests.reporting.medium import printed, table_rows
 from tests.reporting.test_gate import result as planted
 from tests.reporting.test_sense_page import of_word, static
 from tests.reporting.test_verdict_table import GAP, PROBE, control, figure, groups_of, source
+from tests.served import test_sections as chat
 
 import senseprobe
 from senseprobe.api.results import brief, describe_results, describe_scored, gate, summarize_results

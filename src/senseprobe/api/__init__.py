@@ -17,19 +17,16 @@ from senseprobe.api.releases import (
     verify,
 )
 from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
-from senseprobe.api.senses import build_senses, report_senses, show_senses, word_association
-from senseprobe.api.texts import bias_score, corpus
+from senseprobe.api.senses import build_senses, report_senses, show_senses
 from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
     "ServingOptions",
     "Step",
-    "bias_score",
     "build",
     "build_senses",
     "build_shard",
-    "corpus",
     "diff",
     "draft",
     "estimate",
@@ -57,5 +54,4 @@ __all__ = [
     "verified",
     "verify",
     "why_unpublishable",
-    "word_association",
 ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from senseprobe.api.sources import Model, Server, Vectors
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.encodings import VectorModel
 
     Loaded: TypeAlias = PreTrainedModel | Mapping[str, ArrayLike] | ArrayLike
     """What is in memory: a model of transformers, vectors by word or sentence, or an array of them."""
@@ -260,6 +261,19 @@ def vectors_of(given: str | Path | Vectors, prefix: str, **options: Any) -> Vect
     if isinstance(given, Vectors):
         return given
     return vectors(f"{prefix}{str(given).removeprefix(prefix)}", **options)
+
+
+def open_vectors(source: ModelSource, say: Callable[[str], None]) -> VectorModel:
+    """Return the vectors of a source; `say` hears what is odd about them."""
+    from senseprobe.api.author import prepare_wordnet
+    from senseprobe.evaluate.scoring import open_model
+
+    if source.reads_wordnet:
+        prepare_wordnet()
+    model = cast("VectorModel", open_model(source, "vectors"))
+    for remark in getattr(model, "remarks", ()):
+        say(f"{model.name}: {remark}")
+    return model
 
 
 _KINDS: Mapping[Callable[..., ModelSource], tuple[str, str]] = {

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib.metadata import version as installed_version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
-from senseprobe.api.author import prepare_wordnet, word_lists
-from senseprobe.api.models import source_of, vectors_of, warn, with_old_keywords
-from senseprobe.api.pages import refuse_results, write_page, write_text
+from senseprobe.api.author import prepare_wordnet
+from senseprobe.api.models import open_vectors, source_of, vectors_of, warn, with_old_keywords
+from senseprobe.api.pages import refuse_results, write_page
 from senseprobe.api.releases import load
 from senseprobe.api.results import gather_sources, list_sources
-from senseprobe.api.texts import read_pairs
 from senseprobe.errors import SenseprobeError
 from senseprobe.options import RELEASES_OF_RESULTS, Argument, Option
 from senseprobe.progress import with_progress
@@ -23,11 +20,8 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
     from senseprobe.api.sources import Vectors
-    from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models.encodings import VectorModel
     from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
-    from senseprobe.evaluate.word_association import WatResult
 
 _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
 """The columns of rows that have the words of tests and pairs, or their sense keys."""
@@ -74,7 +68,7 @@ def build_senses(
 
     gendered = chain.from_iterable(read_gender_pairs("word").values())
     chosen = [*gendered, *(word for source in words for word in _words_of(source))] if words else None
-    model = _load_vectors(source_of(encoder, pooling=pooling, device=device, dtype="float64"), say)
+    model = open_vectors(source_of(encoder, pooling=pooling, device=device, dtype="float64"), say)
     version = installed_version("senseprobe")
     return build_senses(model, Path(out), chosen, examples=examples, version=version, warn=say, progress=progress)
 
@@ -179,96 +173,3 @@ def report_senses(
     records = [record for file in wat for record in read_wat(Path(file))]
     write_page(path, build_sense_page(gather_sources(sources, release), records))
     return path
-
-
-def _of_models(given: Sequence[str | ModelSource], **options: Any) -> list[ModelSource]:  # noqa: ANN401
-    return [source_of(each, **options) for each in given]
-
-
-@with_old_keywords(vectors=(_of_models, ("header", "skip_bad")))
-def word_association(
-    graph: Annotated[
-        str | Path | None, Argument(metavar="GRAPH", help="A table of associations: cues and responses.")
-    ] = None,
-    *,
-    lexicon: Annotated[
-        str | Path | None,
-        Option(metavar="FILE", help="Read scores from a lexicon (word, tab, score) instead of a graph."),
-    ] = None,
-    vectors: Annotated[
-        Sequence[str | ModelSource],
-        Option(type=list[str], metavar="MODEL", help="Correlate with vectors:FILE or senses:FILE; may be repeated."),
-    ] = (),
-    levels: Annotated[
-        Sequence[str],
-        Option("--level", metavar="LEVEL", help="Correlate by word or by sense; may be repeated. Default: both."),
-    ] = (),
-    alpha: Annotated[float, Option(help="Spread of the random walk, between 0 and 1.")] = 0.99,
-    directed: Annotated[bool, Option(help="Walk only from cues to responses.")] = False,
-    pairs: Annotated[
-        str | Path | None,
-        Option(metavar="FILE.csv", help="Start from these pairs; the header names the two ends."),
-    ] = None,
-    out: Annotated[
-        str | Path | None,
-        Option("--out -o", metavar="FILE", help="Write the scores (.tsv) or a record (.json)."),
-    ] = None,
-    say: Callable[[str], None] = warn,
-) -> WatResult:
-    """Measure gender bias in free word associations (WAT), and correlate it with vectors.
-
-    `say` hears what is odd about these. The positive words of `pairs` stand first (default: those of `bias_score`, male
-    first). Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
-    """
-    from senseprobe.evaluate.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
-
-    if (graph is None) == (lexicon is None):
-        raise SenseprobeError("give either a graph of word associations or a lexicon of scores, not both")
-    if odd := [level for level in levels if level not in LEVELS]:
-        raise SenseprobeError(f"unknown level {odd[0]}: expected {' or '.join(LEVELS)}")
-    target = None if out is None else Path(out)
-    if target and target.suffix not in (".tsv", ".json"):
-        raise SenseprobeError(f"{target}: give a name that ends in .tsv for the scores, or in .json for the record")
-    ends, seeds = read_pairs(pairs)
-    if pairs is None:  # positive is male here, as in the papers
-        ends, seeds = (ends[1], ends[0]), [(male, female) for female, male in seeds]
-    version = installed_version("senseprobe")
-    if graph is not None:
-        result = score_graph(Path(graph), seeds, ends=ends, alpha=alpha, directed=directed, version=version)
-    else:
-        result = score_lexicon(Path(str(lexicon)), seeds, ends=ends, version=version)
-    if vectors:
-        classes = _word_classes()
-        correlations = (
-            correlate_scores(result, model, level, seeds, classes)
-            for model in [_load_vectors(source, say) for source in _of_models(vectors)]
-            for level in levels or [level for level in LEVELS if level in model.levels]
-        )
-        result = replace(result, correlations=tuple(correlations))
-    if target:
-        record = json.dumps(result.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        write_text(target, result.lexicon if target.suffix == ".tsv" else record)
-    return result
-
-
-def _load_vectors(source: ModelSource, say: Callable[[str], None]) -> VectorModel:
-    """Return the vectors of a source; `say` hears what is odd about them."""
-    from senseprobe.evaluate.scoring import open_model
-
-    if source.reads_wordnet:
-        prepare_wordnet()
-    model = cast("VectorModel", open_model(source, "vectors"))
-    for remark in getattr(model, "remarks", ()):
-        say(f"{model.name}: {remark}")
-    return model
-
-
-def _word_classes() -> Callable[[str], str]:
-    """Return what tells pronouns and names, which are written with a capital letter, as `association` calls them."""
-    pronouns = {
-        str(form).lower()
-        for word in word_lists("pronouns")[0].words
-        for name, form in word.columns.items()
-        if name != "gender" and form
-    }
-    return lambda word: "pronoun-subject" if word.lower() in pronouns else "name" if word != word.lower() else ""

@@ -269,9 +269,6 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             "study",
             "Measure bias in texts, word associations, word senses and parts of a result.",
             (
-                Command(api.bias_score, texts.show_bias_scores, as_dict, call=texts.bias_score),
-                Command(api.corpus, texts.show_corpus, as_dict),
-                Command(api.word_association, show_sections, as_dict, call=texts.associate, name="wat"),
                 Group(
                     "senses",
                     "Make, show and report embeddings of word senses.",

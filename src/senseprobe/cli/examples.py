@@ -152,21 +152,6 @@ USES = {
         "Measure bias in something other than a model's choice between two sentences.",
         ("study corpus letters.csv", f"study slice {_RESULT} --by person"),
     ),
-    "study bias-score": Use(
-        "Measure gendered wording in sentences with word vectors.",
-        (
-            "study bias-score sentences.txt --vectors glove --top 3",
-            "study bias-score sssb:verb --vectors glove --report scores.html",
-        ),
-    ),
-    "study corpus": Use(
-        "Count what a model could have learnt from its training texts.",
-        ("study corpus letters.csv", "study corpus letters.csv -o letters.html -o letters.json"),
-    ),
-    "study wat": Use(
-        "Measure gender bias in human associations, and whether vectors repeat it.",
-        ("study wat associations.csv -o lexicon.tsv", "study wat associations.csv --vectors vectors:glove"),
-    ),
     "study senses": Use(
         "Work with vectors of word senses instead of words.",
         (

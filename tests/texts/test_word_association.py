@@ -20,13 +20,13 @@ from scipy import stats
 from tests.commands import Typed, typing
 from tests.profiles import examples
 
-from senseprobe.api import word_association
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.association_graph import WordGraph, read_graph, read_scores, spread_masses
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import VectorFile
-from senseprobe.evaluate.word_association import WatResult, correlate_scores, score_graph, score_lexicon
+from senseprobe.evaluate.texts.api import word_association
+from senseprobe.evaluate.texts.association_graph import WordGraph, read_graph, read_scores, spread_masses
+from senseprobe.evaluate.texts.word_association import WatResult, correlate_scores, score_graph, score_lexicon
 
 PAIRS = [("man", "woman")]
 HEADER = "cue,response,count\n"

@@ -2,67 +2,18 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells, table_section
-from senseprobe.evaluate.corpus_counts import Ratio, Tally, Terms, estimate_log_odds, estimate_ratio
-from senseprobe.evaluate.declaration import Measure
+from senseprobe.evaluate.texts.corpus_counts import Ratio, Tally, Terms, estimate_log_odds, estimate_ratio
+from senseprobe.evaluate.texts.measures import CORPUS_MEASURES
 from senseprobe.messages import counted, listed, printable
 
 MOST_WORDS = 5
 """Words from either end of the log-odds that a terminal shows."""
-_TAN = "Tan & Celis 2019"
-_COMMAND = "senseprobe study corpus FILE… --groups pronouns --with occupations"
-MEASURES = (
-    Measure(
-        id="corpus-mentions",
-        title="Mentions of groups in a corpus",
-        command=_COMMAND,
-        range=(0.0, inf),
-        unit="sentences, and ratios of them",
-        direction="Higher: more sentences mention the group; a ratio above 1: the group named first has more.",
-        source=_TAN,
-        equation="section 3.1, Table 1; the interval of a ratio is our own: linearised over documents, on the log "
-        "scale",
-        says="How many sentences contain any form of a group's words. A sentence counts once for each group.",
-        cannot_say="A mention is not a referent: her may be a ship, they may be things. Sentences of one "
-        "document are alike, so intervals are over documents. If documents are paragraphs of one text, "
-        "neighbours are alike too and the interval is too narrow.",
-    ),
-    Measure(
-        id="corpus-cooccurrence",
-        title="Stereotyped words in sentences that mention a group",
-        command=_COMMAND,
-        range=(0.0, 100.0),
-        unit="percent of the sentences that mention the group",
-        direction="Higher: more of the group's sentences contain a word of the category.",
-        source=_TAN,
-        equation="section 3.1, Table 1",
-        says="The share of a group's sentences that also contain a word of each category. Neutral sentences "
-        "contain none. A sentence with words of two categories counts for both, so the shares can add up to "
-        "more than 100.",
-        cannot_say="Co-occurrence is not attribution: the nurse that she saw may be he. The share depends on "
-        "how common the words are and on the length of sentences.",
-    ),
-    Measure(
-        id="corpus-log-odds",
-        title="Log-odds of a word between two groups",
-        command=_COMMAND,
-        range=(-inf, inf),
-        unit="natural logarithm of a ratio of odds, and its z",
-        direction="Above 0: the word is more frequent in sentences of the group named first.",
-        source="Monroe, Colaresi & Quinn 2008",
-        equation="15 and 22, with an informative Dirichlet prior: a word's share of all, times how many words occur",
-        says="How much more frequent a word is, among the listed words, in sentences of one group than of another.",
-        cannot_say="With few sentences it is large by chance. z assumes independent sentences, which they "
-        "are not within a document: it ranks words and is not a test. It compares the listed words with one "
-        "another, so a difference that all of them share does not appear.",
-    ),
-)
 
 LIMITS = (
     "A mention is not a person: her is possessive too, they is mostly plural, and either may refer to things.",
@@ -114,9 +65,8 @@ class CorpusSummary:
         """A sentence for a dataset's card."""
         counts = [f"{row['group']} {row['sentences']:,}" for row in self.rows()]
         n = counted(self.tally.counts.sentences, "sentence")
-        return (
-            f"Of {n}, these mention a group: {listed(counts)} (senseprobe study corpus, after {_TAN}; {self.signature})"
-        )
+        made = f"senseprobe study corpus, after Tan & Celis 2019; {self.signature}"
+        return f"Of {n}, these mention a group: {listed(counts)} ({made})"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return Table 1: for each group its sentences, and how many and what percent have words of each category."""
@@ -265,7 +215,7 @@ def counting_section(corpus: CorpusSummary, level: Level = "full") -> Section:
         texts.append(f"{counted(corpus.tally.replaced, 'byte')} were not UTF-8 and count as separators")
     texts.append(f"lists: {corpus.lists[0]}; {corpus.lists[1]}, with plurals by {corpus.terms.plurals}")
     if level == "full":
-        texts += [f"{measure.title}: {measure.says} {measure.cannot_say}" for measure in MEASURES]
+        texts += [f"{measure.title}: {measure.says} {measure.cannot_say}" for measure in CORPUS_MEASURES]
     return Section("How it was counted", tuple(texts))
 
 

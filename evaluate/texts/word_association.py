@@ -15,41 +15,13 @@ import numpy as np
 
 from senseprobe.document import Cell, Level, Section, Table, build_sections, name_cells, table_section
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.association_graph import count_components, read_graph, read_scores, spread_masses
-from senseprobe.evaluate.declaration import Measure
 from senseprobe.evaluate.models.encodings import VectorModel
+from senseprobe.evaluate.reporting.notation import format_correlation
 from senseprobe.evaluate.scorers.senses import SenseVectors, nearest_senses
+from senseprobe.evaluate.texts.association_graph import count_components, read_graph, read_scores, spread_masses
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed
 from senseprobe.statistics import Correlation, FloatArray, correlate, pairwise_cosines
-
-MEASURES = (
-    Measure(
-        id="wat",
-        title="Word association test",
-        command="senseprobe study wat GRAPH --vectors senses:FILE",
-        range=(-1, 1),
-        unit="Pearson's correlation over words",
-        direction="Higher: words that people associate with men are also nearer to male words in the vectors.",
-        source="Zhou, Kaneko & Bollegala (2022); Du, Wu & Lan (2019)",
-        equation="(4); log(b_m / b_f) with F* = (1 - a)(I - aS)⁻¹ Y, S = D^-½ W D^-½",
-        says=(
-            "The correlation of two gender scores of a word. In a graph of word associations, mass spreads "
-            "from male and from female seeds, and the score is the log of the ratio of the two masses. In "
-            "vectors, the score is the mean over pairs of the cosine with the male word minus that with the "
-            "female one; for sense vectors, the largest cosine over pairs of senses. The correlation is over "
-            "words that have both scores, without the seeds."
-        ),
-        cannot_say=(
-            "Whether vectors are biased: it shows only that they order words as the participants' "
-            "associations do. The participants are volunteers on the Web, mostly native speakers of English. "
-            "All scores depend on the same ten pairs, so words are not independent and the interval is too "
-            "narrow. The score in the graph has no zero, because the seeds of one side can have more links. It "
-            "also depends on alpha and on how the graph is made symmetric: two published lexica of the same "
-            "words differ in 12,183 of 12,215 scores."
-        ),
-    ),
-)
 
 LEVELS = ("word", "sense")
 ENDS = ("male", "female")
@@ -334,11 +306,3 @@ def correlations_section(result: WatResult, level: Level = "full") -> Section:
     headings = ("vectors", "level", "correlation", "pairs of seeds", "words without a vector, or excluded")
     table = Table("Correlations with the scores of vectors, over words", headings, tuple(rows))
     return table_section(table.caption, ["The intervals assume independent words."], [table])
-
-
-def format_correlation(found: Correlation) -> str:
-    """Return value, interval and number of words: ``+0.312 [+0.251, +0.371], 5,110 words``."""
-    if found.value is None:
-        return "none"
-    ends = ", no interval" if found.low is None or found.high is None else f" [{found.low:+.3f}, {found.high:+.3f}]"
-    return f"{found.value:+.3f}{ends}, {counted(found.pairs, 'word')}"

@@ -14,14 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from senseprobe import SenseprobeError, api
-from senseprobe.api.texts import bias_score
 from senseprobe.cli.application import app
-from senseprobe.evaluate.bias_score import MEASURES, SentenceScorer, find_axis
-from senseprobe.evaluate.bias_score_comparison import predict_preferences
-from senseprobe.evaluate.bias_score_summary import BiasScores
 from senseprobe.evaluate.models.vector_files import VectorFile
-from senseprobe.evaluate.text_files import Document
-from senseprobe.evaluate.word_importance import InferSentImportance, UniformImportance, split_tokens
+from senseprobe.evaluate.texts.api import bias_score
+from senseprobe.evaluate.texts.bias_score import SentenceScorer, find_axis
+from senseprobe.evaluate.texts.bias_score_comparison import predict_preferences
+from senseprobe.evaluate.texts.bias_score_summary import BiasScores
+from senseprobe.evaluate.texts.measures import BIAS_SCORES
+from senseprobe.evaluate.texts.text_files import Document
+from senseprobe.evaluate.texts.word_importance import InferSentImportance, UniformImportance, split_tokens
 from senseprobe.records import Design, Factor
 
 # The axis of ann - bob is (1, 0): a word's cosine is its first number, divided by its length.
@@ -370,7 +371,7 @@ def test_the_page_escapes_sentences_and_has_its_limits(folder: Path) -> None:
 
 def test_what_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is interrupted in the middle leaves neither table nor part of it."""
-    monkeypatch.setattr("senseprobe.evaluate.bias_score.WINDOW", 1)
+    monkeypatch.setattr("senseprobe.evaluate.texts.bias_score.WINDOW", 1)
     seen = []
 
     def interrupt(_: object, texts: list[str], __: object) -> list[None]:
@@ -397,7 +398,7 @@ def test_scores_are_written_as_parquet_only(folder: Path) -> None:
 def test_small_windows_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has the same bytes."""
     _score(folder, out=folder / "a.parquet")
-    monkeypatch.setattr("senseprobe.evaluate.bias_score.WINDOW", 2)
+    monkeypatch.setattr("senseprobe.evaluate.texts.bias_score.WINDOW", 2)
 
     pd.testing.assert_frame_equal(pd.read_parquet(folder / "a.parquet"), _table(folder))
 
@@ -457,8 +458,8 @@ def test_measures_are_declared() -> None:
     """Each with what it cannot say."""
     names = {"bias-score", "bias-score-centred", "bias-score-absolute", "bias-score-proxy", "bias-score-uniform"}
 
-    assert {measure.id for measure in MEASURES} == names
-    assert all(measure.cannot_say for measure in MEASURES)
+    assert {measure.id for measure in BIAS_SCORES} == names
+    assert all(measure.cannot_say for measure in BIAS_SCORES)
 
 
 @pytest.mark.system

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.text_files import Document, read_documents, read_lines, split_sentences
+from senseprobe.evaluate.texts.text_files import Document, read_documents, read_lines, split_sentences
 
 
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from senseprobe.evaluate import corpus_counts
-from senseprobe.evaluate.corpus_counts import (
+from senseprobe.evaluate.texts import corpus_counts
+from senseprobe.evaluate.texts.corpus_counts import (
     Tally,
     Terms,
     count_documents,
@@ -17,7 +17,7 @@ from senseprobe.evaluate.corpus_counts import (
     estimate_log_odds,
     estimate_ratio,
 )
-from senseprobe.evaluate.text_files import Document
+from senseprobe.evaluate.texts.text_files import Document
 
 TERMS = Terms(
     groups=("female", "male"),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.bias_score import SentenceScore
+from senseprobe.evaluate.texts.bias_score import SentenceScore
 from senseprobe.records import Design
 from senseprobe.statistics import Correlation, correlate
 

@@ -24,7 +24,7 @@ from scipy import stats
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.text_files import BOUNDARY, Document, split_by_punkt
+from senseprobe.evaluate.texts.text_files import BOUNDARY, Document, split_by_punkt
 from senseprobe.messages import listed
 from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FloatArray, IntArray
 from senseprobe.tables import read_json

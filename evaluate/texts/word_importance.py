@@ -16,7 +16,7 @@ from senseprobe.evaluate.models.vector_files import VectorFile
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.encoder import Encoder
-    from senseprobe.evaluate.models.infersent import InferSent
+    from senseprobe.evaluate.texts.infersent import InferSent
 
 Shares = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ pairs -> axis -> cosine of each neutral word with it, times its importance -> su
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,78 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.declaration import Measure
 from senseprobe.evaluate.models.vector_files import VectorFile
-from senseprobe.evaluate.text_files import Document
-from senseprobe.evaluate.word_importance import Token, WordImportance, read_word_vectors, split_tokens
+from senseprobe.evaluate.texts.text_files import Document
+from senseprobe.evaluate.texts.word_importance import Token, WordImportance, read_word_vectors, split_tokens
 from senseprobe.statistics import leave_out_pairs, pairwise_cosines, principal_direction
 
 COMMONEST = 10_000
 """Words whose mean cosine is the baseline: the first of a file of vectors, which are its most frequent ones."""
 WINDOW = 4_096
 _MOST_WORDS = 1_000_000  # whose cosines are in memory
-_PAPER = "Azzalini, Dolci & Tanelli (2022)"
-_COMMAND = "senseprobe study bias-score FILE --vectors VECTORS"
-_NO_ZERO = (
-    "Whether a sentence is neutral: the mean cosine of common words is not 0, so compare the score with the baseline. "
-)
-
-_BIAS_SCORE = Measure(
-    id="bias-score",
-    title="Bias Score of a sentence",
-    command=f"{_COMMAND} --encoder infersent:WEIGHTS",
-    range=(-1, 1),
-    unit="cosines weighted by importance",
-    direction="above 0: towards the first words of the pairs (female); below 0: towards the second (male)",
-    source=_PAPER,
-    equation="section 3.1: sums of cos(w, D) * I_w over words that are not gendered, separately for each sign",
-    says="How near a sentence's neutral words lie to either end of the gender axis of word vectors, weighted "
-    "by importance.",
-    cannot_say=f"{_NO_ZERO}It adds up words, so it does not understand negation.",
-)
-_OWN = replace(_BIAS_SCORE, command=_COMMAND, direction="as bias-score", source="our own")
-MEASURES = (
-    _BIAS_SCORE,
-    replace(
-        _OWN,
-        id="bias-score-centred",
-        title="Bias Score minus the baseline",
-        range=(-2, 2),
-        direction="above 0: nearer to the first words of the pairs than the 10,000 most common words are",
-        equation="as bias-score, with cos(w, D) minus its mean over the 10,000 most common words of the vectors",
-        says="The score after subtracting the lean that all words have in common.",
-        cannot_say="That 0 is neutral: the most common words are not a sample of neutral ones.",
-    ),
-    replace(
-        _BIAS_SCORE,
-        id="bias-score-absolute",
-        title="Bias Score in absolute values",
-        command=_COMMAND,
-        range=(0, 1),
-        direction="higher: words lie nearer to either end",
-        equation="section 3.5: the sum of |cos(w, D) * I_w| over words that are not gendered",
-        says="How much gender the neutral words of a sentence carry, in either direction.",
-        cannot_say=f"{_NO_ZERO}It does not show to which end the words lean.",
-    ),
-    replace(
-        _OWN,
-        id="bias-score-proxy",
-        title="Bias Score with the importance of another encoder",
-        command=f"{_COMMAND} --encoder MODEL",
-        equation="as bias-score, with I_w of max pooling over the last hidden states of any transformer",
-        says="An approximation of bias-score, for when InferSent's weights are not available.",
-        cannot_say="The paper's score: an encoder that was not trained with max pooling weights words differently.",
-    ),
-    replace(
-        _OWN,
-        id="bias-score-uniform",
-        title="Bias Score with equal importance",
-        equation="as bias-score, with I_w = 1/n for each of n words",
-        says="The mean cosine of a sentence's words with the axis; gendered words and words without a vector count 0.",
-        cannot_say="Which words matter in the sentence. Two sentences that differ only in a pronoun have the same "
-        "score.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models import infersent
+from senseprobe.evaluate.texts import infersent
 
 if TYPE_CHECKING:
     import torch

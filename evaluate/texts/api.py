@@ -1,4 +1,4 @@
-"""What texts hold: the Bias Score of sentences, and mentions of groups in corpora."""
+"""What texts hold: the Bias Score of sentences, mentions of groups in corpora, and associations of words (WAT)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -13,32 +14,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import project
 from senseprobe.api.author import word_lists
-from senseprobe.api.models import vectors_of, warn, with_old_keywords
+from senseprobe.api.models import open_vectors, source_of, vectors_of, warn, with_old_keywords
 from senseprobe.api.pages import write_page, write_text
 from senseprobe.api.releases import load
 from senseprobe.atomic_files import whole_file
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.evaluate.texts.word_columns import read_gendered, read_groups, read_pairs
 from senseprobe.messages import listed, offered, printable
 from senseprobe.options import Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.api.sources import Vectors
-    from senseprobe.evaluate.bias_score import SentenceScore, SentenceScorer
-    from senseprobe.evaluate.bias_score_comparison import Prediction
-    from senseprobe.evaluate.bias_score_summary import BiasScores, ScoreSummary
-    from senseprobe.evaluate.corpus_summary import CorpusSummary
+    from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.vector_files import VectorFile
-    from senseprobe.evaluate.text_files import Document
-    from senseprobe.evaluate.word_importance import WordImportance
+    from senseprobe.evaluate.texts.bias_score import SentenceScore, SentenceScorer
+    from senseprobe.evaluate.texts.bias_score_comparison import Prediction
+    from senseprobe.evaluate.texts.bias_score_summary import BiasScores, ScoreSummary
+    from senseprobe.evaluate.texts.corpus_summary import CorpusSummary
+    from senseprobe.evaluate.texts.text_files import Document
+    from senseprobe.evaluate.texts.word_association import WatResult
+    from senseprobe.evaluate.texts.word_importance import WordImportance
     from senseprobe.release.release import Release
 
 SENTENCES = ("stereo", "anti", "unrelated", "premise", "hypothesis", "sentence")
 """Columns of releases that have sentences."""
-
-_MOST_BYTES = 2**20  # of a list of words
-CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
-"""Short names of lists that `study corpus` knows."""
 
 OUTPUTS = (".html", ".md", ".csv", ".json")
 """What `study corpus` writes: pages, a table, and all of it."""
@@ -106,9 +106,9 @@ def bias_score(
     `gendered` Zhao et al.'s (2018) 409 words count 0, or those of the pairs that are named alone. `say` hears what is
     odd about the vectors. Raise SenseprobeError where texts, vectors, an encoder or a list cannot be used.
     """
-    from senseprobe.evaluate.bias_score import SentenceScorer, find_axis
-    from senseprobe.evaluate.bias_score_summary import BiasScores, ScoreSummary
     from senseprobe.evaluate.models.vector_files import VectorFile
+    from senseprobe.evaluate.texts.bias_score import SentenceScorer, find_axis
+    from senseprobe.evaluate.texts.bias_score_summary import BiasScores, ScoreSummary
 
     names = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     release = _release_of(names, needed=beside is not None)
@@ -125,7 +125,7 @@ def bias_score(
     ends, words_of_pairs = read_pairs(pairs)
     axis = find_axis(file, words_of_pairs, ends)
     importance = _importance(None if words else encoder, file, keep_boundary=keep_boundary)
-    scorer = SentenceScorer(file, axis, _read_gendered(gendered, default=pairs is None), importance, whole=words)
+    scorer = SentenceScorer(file, axis, read_gendered(gendered, default=pairs is None), importance, whole=words)
     summary = ScoreSummary(axis, importance.measure, scorer.signature, top)
     documents = _documents(release, names, column, progress)
     by_text: dict[str, SentenceScore] | None = None if beside is None else {}
@@ -164,7 +164,7 @@ def _documents(
     release: Release | None, names: Sequence[str], column: str | None, progress: Callable[[int], None] | None
 ) -> Iterator[Document]:
     """Yield the lines of texts, or each distinct sentence of a release once."""
-    from senseprobe.evaluate.text_files import Document, read_lines
+    from senseprobe.evaluate.texts.text_files import Document, read_lines
 
     if release is None:
         yield from read_lines(names, column, progress)
@@ -181,54 +181,9 @@ def _documents(
                         yield Document(text=text, name=f"{row['id']}/{name}")
 
 
-def read_pairs(path: str | Path | None) -> tuple[tuple[str, str], list[tuple[str, str]]]:
-    """Return the names of the ends of an axis, the positive one first, and its pairs of words in that order.
-
-    Of a CSV whose two columns are headed by these names; without one female and male, with Bolukbasi et al.'s pairs.
-    Raises SenseprobeError where a file is not that.
-    """
-    if path is None:
-        return ("female", "male"), [(row["word"], row["male"]) for row in _list_rows("definitional_pairs")]
-    header, *rows = _read_csv(path)
-    taken = ("absolute", "balance", "name", "text", "words", "missing", "gendered", "centred")
-    if len(header) != 2 or not all(name.isidentifier() for name in header) or {*header} & {*taken} or not rows:
-        raise SenseprobeError(f"{path}: an axis needs two columns of words, with the names of the two ends as headers")
-    if len({*header}) < 2 or any(len(row) != 2 or not all(row) for row in rows):
-        raise SenseprobeError(f"{path}: each line needs two words, and the two columns need different names")
-    return (header[0], header[1]), [(row[0], row[1]) for row in rows]
-
-
-def _read_gendered(path: str | Path | None, *, default: bool) -> list[str]:
-    """Return the words that count 0, of a file, or of our list where the axis is ours; those of pairs come to them."""
-    if path is None:
-        return [row["word"] for row in _list_rows("gendered_words")] if default else []
-    header, *rows = _read_csv(path)
-    if "word" not in header:
-        raise SenseprobeError(f"{path}: add a column `word` with the words that count as 0 (it has no column `word`)")
-    return [row[header.index("word")] for row in rows if len(row) == len(header)]
-
-
-def _list_rows(name: str) -> list[dict[str, str]]:
-    return [{column: str(cell) for column, cell in word.columns.items()} for word in word_lists(name)[0].words]
-
-
-def _read_csv(path: str | Path) -> list[list[str]]:
-    """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
-    from senseprobe.tables import UnreadableError, read_csv_file
-
-    named = printable(str(path))
-    try:
-        rows = [[cell.strip() for cell in row.cells] for row in read_csv_file(Path(path).resolve(), _MOST_BYTES)]
-    except UnreadableError as error:
-        raise SenseprobeError(error.at(path)) from None
-    if not rows:
-        raise SenseprobeError(f"{named} is empty: it needs a line of column names, and lines with words")
-    return rows
-
-
 def _importance(encoder: str | None, file: VectorFile, *, keep_boundary: bool) -> WordImportance:
-    from senseprobe.evaluate import word_importance
-    from senseprobe.evaluate.models import infersent, registry
+    from senseprobe.evaluate.models import registry
+    from senseprobe.evaluate.texts import infersent, word_importance
 
     if encoder is None:
         return word_importance.UniformImportance()
@@ -250,7 +205,7 @@ def _score(
     """Score documents into a summary, a Parquet file, and scores by text, where these are wanted."""
     import pyarrow.parquet as pq
 
-    from senseprobe.evaluate.bias_score_summary import score_schema, tabulate_scores
+    from senseprobe.evaluate.texts.bias_score_summary import score_schema, tabulate_scores
 
     def each() -> Iterator[list[SentenceScore]]:
         for scores in scorer.score(documents):
@@ -274,7 +229,7 @@ def _score(
 
 def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceScore]) -> Iterator[Prediction]:
     from senseprobe.api.results import load_result
-    from senseprobe.evaluate.bias_score_comparison import SIDES, predict_preferences
+    from senseprobe.evaluate.texts.bias_score_comparison import SIDES, predict_preferences
 
     result = load_result(beside)
     if result.rows is None or not {"stereo_score", "anti_score"} <= {*result.rows.columns}:
@@ -335,9 +290,9 @@ def corpus(
     With `workers` above 1 a script must be guarded by ``if __name__ == "__main__"``. Raises SenseprobeError where
     something cannot be read or written.
     """
-    from senseprobe.evaluate.corpus_counts import SPLITTERS, Terms, count_documents
-    from senseprobe.evaluate.corpus_summary import CorpusSummary
-    from senseprobe.evaluate.text_files import find_files, read_documents
+    from senseprobe.evaluate.texts.corpus_counts import SPLITTERS, Terms, count_documents
+    from senseprobe.evaluate.texts.corpus_summary import CorpusSummary
+    from senseprobe.evaluate.texts.text_files import find_files, read_documents
     from senseprobe.generator.english.inflection import plural_of
 
     names = tuple(map(str, [sources] if isinstance(sources, str | Path) else sources))
@@ -350,7 +305,7 @@ def corpus(
         raise SenseprobeError(
             f"{printable(str(odd[0]))}: unknown kind of output: use a name that ends in {listed(OUTPUTS)}"
         )
-    (group_rows, groups_name), (word_rows, words_name) = _read_corpus_list(groups), _read_corpus_list(words)
+    (group_rows, groups_name), (word_rows, words_name) = read_groups(groups), read_groups(words)
     maker = f"inflect-{installed_version('inflect')}" if plurals else "none"
     terms = Terms.make(group_rows, word_rows, plural_of if plurals else None, maker)
     version = installed_version("senseprobe")
@@ -376,27 +331,6 @@ def corpus(
     return summary
 
 
-def _read_corpus_list(source: str | Path) -> tuple[list[tuple[str, str]], str]:
-    """Return the words of a list with their groups or categories, and its name with twelve digits of their hash."""
-    path = Path(CORPUS_LISTS.get(str(source), source))
-    if path.suffix == ".csv":
-        columns, *lines = _read_csv(path)
-        rows = [dict(zip(columns, line, strict=False)) for line in lines]
-    else:
-        rows = _list_rows(str(path))
-        columns = [*rows[0]]
-    kind = next((name for name in ("group", "gender") if name in columns), None)
-    if kind is None or "word" not in columns or not rows:
-        raise SenseprobeError(
-            f"{printable(str(source))}: a list needs rows and the columns word and group (or gender); it has "
-            f"{printable(listed(columns))}"
-        )
-    pairs = [(row.get("word", ""), row.get(kind, "")) for row in rows]
-    if empty := [number for number, pair in enumerate(pairs, 1) if not all(pair)]:
-        raise SenseprobeError(f"{printable(str(source))}: row {empty[0]} lacks a word or {kind}; fill it in")
-    return pairs, f"{path.stem}@{sha256(json.dumps(pairs).encode()).hexdigest()[:12]}"
-
-
 def _write_corpus(summary: CorpusSummary, path: Path) -> None:
     if path.suffix == ".csv":
         text = io.StringIO()
@@ -410,3 +344,84 @@ def _write_corpus(summary: CorpusSummary, path: Path) -> None:
 
 def _as_json(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _of_models(given: Sequence[str | ModelSource], **options: Any) -> list[ModelSource]:  # noqa: ANN401
+    return [source_of(each, **options) for each in given]
+
+
+@with_old_keywords(vectors=(_of_models, ("header", "skip_bad")))
+def word_association(
+    graph: Annotated[
+        str | Path | None, Argument(metavar="GRAPH", help="A table of associations: cues and responses.")
+    ] = None,
+    *,
+    lexicon: Annotated[
+        str | Path | None,
+        Option(metavar="FILE", help="Read scores from a lexicon (word, tab, score) instead of a graph."),
+    ] = None,
+    vectors: Annotated[
+        Sequence[str | ModelSource],
+        Option(type=list[str], metavar="MODEL", help="Correlate with vectors:FILE or senses:FILE; may be repeated."),
+    ] = (),
+    levels: Annotated[
+        Sequence[str],
+        Option("--level", metavar="LEVEL", help="Correlate by word or by sense; may be repeated. Default: both."),
+    ] = (),
+    alpha: Annotated[float, Option(help="Spread of the random walk, between 0 and 1.")] = 0.99,
+    directed: Annotated[bool, Option(help="Walk only from cues to responses.")] = False,
+    pairs: Annotated[
+        str | Path | None,
+        Option(metavar="FILE.csv", help="Start from these pairs; the header names the two ends."),
+    ] = None,
+    out: Annotated[
+        str | Path | None,
+        Option("--out -o", metavar="FILE", help="Write the scores (.tsv) or a record (.json)."),
+    ] = None,
+    say: Callable[[str], None] = warn,
+) -> WatResult:
+    """Measure gender bias in free word associations (WAT), and correlate it with vectors.
+
+    `say` hears what is odd about these. The positive words of `pairs` stand first (default: those of `bias_score`, male
+    first). Raises SenseprobeError where files cannot be used or one is not given, and ModelError.
+    """
+    from senseprobe.evaluate.texts.word_association import LEVELS, correlate_scores, score_graph, score_lexicon
+
+    if (graph is None) == (lexicon is None):
+        raise SenseprobeError("give either a graph of word associations or a lexicon of scores, not both")
+    if odd := [level for level in levels if level not in LEVELS]:
+        raise SenseprobeError(f"unknown level {odd[0]}: expected {' or '.join(LEVELS)}")
+    target = None if out is None else Path(out)
+    if target and target.suffix not in (".tsv", ".json"):
+        raise SenseprobeError(f"{target}: give a name that ends in .tsv for the scores, or in .json for the record")
+    ends, seeds = read_pairs(pairs)
+    if pairs is None:  # positive is male here, as in the papers
+        ends, seeds = (ends[1], ends[0]), [(male, female) for female, male in seeds]
+    version = installed_version("senseprobe")
+    if graph is not None:
+        result = score_graph(Path(graph), seeds, ends=ends, alpha=alpha, directed=directed, version=version)
+    else:
+        result = score_lexicon(Path(str(lexicon)), seeds, ends=ends, version=version)
+    if vectors:
+        classes = _word_classes()
+        correlations = (
+            correlate_scores(result, model, level, seeds, classes)
+            for model in [open_vectors(source, say) for source in _of_models(vectors)]
+            for level in levels or [level for level in LEVELS if level in model.levels]
+        )
+        result = replace(result, correlations=tuple(correlations))
+    if target:
+        record = json.dumps(result.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        write_text(target, result.lexicon if target.suffix == ".tsv" else record)
+    return result
+
+
+def _word_classes() -> Callable[[str], str]:
+    """Return what tells pronouns and names, which are written with a capital letter, as `association` calls them."""
+    pronouns = {
+        str(form).lower()
+        for word in word_lists("pronouns")[0].words
+        for name, form in word.columns.items()
+        if name != "gender" and form
+    }
+    return lambda word: "pronoun-subject" if word.lower() in pronouns else "name" if word != word.lower() else ""

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from senseprobe import api
 from senseprobe.cli.application import main
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate import corpus_counts
+from senseprobe.evaluate.texts import api, corpus_counts
 
 TEXT = """\
 She is a nurse. He met two construction workers. Dr. Smith saw HER and him.
@@ -152,8 +151,8 @@ def test_punkt_is_the_users(text: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 KILLED = """
 import os, signal, sys
-from senseprobe import api
-from senseprobe.evaluate import corpus_counts
+from senseprobe.evaluate.texts import api
+from senseprobe.evaluate.texts import corpus_counts
 corpus_counts.CHUNK = 1000
 write = corpus_counts.Tally.write
 def stop(tally, path):
@@ -260,7 +259,7 @@ def test_glosses_of_wordnet(tmp_path: Path) -> None:
 
 MEMORY = """
 import resource, sys
-from senseprobe import api
+from senseprobe.evaluate.texts import api
 plain = "Light falls on a wall of old stone, where moss and grass grow between the cracks of many years. " * 9
 text = (f"She met the nurse. {plain}He is a lawyer, said Dr. Who.\\n" * 20 + "\\n").encode()
 with open(sys.argv[1], "wb") as file:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from senseprobe.charts import Histogram
 from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells, table_section
-from senseprobe.evaluate.bias_score import MEASURES, Axis, SentenceScore
-from senseprobe.evaluate.bias_score_comparison import Prediction
+from senseprobe.evaluate.texts.bias_score import Axis, SentenceScore
+from senseprobe.evaluate.texts.bias_score_comparison import Prediction
+from senseprobe.evaluate.texts.measures import BIAS_SCORES
 from senseprobe.messages import listed
 
 _BINS = 400
@@ -264,7 +265,7 @@ def rankings_section(scores: BiasScores, level: Level = "full") -> Section:
 def computation_section(scores: BiasScores, level: Level = "full") -> Section:
     """Return what a reader must know of the axis and the words; in full also what the measure says, and cannot."""
     used = (scores.summary.measure, "bias-score-centred")
-    declared = [f"{m.id}: {m.says} It cannot show: {m.cannot_say}" for m in MEASURES if m.id in used]
+    declared = [f"{m.id}: {m.says} It cannot show: {m.cannot_say}" for m in BIAS_SCORES if m.id in used]
     return Section("How it was computed", (*_describe_axis(scores.summary), *declared * (level == "full")))
 
 

@@ -20,7 +20,7 @@ from senseprobe.annotation.questions import Question
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import listed, meant, printable, shortened
 from senseprobe.release.release import Release
-from senseprobe.release.schema import design_schema
+from senseprobe.release.schema import QUESTIONS, design_schema
 from senseprobe.statistics.permutation import hash_draw
 from senseprobe.tables import CsvRow
 
@@ -205,7 +205,10 @@ def kind_of(release: Release, configs: Sequence[str]) -> str:
     if len(set(kinds.values())) > 1:
         names = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
         raise AnnotationError(f"a project needs rows of one kind: name configs of one kind from {names}")
-    return next(iter(kinds.values()))
+    kind = next(iter(kinds.values()))
+    if kind not in QUESTIONS:
+        raise AnnotationError(f"people cannot be asked about {kind} rows, only about {', '.join(QUESTIONS)} rows")
+    return kind
 
 
 def _scan(

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from senseprobe import parquet_files
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.result import Result, tokens_path, words_path
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.association import COSINES
@@ -57,7 +56,7 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     with open_table(path, result, MAX_PART_BYTES) as file:
         if file is None:
             return None
-        _check_table(file, path, ["config", "id", *SCORES[result.kind], *third, *_of_chat(result)])
+        _check_table(file, path, ["config", "id", *KINDS[result.kind].numbers, *third, *_of_chat(result)])
         schema = file.schema_arrow.remove_metadata()
         scores = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema)
         if scores["config"].null_count or scores["id"].null_count:
@@ -73,7 +72,7 @@ def _of_chat(result: Result) -> list[str]:
     """Return the columns of what a chat model gave to places and labels, beside the scores; none of other models."""
     scorer = SCORERS.get(result.scorer)
     columns = scorer.columns if scorer is not None and scorer.gates else ()
-    return [column for column in columns if column not in SCORES[result.kind]]
+    return [column for column in columns if column not in KINDS[result.kind].numbers]
 
 
 def read_words(path: Path, result: Result) -> pa.Table | None:
@@ -158,7 +157,7 @@ def tokenize_rows(tables: Mapping[str, pd.DataFrame], kind: str, seed: int, mode
 
     if not isinstance(tokens, TextTokens):
         return None
-    texts, needed = KINDS[kind].texts, {"id", "gold", *SCORES[kind]}
+    texts, needed = KINDS[kind].texts, {"id", "gold", *KINDS[kind].numbers}
     columns = [table[[name for name in table if name in needed]].assign(config=name) for name, table in tables.items()]
     chosen, start, parts = page_rows(pd.concat(columns, ignore_index=True), seed), 0, []
     for name, table in tables.items():

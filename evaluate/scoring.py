@@ -17,7 +17,6 @@ from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.control import CHAT_ROWS, is_probe, sufficient_controls
-from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, answer_units, run, units_of_job
 from senseprobe.evaluate.result import Result, check_writable, folder_of
@@ -283,7 +282,7 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
     sampled = scorer.tabulate(units, fine).rows
     if result.rows is None or sampled is None:
         raise ResultError("a result without its rows")
-    return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
+    return caveats.count_flipped(result.rows, sampled, KINDS[result.kind].numbers, result.scale)
 
 
 def _first_line(error: BaseException) -> str:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from senseprobe.records import Design
+from senseprobe.release.kinds import PartTable
 
 # Why a unit has no number, whatever the scorer; some have reasons of their own.
 TOO_LONG = "too long for the model"
@@ -19,20 +20,24 @@ NOT_FINITE = "no finite number"
 
 
 @dataclass(frozen=True, slots=True)
-class RowKind:
+class RowScoring:
     """What scoring has to know of a kind of rows.
 
     - `roles`: the columns that are scored, each with the column of its counterpart; none where no scorer takes them.
+      A text without a counterpart is its own.
+    - `columns`: the numbers that a scorer gives to each of them.
     - `cells`: the columns whose values divide a config into the cells that a sample represents alike; with
       `slots_are_cells` so do the slots in which the texts of a row differ.
     - `pairs`: whether the two sentences of a row are each scored, and compared; `infers`: whether models say what
       follows from the one of them.
     - `tests`: whether what is computed of them are association tests, with an effect and words each.
     - `titles`: what readers call the two texts of a row; `label`: the column that says how a row is labelled.
-    - `noun`, `reading`: what a row, and what its numbers say, is called in messages.
+    - `noun`, `reading`: what a row, and what its numbers say, is called in messages; `nouns`: what many are called,
+      in messages and, where that is longer, in the `heading` of their estimands.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ("score",)
     cells: tuple[str, ...] = ()
     slots_are_cells: bool = False
     pairs: bool = False
@@ -41,7 +46,19 @@ class RowKind:
     titles: tuple[str, ...] = ()
     label: str = ""
     noun: str = "row"
+    nouns: str = "rows"
+    heading: str = ""
     reading: str = ""
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of a row's numbers: ``stereo_score``, or ``entailment`` where a row has one text that is scored.
+
+        >>> KINDS["contrast"].numbers
+        ('stereo_score', 'anti_score')
+        """
+        prefixes = [f"{role}_" for role in self.roles] if len(self.roles) > 1 else [""]
+        return tuple(f"{prefix}{column}" for prefix in prefixes for column in self.columns)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -55,28 +72,41 @@ class RowKind:
         return [column for column in columns if column in there]
 
 
-KINDS: Mapping[str, RowKind] = {
-    "contrast": RowKind(
-        roles={"stereo": "anti", "anti": "stereo"},
-        cells=("label_basis", "contested", "stereotype", "valence", "target"),
-        pairs=True,
-        titles=("stereotype", "counterpart"),
-        label="label_basis",
-        noun="pair",
-        reading="sign",
-    ),
-    "inference": RowKind(
-        roles={"premise": "hypothesis"},
-        cells=("gold",),
-        slots_are_cells=True,
-        infers=True,
-        titles=("premise", "hypothesis"),
-        label="gold",
-        reading="largest label",
-    ),
-    "association": RowKind(roles={"sentence": "sentence"}, tests=True, noun="word", reading="sign"),
-}
-"""By the name that designs have for it."""
+_CONTRAST = RowScoring(
+    roles={"stereo": "anti", "anti": "stereo"},
+    cells=("label_basis", "contested", "stereotype", "valence", "target"),
+    pairs=True,
+    titles=("stereotype", "counterpart"),
+    label="label_basis",
+    noun="pair",
+    nouns="pairs",
+    heading="pairs of sentences",
+    reading="sign",
+)
+_INFERENCE = RowScoring(
+    roles={"premise": "hypothesis"},
+    columns=("entailment", "neutral", "contradiction"),
+    cells=("gold",),
+    slots_are_cells=True,
+    infers=True,
+    titles=("premise", "hypothesis"),
+    label="gold",
+    nouns="inference",
+    heading="premises and hypotheses",
+    reading="largest label",
+)
+_ASSOCIATION = RowScoring(
+    roles={"sentence": "sentence"},
+    tests=True,
+    noun="word",
+    nouns="association tests",
+    heading="the words of association tests",
+    reading="sign",
+)
+KINDS: Mapping[str, RowScoring] = PartTable(
+    {"contrast": _CONTRAST, "inference": _INFERENCE, "association": _ASSOCIATION}, "scoring", RowScoring
+)
+"""By the name that designs have for it: ours, then those of plug-ins."""
 
 # The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair.
 UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}

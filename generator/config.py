@@ -7,7 +7,6 @@ from math import prod
 from senseprobe.generator.schema import Block, Frame, Template
 from senseprobe.generator.segments import CompiledFrame, Segment
 from senseprobe.generator.word_lists import Word
-from senseprobe.release.schema import Kind
 
 ResolvedBinding = str | Word
 """What a name stands for in a role: the words of the slot with this name, or always the same word."""
@@ -75,7 +74,7 @@ class Config:
     full: frozenset[str]
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> str:
         """The kind of the rows."""
         return self.blocks[0].block.front.kind
 

@@ -11,7 +11,7 @@ from senseprobe.generator.config import Config, ResolvedBlock, reference
 from senseprobe.generator.english import English, Guess
 from senseprobe.generator.exclusions import ExcludedRows, drop_rows, exhausted_words, read_exclusions
 from senseprobe.generator.expand import expand
-from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.schema import Dataset
 from senseprobe.generator.segments import environment
@@ -107,9 +107,9 @@ def check_expected(config: Config) -> Iterator[Finding]:
     noun = expected.noun
     line, column = block.locate("expect", noun)
     messages = []
-    if config.size != expected.rows:
-        messages.append(f"expands to {config.size} {noun}, but `expect` states {expected.rows}")
-    if expected.published not in (None, expected.rows) and not expected.reason:
+    if config.size != expected.total:
+        messages.append(f"expands to {config.size} {noun}, but `expect` states {expected.total}")
+    if expected.published not in (None, expected.total) and not expected.reason:
         messages.append(f"{expected.published} {noun} were published: explain the difference in `reason`")
     for message in messages:
         yield Finding(path=config.template.display_path, line=line, column=column, code="E109", message=message)
@@ -132,7 +132,7 @@ def derive_design(config: Config) -> Design:
         factors=tuple(Factor(name=name, columns=_factor_columns(block, name)) for name in front.generalise),
         columns=tuple(config.columns.items()),
     )
-    return KINDS[front.kind].complete_design(design, config)
+    return EXPANSIONS[front.kind].complete_design(design, config)
 
 
 def _factor_columns(block: ResolvedBlock, name: str) -> tuple[str, ...]:

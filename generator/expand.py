@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, constant, glue, join, take
 from senseprobe.generator.word_lists import WordLists
@@ -34,18 +34,18 @@ def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = 
             begin, rows = max(start, first), FrameRows(config, block, frame)
             while begin < min(stop, last):
                 end = min(stop, last, (begin // BATCH_ROWS + 1) * BATCH_ROWS)
-                yield _batch(rows, RowSelection.rows(block, begin - first, end - first), lists)
+                yield make_batch(rows, RowSelection.rows(block, begin - first, end - first), lists)
                 begin = end
             first = last
 
 
-def _batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.RecordBatch:
+def make_batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.RecordBatch:
     """Return rows as a batch: texts except ids are dictionaries, columns without nulls are marked as required."""
     config, block = rows.config, rows.block
     columns = {
         "id": _ids(config, block, rows.frame, selection),
         "frame": rows.column(selection, (), lambda some: constant(rows.frame.frame.code, some.n)),
-        **KINDS[config.kind].columns(rows, selection, lists),
+        **EXPANSIONS[config.kind].columns(rows, selection, lists),
         **{slot: rows.column(selection, (slot,), partial(rows.words, slot)) for slot in block.slots},
         **{name: _added_column(rows, selection, name, text) for name, text in block.block.front.added_columns.items()},
     }

@@ -8,7 +8,7 @@ import jinja2
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.kinds.base import Location, ReferenceChecker
 from senseprobe.generator.schema import Binding, Frame, Front, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
@@ -16,10 +16,10 @@ from senseprobe.generator.word_lists import Word, WordList, WordLists, how_to_de
 from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import listed, nearest
 from senseprobe.records import Edit, Finding
-from senseprobe.release.schema import FULL, QUESTIONS, row_schema
+from senseprobe.release.kinds import KINDS
+from senseprobe.release.schema import QUESTIONS, row_schema
 
 _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
-_RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "anti_score"} for kind in KINDS}
 
 
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
@@ -55,7 +55,8 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     if len(blocks) < len(resolvers):
         raise DeclarationError([])
     full = {name for name, text in first.added_columns.items() if all(_is_full(block, text) for block in blocks)}
-    return Config(template.config, template, blocks, columns, FULL[first.kind] | {"id", "frame", *first.slots} | full)
+    full |= KINDS[first.kind].full | {"id", "frame", *first.slots}
+    return Config(template.config, template, blocks, columns, frozenset(full))
 
 
 def _is_full(block: ResolvedBlock, text: str) -> bool:
@@ -177,7 +178,8 @@ class _Resolver:
 
     def _check_names(self) -> None:
         """Check that the names of roles, slots, bindings and columns are allowed."""
-        front, reserved, roles = self.front, _RESERVED[self.front.kind], KINDS[self.front.kind].roles
+        front, roles = self.front, EXPANSIONS[self.front.kind].roles
+        reserved = {*row_schema(front.kind, ()).names, "stereo_score", "anti_score"}
         bindings = {frozenset(names) for names in front.bindings.values()}
         if roles and ({*front.bindings} != {*roles} or len(bindings) != 1 or not all(front.bindings.values())):
             message = "roles must be `{}` and `{}`, with the same bindings in both, at least one".format(*roles)
@@ -223,11 +225,11 @@ class _Resolver:
                 message = f"{text} has type {type_}: columns of rows are string or boolean"
                 add(location, "E102", message, "for codes, write `type: string` in datapackage.yaml")
         self._check_questions()
-        KINDS[front.kind].check_references(front, self.checker)
+        EXPANSIONS[front.kind].check_references(front, self.checker)
 
     def _check_questions(self) -> None:
         """Check that what people are asked are questions of the kind, each once; *of whom?* follows *stereotype?*."""
-        asks, questions = self.front.asks or [], QUESTIONS[self.front.kind]
+        asks, questions = self.front.asks or [], QUESTIONS.get(self.front.kind, ())
         for number, name in enumerate(asks):
             if name not in questions:
                 hint = nearest(name, questions) or f"one of {', '.join(questions)}"

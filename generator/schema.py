@@ -12,7 +12,6 @@ from senseprobe.generator import yaml_source
 from senseprobe.messages import offered
 from senseprobe.records import Contrast
 from senseprobe.release.manifest import LabelMaker, ResponsibleAi, SentenceMaker
-from senseprobe.release.schema import Kind
 
 Scalar = str | bool | int | float
 Condition = dict[str, Scalar | list[Scalar]]
@@ -74,7 +73,7 @@ class RowCount(yaml_source.Model):
     reason: str | None = None
 
     @property
-    def rows(self) -> int:
+    def total(self) -> int:
         """Rows of the file, before verdicts."""
         return int(getattr(self, self.noun))
 
@@ -84,6 +83,13 @@ class Expect(RowCount):
 
     noun = "pairs"
     pairs: int
+
+
+class ExpectRows(RowCount):
+    """How many rows the file makes, of a kind that has no other noun for them."""
+
+    noun = "rows"
+    rows: int
 
 
 class ExpectMembers(RowCount):
@@ -96,7 +102,7 @@ class ExpectMembers(RowCount):
 class Front(yaml_source.Model):
     """What the front matter of every kind holds, after inheritance."""
 
-    kind: Kind
+    kind: str
     bias_type: str
     measured: str = Field(alias="construct")  # pydantic's own `construct` is in the way
     description: str
@@ -107,7 +113,7 @@ class Front(yaml_source.Model):
     columns: dict[str, str] = Field(default_factory=dict)
     asks: list[str] | None = Field(default=None, min_length=1)
     accept: dict[str, str] = Field(default_factory=dict)
-    expect: RowCount | None = None
+    expect: ExpectRows | Expect | ExpectMembers | None = None
 
     @property
     def bindings(self) -> Mapping[str, Mapping[str, Binding]]:

@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
-from senseprobe.generator.kinds import FRONTS, KINDS
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template, kind_hint
 from senseprobe.records import Finding
 
@@ -98,17 +98,19 @@ def read_template(path: Path) -> Template:
 
 def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> Front:
     kind, findings = merged.get("kind"), []
-    if not isinstance(kind, str) or kind not in FRONTS:
+    if not isinstance(kind, str) or kind not in EXPANSIONS:
         # The kind that front matter looks most like: the first one, unless a later one fits.
-        likely = next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
+        names = [*EXPANSIONS]
+        likely = next((name for name in reversed(names) if EXPANSIONS[name].is_likely(merged)), names[0])
         if kind is not None:
             at, column = yaml_source.locate(sources, ("kind",), line)
-            message, hint = f"unknown kind {kind!r}", kind_hint(kind, FRONTS)
+            message, hint = f"unknown kind {kind!r}", kind_hint(kind, EXPANSIONS)
             findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
             merged = {**merged, "kind": likely}
         kind = likely
     try:
-        front = yaml_source.validate(FRONTS[kind], merged, sources, display_path, "E102", line)
+        form: type[Front] = EXPANSIONS[kind].front_type
+        front = yaml_source.validate(form, merged, sources, display_path, "E102", line)
     except DeclarationError as error:
         raise DeclarationError([*findings, *error.findings]) from None
     if findings:

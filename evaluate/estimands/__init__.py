@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.multiple_testing import corrected
@@ -51,7 +51,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
 from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.retired import check_computed
-from senseprobe.evaluate.units import NO_ROWS, ScoredRows
+from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import CONFIDENCE, Scale
@@ -85,8 +85,9 @@ def _admit(estimand: Estimand) -> Estimand:
     """Return a plug-in's estimand; Unfit where it cannot be used."""
     if not callable(estimand.figures):
         raise Unfit("its `figures` is not a function")
-    if estimand.kind not in ("contrast", "inference"):
-        raise Unfit(f"it takes {estimand.kind} rows, but must take contrast or inference rows")
+    if estimand.kind not in KINDS or KINDS[estimand.kind].tests:
+        kinds = " or ".join(name for name, kind in KINDS.items() if not kind.tests)
+        raise Unfit(f"it takes {estimand.kind} rows, but must take {kinds} rows")
     if not (isinstance(estimand.range, tuple) and len(estimand.range) == 2 and all(map(_is_finite, estimand.range))):
         raise Unfit("its range is not two finite numbers")
     if not estimand.range[0] < estimand.range[1]:
@@ -211,7 +212,7 @@ def declared(name: str, design: Design) -> Estimand:
     """Return the estimand with an id; ResultError where none over rows of the design's kind has it."""
     estimand = find(name)
     if estimand is None or estimand.kind != design.kind:
-        noun = NOUNS.get(design.kind, design.kind)
+        noun = KINDS[design.kind].nouns
         raise ResultError(f"no estimand {name!r} for rows of {noun}; there are {', '.join(CATALOGUE)}")
     return estimand
 

@@ -14,7 +14,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import Declaration, accept_old_names
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
-from senseprobe.evaluate.units import NO_ROWS, ScoredRows
+from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -45,9 +45,6 @@ NOBODY = 'nobody knows which value would mean "unbiased" here'
 USE = "use these numbers only to compare models"
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
-
-NOUNS: Mapping[str, str] = {"contrast": "pairs", "inference": "inference", "association": "association tests"}
-"""What messages call the rows of a kind that estimands are over."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -198,7 +195,7 @@ class Estimand(Declaration):
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return its rows with kernel and weights; ResultError where it is no weighted mean over rows."""
-        raise ResultError(f"the estimand {self.id!r} does not apply to rows of {NOUNS.get(self.kind, self.kind)}")
+        raise ResultError(f"the estimand {self.id!r} does not apply to rows of {KINDS[self.kind].nouns}")
 
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return the rows on which two models are compared, by group; None is the whole config."""

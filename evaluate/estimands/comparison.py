@@ -30,7 +30,7 @@ from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALEN
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_columns, fixed_slots, project
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
-from senseprobe.evaluate.estimands.nli import LABELS, compact
+from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.estimands.preference import are_independent
 from senseprobe.evaluate.estimands.relative import IncomparableError
 from senseprobe.evaluate.estimands.sense_contrast import (
@@ -60,11 +60,6 @@ from senseprobe.statistics import (
     sign_flips,
 )
 
-SCORES: Mapping[str, tuple[str, ...]] = {
-    "contrast": ("stereo_score", "anti_score"),
-    "inference": LABELS,
-    "association": ("score",),
-}
 ALIKE = "the two models answer every row alike"
 CONSTANT = "the two models differ by the same amount in every row, so no interval can be estimated"
 
@@ -134,7 +129,7 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
     Raises ResultError where the tables do not hold the same rows, by `id`, or rows of a kind that has no such test.
     """
     if not _has_rows(design):
-        kinds = [kind for kind in SCORES if not KINDS[kind].tests]
+        kinds = [name for name, kind in KINDS.items() if not kind.tests]
         raise ResultError(f"two models cannot be compared on {design.kind} rows, only on {' and '.join(kinds)}")
     a, b = a.reset_index(drop=True), b.reset_index(drop=True)
     if not a["id"].equals(b["id"]):
@@ -144,7 +139,7 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
     # Which not all figures need: a third sentence's score, and a chat model's content.
     columns = ("unrelated_score", *(estimand.column for estimand in CATALOGUE.values() if estimand.column))
     others = [[name] for name in columns if name in a or name in b]
-    for names in (list(SCORES[design.kind]), *others):
+    for names in (list(KINDS[design.kind].numbers), *others):
         scores = [table.reindex(columns=names) for table in (a, b)]
         scored = np.isfinite(pd.concat(scores, axis=1).to_numpy(dtype=np.float64)).all(axis=1)
         a, b = (
@@ -156,7 +151,7 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
 
 def _has_rows(design: Design) -> bool:
     """Return whether models are compared row by row; on association tests it is word by word."""
-    return design.kind in SCORES and not KINDS[design.kind].tests
+    return design.kind in KINDS and not KINDS[design.kind].tests
 
 
 def compare_all(

@@ -22,7 +22,8 @@ from senseprobe.evaluate.estimands.nli import (
 )
 from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
-from senseprobe.release.schema import COLUMN_TYPES, KINDS
+from senseprobe.release.kinds import KINDS
+from senseprobe.release.schema import COLUMN_TYPES
 from senseprobe.statistics import CONFIDENCE, Scale
 
 MOST_PARTS = 2_000
@@ -72,7 +73,7 @@ def slice_columns(rows: pd.DataFrame, design: Design) -> list[str]:
     Those of lists are called ``slot.column``.
     """
     roles, plain = {*design.roles}, (*COLUMN_TYPES.values(),)
-    own = [name for name, type_, _ in KINDS[design.kind] if type_ in plain and name not in roles]
+    own = [name for name, type_, _ in KINDS[design.kind].columns if type_ in plain and name not in roles]
     lists = [str(name) for name in rows if "." in str(name)]
     names = dict.fromkeys([*design.slots, *(name for name, _ in design.columns), "frame", *own, *lists])
     return [name for name in names if name in rows and name not in LABELS]

@@ -9,6 +9,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import MEASURES, Declaration, Measure
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.scorers import SCORERS, Scorer
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import as_sentence, meant
 
 _HEAD = """\

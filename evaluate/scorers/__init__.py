@@ -13,8 +13,8 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.retired import check_computed
 from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli, senses
 from senseprobe.evaluate.scorers.association import WEAT
-from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.scorers.base import Answers, Score, Scorer
+from senseprobe.evaluate.units import KINDS, Unit
 from senseprobe.messages import counted, offered
 from senseprobe.plugins import Registry, Unfit, iterate_blamed
 from senseprobe.statistics import SCALES
@@ -22,16 +22,16 @@ from senseprobe.statistics import SCALES
 __all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "expand_levels", "get"]
 
 READABLE = ("text", "beside", "span", "order")
-PLUGGED_KINDS = ("contrast", "inference")
 DUST = 1e-6
 """By which a number may lie outside its range, times the end where that is above 1: what computing adds to it."""
 
 
 def admit(scorer: Scorer) -> Scorer:
     """Return the scorer of a plug-in with its answers checked. Raise Unfit where rows could not take its numbers."""
-    if scorer.kind not in PLUGGED_KINDS or scorer.level:
-        raise Unfit(f"its rows are {scorer.kind}, but must be one of {_listed([*PLUGGED_KINDS])}")
-    columns = COLUMNS[scorer.kind]
+    if scorer.kind not in KINDS or KINDS[scorer.kind].tests or scorer.level:
+        kinds = [name for name, kind in KINDS.items() if not kind.tests]
+        raise Unfit(f"its rows are {scorer.kind}, but must be one of {_listed(kinds)}")
+    columns = KINDS[scorer.kind].columns
     if not _are_texts(scorer.columns) or tuple(scorer.columns) != columns:
         raise Unfit(f"its columns are {_listed(scorer.columns)}, but figures need {_listed(columns)}")
     if not _are_texts(scorer.reads) or not {*scorer.reads} <= {*READABLE}:

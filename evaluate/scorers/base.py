@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from senseprobe.evaluate import units as rows_of_kinds
 from senseprobe.evaluate.declaration import Declaration, accept_old_names
-from senseprobe.evaluate.units import ScoredRows, Unit, UnitTable
+from senseprobe.evaluate.units import KINDS, ScoredRows, Unit, UnitTable, units_of
 from senseprobe.statistics import Scale
 
 Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
@@ -20,20 +19,13 @@ Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
 Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Answers]]
 Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 
-KINDS: Mapping[str, str] = {
+_USUAL_ROWS: Mapping[str, str] = {
     "masked": "contrast",
     "causal": "contrast",
     "inference": "inference",
     "vectors": "association",
 }
 """The kind of rows that scorers of an ability take unless they name another; of plug-ins' abilities ``contrast``."""
-
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "contrast": ("score",),
-    "inference": ("entailment", "neutral", "contradiction"),
-    "association": ("score",),
-}
-"""The numbers of a unit in rows of a kind."""
 
 NO_REASON = "no reason given"
 """Of a unit without a number: a plug-in need not give any."""
@@ -101,12 +93,12 @@ class Scorer(Declaration):
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", self.rows or KINDS.get(self.ability, "contrast"))
+        object.__setattr__(self, "kind", self.rows or _USUAL_ROWS.get(self.ability, "contrast"))
 
     @property
     def texts(self) -> Mapping[str, str]:
         """The columns of the texts that are scored, each with its counterpart: at the level of words the word alone."""
-        words = {"word": "word"} if self.level in ("word", "sense") else rows_of_kinds.KINDS[self.kind].roles
+        words = {"word": "word"} if self.level in ("word", "sense") else KINDS[self.kind].roles
         return words if self.roles is None else self.roles
 
     def width(self, model: Any) -> int | None:  # noqa: ANN401 - of any family with vectors
@@ -127,7 +119,7 @@ class Scorer(Declaration):
         """Return how many words whose vectors are taken stand at the first position of what the model reads."""
         if self.level not in ("word", "cword") or not hasattr(model, "first_positions"):
             return 0
-        units = (unit for role in self.texts for unit in rows_of_kinds.units_of(table, role, role, self.reads))
+        units = (unit for role in self.texts for unit in units_of(table, role, role, self.reads))
         return int(model.first_positions([*units] if self.roles is None else list(dict.fromkeys(units))))
 
     @property

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Scorer, answered
-from senseprobe.evaluate.units import NOT_FINITE, TOO_LONG, Unit
+from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.units import KINDS, NOT_FINITE, TOO_LONG, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM
@@ -84,7 +84,7 @@ SCORERS = (
         ability="causal",
         rows="inference",
         reads=("text", "beside"),
-        columns=COLUMNS["inference"],
+        columns=KINDS["inference"].columns,
         unit="probability",
         range=(0.0, 1.0),
         direction="higher: the model finds the answer more likely",

@@ -5,14 +5,14 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Scorer, answered
-from senseprobe.evaluate.units import NOT_FINITE, Unit
+from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.units import KINDS, NOT_FINITE, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.nli import Classifier, Pair
 
 
-_UNSCORED = (math.nan,) * len(COLUMNS["inference"])
+_UNSCORED = (math.nan,) * len(KINDS["inference"].columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ SCORERS = (
         title="NLI label probabilities",
         ability="inference",
         reads=("text", "beside"),
-        columns=COLUMNS["inference"],
+        columns=KINDS["inference"].columns,
         unit="probability",
         range=(0.0, 1.0),
         direction="higher: the model finds the label more probable",

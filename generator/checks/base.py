@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jinja2
 import numpy as np
 
-from senseprobe.errors import DeclarationError
+from senseprobe.errors import DeclarationError, SenseprobeError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import English
-from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.expand import make_batch
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows, Side
@@ -26,7 +27,9 @@ from senseprobe.generator.schema import Dataset, Frame
 from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.word_lists import DESCRIPTOR, Cells, Word, WordList, WordLists
 from senseprobe.messages import listed
+from senseprobe.plugins import HERE, iterate_blamed
 from senseprobe.records import Finding
+from senseprobe.release.kinds import KINDS, CheckFunction
 
 MOST_COMBINATIONS = 20_000
 """Combinations of words that are tried of one segment; of more, so many that each word is among them."""
@@ -71,6 +74,13 @@ class ConfigSubject:
         fronts = ((block, block.block.front) for block in self.config.blocks)
         contrasts = (block for block, front in fronts if isinstance(front, ContrastFront) and front.has_labels)
         return [(block, _labelled_rows(self, block)) for block in contrasts]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield rows by column, as a release has them: of a frame with more than MOST_ROWS, so many with each word."""
+        for block in self.config.blocks:
+            for resolved in block.frames:
+                rows, selection = FrameRows(self.config, block, resolved), pick_rows(block, tuple(block.slots))
+                yield from make_batch(rows, selection, self.lists).to_pylist()
 
     def sources(self) -> dict[Frame, None]:
         """Return the frames as they are written, each once, though several blocks may have it."""
@@ -181,7 +191,7 @@ class LabelledRow:
 def _labelled_rows(subject: ConfigSubject, block: ResolvedBlock) -> list[LabelledRow]:
     rows, selection = FrameRows(subject.config, block, block.frames[0]), pick_rows(block, tuple(block.slots))
     try:
-        contrast = KINDS[subject.config.kind].columns(rows, selection, subject.lists)
+        contrast = EXPANSIONS[subject.config.kind].columns(rows, selection, subject.lists)
     except DeclarationError:
         return []  # a sentence that cannot be rendered is a finding of its own, E105
     words = zip(*(rows.words(slot, selection).to_pylist() for slot in block.slots), strict=True)
@@ -224,6 +234,26 @@ def check(code: str, lexicon: str = "") -> Callable[[CheckT], CheckT]:
 def registered_checks() -> list[Check]:
     """Return all checks by code."""
     return [check for _, check in sorted(_CHECKS.items())]
+
+
+def checks_of_kind(name: str) -> list[Check]:
+    """Return the checks that a plug-in brings with its kind of rows, by code; none of ours.
+
+    SenseprobeError, which names the check, where it fails or yields anything else than findings with its code.
+    """
+    kind = KINDS[name]
+    return [Check(code, ConfigSubject, _blame(code, run, kind.origin)) for code, run in sorted(kind.checks.items())]
+
+
+def _blame(code: str, run: CheckFunction, origin: str) -> Callable[[ConfigSubject], Iterator[Finding]]:
+    def run_blamed(subject: ConfigSubject) -> Iterator[Finding]:
+        name = f"the check {code} of {origin or HERE}"
+        for finding in iterate_blamed(lambda: run(subject), f"{name} failed on {subject.config.name} with"):
+            if not isinstance(finding, Finding) or finding.code != code:
+                raise SenseprobeError(f"{name} yielded, for {subject.config.name}, no finding with its code")
+            yield finding
+
+    return run_blamed
 
 
 # ---- Findings ----

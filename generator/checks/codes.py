@@ -17,10 +17,11 @@ from pydantic import BaseModel
 from senseprobe.generator.checks.base import Position, finding_at, registered_checks
 from senseprobe.generator.checks.lint_report import Accepted
 from senseprobe.generator.config import Config
-from senseprobe.generator.kinds import FRONTS
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.schema import Card
 from senseprobe.messages import meant, nearest
 from senseprobe.records import Finding
+from senseprobe.release.kinds import KINDS
 
 # ---- The page ----
 
@@ -97,7 +98,8 @@ def _nearest_key(path: str, location: Sequence[str]) -> str:
     """Return the key of a form that is most like the last of `location`; empty where the form has no keys there."""
     *steps, key = location
     keys: dict[str, list[str]] = {}
-    for kind, form in FRONTS.items() if path.endswith(".j2") else {"": Card}.items():
+    forms = {name: kind.front_type for name, kind in EXPANSIONS.items()} if path.endswith(".j2") else {"": Card}
+    for kind, form in forms.items():
         for name in _keys_at(form, steps):
             keys.setdefault(name, []).append(kind)
     if key not in keys:
@@ -150,6 +152,8 @@ class Waiver:
     def mistakes(self, not_run: Collection[str]) -> Iterator[Finding]:
         """Yield E123 of each code that cannot be accepted; those of `not_run` may occur, but were not looked for."""
         codes = {*CODES, *(check.code for check in registered_checks())}
+        if {*self.reasons} - codes:
+            codes |= {code for kind in KINDS.values() for code in kind.checks}
         for code, reason in self.reasons.items():
             if code not in codes:
                 message, hint = f"unknown code {code}", nearest(code, (name for name in codes if name[0] == "W"))

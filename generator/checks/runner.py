@@ -16,6 +16,7 @@ from senseprobe.generator.checks.base import (
     ConfigSubject,
     DatasetSubject,
     FolderSubject,
+    checks_of_kind,
     registered_checks,
     resource_position,
     yaml_position,
@@ -142,7 +143,9 @@ class _CheckResult:
 
     def run(self, subject: object) -> Iterator[Finding]:
         """Yield what all checks of such a subject find; those that lack their lexicon are counted."""
-        for check in (check for check in registered_checks() if isinstance(subject, check.subject)):
+        checks = [check for check in registered_checks() if isinstance(subject, check.subject)]
+        checks += checks_of_kind(subject.config.kind) if isinstance(subject, ConfigSubject) else []
+        for check in checks:
             can_run = not check.lexicon or senses.identity(check.lexicon)
             try:
                 findings = [*check.run(subject)] if can_run else None

@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from senseprobe.generator.kinds.association import AssociationKind
-from senseprobe.generator.kinds.base import RowKind
-from senseprobe.generator.kinds.contrast import ContrastKind
-from senseprobe.generator.kinds.inference import InferenceKind
-from senseprobe.generator.schema import Front
+from senseprobe.generator.kinds.association import AssociationExpansion
+from senseprobe.generator.kinds.base import RowExpansion
+from senseprobe.generator.kinds.contrast import ContrastExpansion
+from senseprobe.generator.kinds.inference import InferenceExpansion
+from senseprobe.release.kinds import PartTable
 
-__all__ = ["FRONTS", "KINDS", "RowKind"]
+__all__ = ["EXPANSIONS", "RowExpansion"]
 
-KINDS: dict[str, RowKind[Any]] = {
-    "contrast": ContrastKind(),
-    "inference": InferenceKind(),
-    "association": AssociationKind(),
-}
-FRONTS: Mapping[str, type[Front]] = {name: kind.front_type for name, kind in KINDS.items()}
+EXPANSIONS: Mapping[str, RowExpansion[Any]] = PartTable(
+    {
+        "contrast": ContrastExpansion(),
+        "inference": InferenceExpansion(),
+        "association": AssociationExpansion(),
+    },
+    "expansion",
+    RowExpansion,
+)
+"""How rows are made, by kind: ours, then those of plug-ins."""

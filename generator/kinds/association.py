@@ -7,7 +7,7 @@ from typing import Literal
 import pyarrow as pa
 
 from senseprobe.generator.config import Config
-from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
+from senseprobe.generator.kinds.base import ReferenceChecker, RowExpansion
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import ExpectMembers, Front
@@ -35,7 +35,7 @@ class AssociationFront(Front):
         return {**self.columns, **({"identity": self.identity} if self.identity else {}), **self.clusters}
 
 
-class AssociationKind(RowKind[AssociationFront]):
+class AssociationExpansion(RowExpansion[AssociationFront]):
     """Words of an association test, each in a sentence; estimands of pairs do not apply to them."""
 
     front_type = AssociationFront

@@ -75,11 +75,14 @@ class ReferenceChecker:
         return column in columns
 
 
-class RowKind(ABC, Generic[FrontT]):
-    """A kind of rows: the form of its front matter, a key that only this form has, and the roles that it must bind."""
+class RowExpansion(ABC, Generic[FrontT]):
+    """How rows of a kind are made of front matter.
+
+    `front_type` is the form of that, `own_key` a key that only this form has, `roles` are those that it must bind.
+    """
 
     front_type: type[FrontT]
-    own_key: ClassVar[str]
+    own_key: ClassVar[str] = ""
     roles: ClassVar[tuple[str, ...]] = ()
 
     def front(self, block: ResolvedBlock) -> FrontT:
@@ -93,9 +96,8 @@ class RowKind(ABC, Generic[FrontT]):
         roles = keys.get("roles")
         return self.own_key in keys or (isinstance(roles, Mapping) and any(role in roles for role in self.roles[:1]))
 
-    @abstractmethod
     def check_references(self, front: FrontT, checker: ReferenceChecker) -> None:
-        """Check that what only front matter of this kind refers to exists."""
+        """Check that what only front matter of this kind refers to exists: nothing, unless overridden."""
 
     @abstractmethod
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from senseprobe.generator.config import Config, ResolvedBlock, reference
-from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
+from senseprobe.generator.kinds.base import ReferenceChecker, RowExpansion
 from senseprobe.generator.product import Flags, RowSelection
 from senseprobe.generator.render import FrameRows, constant, flags, join
 from senseprobe.generator.schema import Binding, Condition, Expect, Front, Sense
@@ -60,7 +60,7 @@ class ContrastFront(Front):
         return {"stereotype": self.stereotype, "valence": self.valence}
 
 
-class ContrastKind(RowKind[ContrastFront]):
+class ContrastExpansion(RowExpansion[ContrastFront]):
     """Pairs of sentences, a stereotype and its counterpart."""
 
     front_type = ContrastFront

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pydantic import Field, StringConstraints
 
 from senseprobe.generator.config import Config, reference
-from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
+from senseprobe.generator.kinds.base import ReferenceChecker, RowExpansion
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Binding, Expect, Front
@@ -46,7 +46,7 @@ class InferenceFront(Front):
         return slot, cell or "word"
 
 
-class InferenceKind(RowKind[InferenceFront]):
+class InferenceExpansion(RowExpansion[InferenceFront]):
     """Premises and hypotheses."""
 
     front_type = InferenceFront

@@ -143,7 +143,7 @@ class Registry(MutableMapping[str, D]):
         return {declared.id: declared for declared in ours}
 
     def __getitem__(self, name: str) -> D:
-        declared = self._added.get(name) or self._ours.get(name) or self._plugged(name)
+        declared = self._added.get(name) or self._core.get(name) or self._ours.get(name) or self._plugged(name)
         if declared is None or isinstance(declared, str):
             raise KeyError(name)
         return declared
@@ -172,6 +172,11 @@ class Registry(MutableMapping[str, D]):
         if isinstance(plugged, str):
             raise SenseprobeError(plugged)
         return plugged
+
+    def fault(self, name: str) -> str:
+        """Return why what a plug-in declares under a name cannot be used; empty where it can, or none has the name."""
+        plugged = self._plugged(name)
+        return plugged if isinstance(plugged, str) else ""
 
     def plugged(self) -> Iterator[D]:
         """Yield what plug-ins declare, in order of ids. What cannot be used is logged, once."""

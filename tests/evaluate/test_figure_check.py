@@ -15,12 +15,11 @@ from tests.served.planted_chat import checked_run, planted
 import senseprobe
 from senseprobe import api
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.units import ScoredRows
+from senseprobe.evaluate.units import KINDS, ScoredRows
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
 OTHERS: dict[str, Callable[[Any], Any]] = {
@@ -43,7 +42,7 @@ def scored(release: str, scorer: str, seed: int = 0, **job: Any) -> Result:  # n
     work = ScoringJob(senseprobe.load(release), job.pop("config", None), seed, "0", **job)
     draw, tables = np.random.default_rng(seed), {}
     for name, rows in rows_of(work, get(scorer)).items():
-        columns = [*SCORES[get(scorer).kind], *(["unrelated_score"] if "unrelated" in rows else [])]
+        columns = [*KINDS[get(scorer).kind].numbers, *(["unrelated_score"] if "unrelated" in rows else [])]
         if get(scorer).kind == "inference":
             numbers = draw.dirichlet([1, 2, 5], len(rows))
         else:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from senseprobe.generator.english import English
-from senseprobe.generator.kinds import FRONTS
+from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.schema import Card, ContrastSpec, Equivalence, Expect, ExpectMembers, Sense
 
 ROOT = Path(__file__).parents[2]
@@ -23,13 +23,13 @@ def _named(text: str) -> set[str]:
     return set(re.findall(r"`([^`]+)`", text))
 
 
-@pytest.mark.parametrize("kind", FRONTS)
+@pytest.mark.parametrize("kind", EXPANSIONS)
 def test_every_key_of_a_template_is_explained_for_its_kind(kind: str) -> None:
     """And no key that a template of that kind may not have."""
     told = {
         key for first, kinds, *_ in (row for row in ROWS if len(row) == 3) for key in _named(first) if _for(kinds, kind)
     }
-    assert told == _keys(FRONTS[kind]) | {*English().filters()}
+    assert told == _keys(EXPANSIONS[kind].front_type) | {*English().filters()}
 
 
 def _for(kinds: str, kind: str) -> bool:
@@ -37,7 +37,7 @@ def _for(kinds: str, kind: str) -> bool:
 
 
 def _is_kinds(kinds: str) -> bool:
-    return bool({"all", *FRONTS} & {part.strip() for part in kinds.split(",")})
+    return bool({"all", *EXPANSIONS} & {part.strip() for part in kinds.split(",")})
 
 
 def test_every_key_of_a_dataset_is_explained() -> None:

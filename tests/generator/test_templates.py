@@ -47,7 +47,7 @@ def test_golden(case: Path) -> None:
     assert [{key: row[key] for key in wanted} for row, wanted in zip(rows, expected, strict=True)] == expected
     expect = config.template.blocks[0].front.expect
     assert expect is not None
-    assert config.size == expect.rows == len(expected)
+    assert config.size == expect.total == len(expected)
 
 
 def test_a_golden_case_states_every_column() -> None:

@@ -35,9 +35,10 @@ from senseprobe.importers.sources import Source, Table
 from senseprobe.messages import counted, listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
+from senseprobe.release.kinds import KINDS
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import DRAFT, Release
-from senseprobe.release.schema import KINDS, design_schema
+from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -413,7 +414,7 @@ def _choose(*offers: tuple[tuple[str, ...], bool, str]) -> tuple[tuple[str, ...]
 
 def _added_columns(kind: str, schema: pa.Schema) -> tuple[tuple[str, str], ...]:
     """Return the columns besides those of the kind, in order, each with its type."""
-    usual = {"id", "frame", *(name for name, _, _ in KINDS[kind])}
+    usual = {"id", "frame", *(name for name, _, _ in KINDS[kind].columns)}
     kinds = {True: "boolean", False: "string"}
     return tuple((field.name, kinds[pa.types.is_boolean(field.type)]) for field in schema if field.name not in usual)
 

@@ -24,36 +24,17 @@ from senseprobe.release.documents import (
     line_findings,
     mismatch,
 )
+from senseprobe.release.kinds import KINDS
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS, Manifest
 from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
-from senseprobe.release.schema import READABLE, design_schema, is_import, meanings
+from senseprobe.release.schema import design_schema, is_import, meanings
 from senseprobe.statistics import FEWEST_LEVELS
 
 NAME = "README.md"
 
 FIRST = "First release."
 """The changelog of a release without a predecessor."""
-
-_TASKS = {
-    "contrast": ("fill-mask", "text-generation"),
-    "inference": ("text-classification",),
-    "association": ("feature-extraction", "sentence-similarity"),
-}
-"""The Hub's names of the tasks that each kind of rows is for."""
-
-_LABELS = {"contrast": "machine-generated", "inference": "machine-generated", "association": "no-annotation"}
-"""The Hub's name of how labels come about that follow from what templates and lists declare, by kind of rows."""
-
-_MODELS = {
-    "contrast": "HuggingFaceTB/SmolLM2-135M-Instruct",
-    "inference": "FacebookAI/roberta-large-mnli",
-    "association": "sentence-transformers/all-MiniLM-L6-v2",
-}
-"""A public model for each kind of rows, for the lines on scoring."""
-
-_UNITS = {"association": "standard deviations"}
-"""What the figures of a kind of rows are counted in, where it is not points."""
 
 MOST_LEFT_OUT = 100
 """How many of the rows that verdicts leave out are listed."""
@@ -100,8 +81,8 @@ def render(about: DocumentInput) -> str:
         made_by=about.card.get("made_by"),
         makers=_makers(about),
         examples=sum(len(configs[name].get("examples", ())) for name in order),
-        model=next((_MODELS[kind] for kind in scored if kind in _MODELS), ""),
-        unit=next((_UNITS[kind] for kind in scored if kind in _UNITS), "points"),
+        model=next((KINDS[kind].model for kind in scored if KINDS[kind].model), ""),
+        unit=next((KINDS[kind].unit for kind in scored if KINDS[kind].unit != "points"), "points"),
         levels={name: _levels(design, configs[name]["levels"]) for name, design in designs.items()},
     )
     return f"---\n{render_front_matter(about)}---\n\n{text}"
@@ -160,7 +141,7 @@ def _template() -> jinja2.Template:
         code=code_span,
         prose=escape_markdown,
     )
-    env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT, readable=READABLE, count_levels=_count_levels)
+    env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT, kinds=KINDS, count_levels=_count_levels)
     return env.from_string(source)
 
 
@@ -186,7 +167,7 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",
         "size_categories": [_size_category(about.rows())],
         "source_datasets": ["extended|other" if imported else "original"],
-        "task_categories": [task for kind in kinds for task in _TASKS[kind]],
+        "task_categories": [*dict.fromkeys(task for kind in kinds for task in KINDS[kind].tasks)],
         "tags": ["bias", "fairness", "stereotypes", *senses, "croissant"],
         **_GATE,
         "configs": [
@@ -203,7 +184,7 @@ def _makers(about: DocumentInput) -> dict[str, list[str]]:
     if about.card.get("imported"):
         labels = sentences = ["found"]
     else:
-        labels = [*dict.fromkeys(_LABELS[design.kind] for design in about.designs.values())]
+        labels = [*dict.fromkeys(KINDS[design.kind].labels for design in about.designs.values())]
         labels += ["other"] if about.annotation else []  # people, of whom nothing says that they are experts
         sentences = ["machine-generated"]
     return {

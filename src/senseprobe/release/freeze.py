@@ -10,10 +10,12 @@ import pyarrow as pa
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ReleaseError
+from senseprobe.plugins import versions
 from senseprobe.records import Contrast, Design, Headline
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.documents import DocumentInput, Source, read_recipe
 from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
+from senseprobe.release.kinds import KINDS
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.parquet import BatchCallback
 from senseprobe.release.release import Release
@@ -126,7 +128,7 @@ def _write(
         "dataset": plan.dataset,
         "version": plan.version,
         "senseprobe": plan.senseprobe,
-        "writer": {"pyarrow": pa.__version__},
+        "writer": {"pyarrow": pa.__version__, **versions(KINDS[config.design.kind] for config in plan.configs)},
         "configs": {
             name: {**config, "content": contents[name], "examples": written[name].examples}
             for name, config in declared["configs"].items()

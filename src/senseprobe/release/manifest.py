@@ -27,7 +27,8 @@ from senseprobe.atomic_files import read_plain
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.messages import offered, printable
 from senseprobe.records import Contrast, Design, Finding, Headline
-from senseprobe.release.schema import COLUMN_TYPES, EXAMPLES, KINDS
+from senseprobe.release.kinds import why_unknown
+from senseprobe.release.schema import COLUMN_TYPES, EXAMPLES
 from senseprobe.tables import read_json
 
 
@@ -75,6 +76,7 @@ ResponsibleAi = Literal[
 ]
 """The fields of Croissant's vocabulary on responsible AI, version 1.0."""
 
+_KIND = re.compile("[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -91,7 +93,7 @@ class FileEntry(_Strict):
 
 def _checked_design(design: Design) -> Design:
     """Return the design; raise ValueError where no rows can be of it."""
-    if design.kind not in KINDS:
+    if not _KIND.fullmatch(design.kind):
         raise ValueError(f"unknown kind of rows: {design.kind[:80]!r}")
     if unknown := {kind for _, kind in design.columns} - {*COLUMN_TYPES}:
         raise ValueError(f"unknown column type: {min(unknown)[:80]!r}")
@@ -182,6 +184,9 @@ def first_error(error: ValidationError) -> tuple[str, str]:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return printable(".".join(map(str, first["loc"])))[:200], first["msg"]
 
+
+_OUR_WRITERS = {"pyarrow"}
+"""The libraries that write every release; `writer` has, besides, the plug-ins that brought its kinds of rows."""
 
 NAME = "release.json"
 SCHEMA = 5
@@ -276,6 +281,16 @@ class Manifest:
         """Return what evaluation needs to know of a config."""
         return Design.from_dict(self.config(name)["design"])
 
+    @property
+    def unknown_kinds(self) -> dict[str, str]:
+        """By config why its rows are of a kind that nothing here knows: that of a plug-in which is not installed."""
+        kinds = {name: str(config["design"]["kind"]) for name, config in self.data["configs"].items()}
+        builder = ", ".join(
+            f"{name} {version}" for name, version in self.data["writer"].items() if name not in _OUR_WRITERS
+        )
+        built = f" (the release was built with {printable(builder)[:200]})" if builder else ""
+        return {name: f"{why}{built}" for name, kind in kinds.items() if (why := why_unknown(kind))}
+
     def dump(self) -> bytes:
         """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
         return (json.dumps(self.data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
@@ -287,8 +302,11 @@ def _digest(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Return a manifest; raise ReleaseError for none or one of a newer form, DamagedRelease for a changed one."""
+def read_manifest(folder: Path, *, any_kind: bool = False) -> Manifest:
+    """Return a manifest; raise ReleaseError for none or one of a newer form, DamagedRelease for a changed one.
+
+    ReleaseError, too, where rows are of a kind that nothing here knows; not with `any_kind`, for whom reads no rows.
+    """
     raw = _read(folder / NAME)
     try:
         data = read_json(raw)
@@ -315,6 +333,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise _damaged(": ".join(filter(None, first_error(error)))) from None
     except TypeError:
         raise _damaged("a design or a contrast has unknown keys") from None
+    if not any_kind and (unknown := manifest.unknown_kinds):
+        raise ReleaseError(f"{manifest.name} cannot be used: {next(iter(unknown.values()))}")
     return manifest
 
 

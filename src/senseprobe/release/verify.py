@@ -62,9 +62,21 @@ def verify_release(
     ReleaseError where there is no release, or one of a newer form.
     """
     try:
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder, any_kind=True)
     except DamagedRelease as error:
         return None, list(error.findings)
+    return manifest, _release_findings(folder, manifest, progress, sources, rows=rows)
+
+
+def _release_findings(
+    folder: Path,
+    manifest: Manifest,
+    progress: Callable[[int], None] | None,
+    sources: ReadSources | None = None,
+    *,
+    rows: bool,
+) -> list[Finding]:
+    """Return the findings on a manifest; where it has rows of an unknown kind, files are compared by their hashes."""
     away = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
     hint = f"`senseprobe verify --restore {manifest.name}` makes its rows again"
     findings = [
@@ -72,6 +84,10 @@ def verify_release(
     ]
     unread = away if rows else manifest.configs
     findings += _file_findings(folder, manifest, unread, progress or (lambda size: None))
+    for config, why in manifest.unknown_kinds.items():
+        message = f"configs.{config}.design: {why}; only the hashes of files are compared"
+        findings.append(Finding(path=NAME, code="E401", message=message))
+        sources, rows = None, False
     findings += _set_and_document_findings(folder, manifest, findings, sources)
     memory = card.read_memory(folder, manifest) if sources else {}
     damaged = {finding.path.partition("/")[0] for finding in findings}
@@ -81,17 +97,17 @@ def verify_release(
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
     if combine(contents) != manifest.content:
         findings.append(Finding(path=NAME, code="E405", message="the content hash does not match the configs"))
-    return manifest, findings
+    return findings
 
 
 def open_verified(folder: Path, progress: Callable[[int], None] | None = None, *, rows: bool = True) -> Release:
     """Return the release in a folder if its files, and `rows` too, are those of its manifest by their hashes.
 
     What its documents say is not compared: see `verify_release`. Raises DamagedRelease with all findings, and
-    ReleaseError where there is none.
+    ReleaseError where there is none, or its rows are of an unknown kind.
     """
-    manifest, findings = verify_release(folder, progress, rows=rows)
-    if manifest is None or findings:
+    manifest = read_manifest(folder)
+    if findings := _release_findings(folder, manifest, progress, rows=rows):
         raise DamagedRelease(findings)
     return Release(folder, manifest)
 

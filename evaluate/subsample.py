@@ -162,12 +162,18 @@ def largest_rows(scores: pd.DataFrame, count: int) -> NDArray[np.intp]:
 def row_sizes(scores: pd.DataFrame) -> NDArray[np.float64]:
     """Return how far apart the two scores of each row are; of inference the largest probability of a wrong label.
 
+    Of rows of a plug-in's kind it is the largest of their numbers, without its sign.
+
     Where `gold` is not known, the right label is taken to be neutral, as in all rows that are no control.
     """
     if "stereo_score" in scores:
         pairs = scores[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
         sizes: NDArray[np.float64] = abs(pairs[:, 0] - pairs[:, 1])
         return sizes.round(9)
+    if not {*LABELS} <= {*scores}:
+        numbers = scores.select_dtypes("number").to_numpy(dtype=np.float64)
+        magnitudes: NDArray[np.float64] = abs(numbers).max(axis=1)
+        return magnitudes
     gold = scores["gold"].fillna("neutral") if "gold" in scores else pd.Series("neutral", index=scores.index)
     wrong = scores[[*LABELS]].to_numpy(dtype=np.float64, copy=True)
     for column, label in enumerate(LABELS):

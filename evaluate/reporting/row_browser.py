@@ -96,11 +96,13 @@ class _ShownRows:
             ],
             ignore_index=True,
         )
+        self.numbers, (self.first, self.second) = given, (*self.kind.texts, "", "")[:2]
         if self.kind.pairs:
             self.table[_DIFFERENCE] = self.table["stereo_score"] - self.table["anti_score"]
-        else:
+            self.numbers = [*given, _DIFFERENCE]
+        elif self.kind.infers:
             self.table[_WRONG] = row_sizes(self.table)
-        self.numbers = [*given, _DIFFERENCE if self.kind.pairs else _WRONG]
+            self.numbers = [*given, _WRONG]
 
     @property
     def headings(self) -> list[str]:
@@ -115,8 +117,19 @@ class _ShownRows:
         file = self.source.file or f"{self.source.result.stem}.parquet"
         return (
             f"{self.source.label}: {len(self.table):,} of {counted(self.total, 'row')} are here, the {LARGEST} "
-            f"with the largest differences and others drawn by seed {self.source.result.seed}. All are in {file}."
+            f"with the {self.largest} and others drawn by seed {self.source.result.seed}. All are in {file}."
         )
+
+    @property
+    def largest(self) -> str:
+        """What the rows that a page always has have of all."""
+        return "largest differences" if self.kind.pairs or self.kind.infers else "largest numbers"
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What readers call the two texts of a row; the second is empty where it has one text."""
+        first, second, *_ = (*self.kind.titles, *("", "")[len(self.kind.titles) :])
+        return first or self.first, second or self.second
 
     @property
     def orders(self) -> list[tuple[str, int, str]]:
@@ -125,16 +138,18 @@ class _ShownRows:
         if self.kind.pairs:
             first, second = (f"{title} scores higher" for title in self.kind.titles)
             return [("largest difference", last, "size"), (first, last, "down"), (second, last, "up")]
-        return [
-            ("surest of a wrong label", last, "down"),
-            *((name, i, "down") for i, name in enumerate(self.numbers[:-1])),
-        ]
+        if self.kind.infers:
+            labels = [(name, i, "down") for i, name in enumerate(self.numbers[:-1])]
+            return [("surest of a wrong label", last, "down"), *labels]
+        ends = (("highest", "down"), ("lowest", "up"))
+        return [(f"{end} {name}", i, to) for i, name in enumerate(self.headings) for end, to in ends]
 
 
 def _build_table(rows: _ShownRows, *, closed: bool) -> Table:
     """Return the rows with the largest differences, or probabilities of a wrong label, as a table."""
     ordered = rows.table.iloc[largest_rows(rows.table, LARGEST)]
-    first, second = (ordered[name] if name in ordered else pd.Series("", ordered.index) for name in rows.kind.texts)
+    names = (rows.first, rows.second)
+    first, second = (ordered[name] if name in ordered else pd.Series("", ordered.index) for name in names)
     sentences = zip(ordered["id"], first.fillna(""), second.fillna(""), strict=True)
     cells = (
         (
@@ -144,7 +159,7 @@ def _build_table(rows: _ShownRows, *, closed: bool) -> Table:
         )
         for (name, a, b), numbers in zip(sentences, ordered[rows.numbers].to_numpy(dtype=np.float64), strict=True)
     )
-    largest = "largest differences" if rows.kind.pairs else "surest wrong labels"
+    largest = "surest wrong labels" if rows.kind.infers else rows.largest
     return Table(
         caption=f"{rows.source.label}: {largest}",
         headings=("row", "sentences", *rows.headings),
@@ -214,10 +229,10 @@ class _Data:
                     row_set.append(self._describe_row(record, design, rows))
 
     def _describe_row(self, record: Mapping[Any, Any], design: Design | None, rows: _ShownRows) -> dict[str, Any]:
-        first, second = (shorten(record.get(name, "")) for name in rows.kind.texts)
-        marks = mark_differences(first, second)
+        first, second = (shorten(record.get(name, "")) for name in (rows.first, rows.second))
+        marks = mark_differences(first, second) if rows.second else ((), ())
         label = str(record.get(rows.kind.label, ""))
-        sides = rows.kind.titles if label != "none" else ("sentence 1", "sentence 2")
+        sides = rows.sides if label != "none" else ("sentence 1", "sentence 2")
         if record.get("contested"):
             label += ", contested"
         slots = design.slots if design is not None else ()
@@ -243,7 +258,7 @@ class _Data:
             return
         for record in rows.source.result.tokens.to_pylist():
             place = row_set.places.get((record["config"], record["id"]))
-            for side, name in zip(("first", "second"), rows.kind.texts, strict=True):
+            for side, name in zip(("first", "second"), rows.kind.texts, strict=False):
                 if place is not None and (text := row_set.columns[side][place]) not in known:
                     known[text] = [*self._number_tokens(record[name] or ())]
 

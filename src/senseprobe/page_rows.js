@@ -121,6 +121,7 @@ function browse(root) {
     if (data.strings[rows.first[row]] !== "") {
       ["first", "second"].forEach((side, number) => {
         const line = element("p", "row-sentence"), sentence = element("span"), text = rows[side][row];
+        if (data.strings[text] === "") return; // rows of some kinds have one text
         line.append(element("span", "", data.sides[rows.sides[row]][number]), sentence, element("span", "", own[number]?.[1]));
         sentence.append(marked(data.strings[text], data.marks[rows[`${side}Marks`][row]]));
         if (tokens[text]) {

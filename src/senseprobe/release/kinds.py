@@ -157,6 +157,8 @@ def _admit(kind: Kind) -> Kind:
         raise Unfit(f"the code {odd[0]!r} of a check is not E or W, two letters or more, and a number, as WTOY01 is")
     if kind.expansion is None or kind.scoring is None:
         raise Unfit("it lacks `expansion` or `scoring`")
+    if any(getattr(kind.scoring, name, False) for name in ("pairs", "infers", "tests")):
+        raise Unfit("its scoring declares pairs, infers or tests, which only senseprobe's own kinds may")
     return kind
 
 

@@ -34,17 +34,10 @@ _GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "vectors": "Scorers of vectors, from files, encoders and language models",
         },
     ),
-    "estimands": (
-        "kind",
-        {
-            "contrast": "Estimands over pairs of sentences",
-            "inference": "Estimands over premises and hypotheses",
-            "association": "Estimands over the words of association tests",
-        },
-    ),
+    "estimands": ("kind", {}),
     "measures": ("", {"": "Measures of word graphs, sentences and corpora"}),
 }
-"""The groups of declarations, each with the field by which it is divided, and the headings of its values."""
+"""The groups of declarations, each with the field by which it is divided, and headings of its values that have one."""
 
 _KEYS: Mapping[type[Declaration], str] = {
     Scorer: "id title ability reads columns direction measure paper equation origin range says cannot_say",
@@ -92,6 +85,8 @@ def build_page() -> str:
         for value in dict.fromkeys([*headings, *values]):
             described = [format_metric(metric) for metric, its in zip(metrics, values, strict=True) if its == value]
             heading = headings.get(value, f"{group.capitalize()} of models with the {field} {value}")
+            if group == "estimands":
+                heading = f"Estimands over {KINDS[value].heading or KINDS[value].nouns}"
             entries += [f"## {heading}\n", *described] if described else []
     return "\n".join(entries)
 

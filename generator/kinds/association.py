@@ -39,7 +39,7 @@ class AssociationExpansion(RowExpansion[AssociationFront]):
     """Words of an association test, each in a sentence; estimands of pairs do not apply to them."""
 
     front_type = AssociationFront
-    own_key = "test"
+    distinctive_key = "test"
 
     def check_references(self, front: AssociationFront, checker: ReferenceChecker) -> None:
         """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""

@@ -78,11 +78,12 @@ class ReferenceChecker:
 class RowExpansion(ABC, Generic[FrontT]):
     """How rows of a kind are made of front matter.
 
-    `front_type` is the form of that, `own_key` a key that only this form has, `roles` are those that it must bind.
+    `front_type` is the form of that, `distinctive_key` a key that only this form has; `roles` are those that it must
+    bind.
     """
 
     front_type: type[FrontT]
-    own_key: ClassVar[str] = ""
+    distinctive_key: ClassVar[str] = ""
     roles: ClassVar[tuple[str, ...]] = ()
 
     def front(self, block: ResolvedBlock) -> FrontT:
@@ -94,7 +95,8 @@ class RowExpansion(ABC, Generic[FrontT]):
     def is_likely(self, keys: Mapping[str, Any]) -> bool:
         """Return whether front matter that does not name its kind looks like this one."""
         roles = keys.get("roles")
-        return self.own_key in keys or (isinstance(roles, Mapping) and any(role in roles for role in self.roles[:1]))
+        binds = isinstance(roles, Mapping) and any(role in roles for role in self.roles[:1])
+        return self.distinctive_key in keys or binds
 
     def check_references(self, front: FrontT, checker: ReferenceChecker) -> None:
         """Check that what only front matter of this kind refers to exists: nothing, unless overridden."""

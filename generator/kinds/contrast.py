@@ -64,7 +64,7 @@ class ContrastExpansion(RowExpansion[ContrastFront]):
     """Pairs of sentences, a stereotype and its counterpart."""
 
     front_type = ContrastFront
-    own_key = "sense"
+    distinctive_key = "sense"
     roles = _ROLES
 
     def check_references(self, front: ContrastFront, checker: ReferenceChecker) -> None:

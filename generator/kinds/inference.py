@@ -50,7 +50,7 @@ class InferenceExpansion(RowExpansion[InferenceFront]):
     """Premises and hypotheses."""
 
     front_type = InferenceFront
-    own_key = "gold"
+    distinctive_key = "gold"
     roles = ("premise", "hypothesis")
 
     def check_references(self, front: InferenceFront, checker: ReferenceChecker) -> None:

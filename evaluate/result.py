@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from errno import EDQUOT, EFBIG, ENOSPC
 from html import escape
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from senseprobe.atomic_files import check_space, new_files, new_folders, read_pl
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.result_form import SCHEMA, SEPARATOR, check_form, form_of
+from senseprobe.evaluate.result_form import SCHEMA, SEPARATOR, ResultFacts, check_facts, read_facts
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
@@ -44,7 +44,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class Result:
+class Result(ResultFacts):
     """The figures of one scorer for one model on one release.
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
@@ -72,23 +72,11 @@ class Result:
       a page shows (evaluate/score_tables.py), None of models of plug-ins and in results that are older than this.
     """
 
-    scorer: str
-    model: Mapping[str, str]
-    release: Mapping[str, str | None]
-    senseprobe: str
-    seed: int
-    figures: tuple[Figure, ...]
     scorer_version: int = 1
     scale: Scale = "log"
     verdicts: int = VERDICTS
-    limit: int | None = None
-    date: str | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
-    coarse: Mapping[str, int] | None = None
-    unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    refused: Mapping[str, list[str]] = field(default_factory=dict)
-    fitness: Mapping[str, Fitness] = field(default_factory=dict)
-    tasks: Mapping[str, TaskRecord] = field(default_factory=dict)
+    limit: int | None = None
     scored: ScoredRows = NO_ROWS
     tokens: pa.Table | None = None
 
@@ -138,30 +126,10 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result with the stable keys of its file."""
-        optional = {
-            "coarse": dict(self.coarse or {}),
-            "unscored": {reason: dict(rows) for reason, rows in self.unscored.items()},
-            "refused": dict(self.refused),
-            "fitness": {config: counts.as_dict() for config, counts in self.fitness.items()},
-            "tasks": {config: record.as_dict() for config, record in self.tasks.items()},
-        }
-        return {
-            "schema": SCHEMA,
-            "signature": self.signature,
-            "scorer": self.scorer,
-            "scorer_version": self.scorer_version,
-            "scale": self.scale,
-            "verdicts": self.verdicts,
-            "model": dict(self.model),
-            "release": dict(self.release),
-            "senseprobe": self.senseprobe,
-            "libraries": dict(self.libraries),
-            "seed": self.seed,
-            "limit": self.limit,
-            **({"date": self.date} if self.date else {}),
-            **{name: part for name, part in optional.items() if part},
-            "figures": [figure.as_dict() for figure in self.figures],
-        }
+        optional = ("date", "coarse", "unscored", "refused", "fitness", "tasks")
+        facts = {field.name: _as_json(getattr(self, field.name)) for field in fields(ResultFacts)}
+        present = {name: value for name, value in facts.items() if value or name not in optional}
+        return {"schema": SCHEMA, "signature": self.signature, **present}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the figures as a table, a row for each; its columns are the fields of `Figure`."""
@@ -258,6 +226,14 @@ class Result:
         return path
 
 
+def _as_json(value: object) -> object:
+    if isinstance(value, Figure | Fitness | TaskRecord):
+        return value.as_dict()
+    if isinstance(value, Mapping):
+        return {name: _as_json(item) for name, item in value.items()}
+    return [_as_json(item) for item in value] if isinstance(value, tuple | list) else value
+
+
 def tokens_path(path: Path) -> Path:
     """Return where the tokens of the result in the file `path` are: ``STEM.tokens.parquet``."""
     return path.with_suffix(".tokens.parquet")
@@ -319,23 +295,18 @@ def read_result(path: Path) -> Result:
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
             raise ResultError(f"{path} has format {schema}, and this senseprobe reads up to {SCHEMA}: upgrade it")
-        form = form_of(schema).model_validate_json(raw)
+        facts = read_facts(raw, data)
     except OSError as error:
         raise ResultError(_unreadable(path, error)) from None
     except UnreadableError as error:
         raise ResultError(f"{path} is not a result of senseprobe: it {error}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ResultError(f"{path} is not a result of senseprobe") from None
-    check_form(path, form)
-    parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "tasks", "figures"})
-    return Result(
-        **parts,
-        scale=form.scale if schema == SCHEMA else _scale_of(form.scorer),
-        model=form.model.model_dump(exclude_none=True),
-        fitness=form.fitness,
-        tasks=form.tasks,
-        figures=tuple(replace(figure, verdict=None) for figure in form.figures),  # what a file says is not asked
-    )
+    check_facts(path, facts)
+    values = {field.name: getattr(facts, field.name) for field in fields(facts)}
+    values["scale"] = facts.scale if schema == SCHEMA else _scale_of(facts.scorer)
+    values["figures"] = tuple(replace(figure, verdict=None) for figure in facts.figures)  # a file may say any verdict
+    return Result(**values)
 
 
 def _scale_of(scorer: str) -> Scale:

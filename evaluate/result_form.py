@@ -1,9 +1,14 @@
 """What a result file holds, and which numbers and names it may have: whoever wrote it may have meant harm."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, model_validator
+from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
@@ -74,78 +79,105 @@ class _Unscored(_Part):
     first: Annotated[list[str], Field(max_length=MAX_LISTED)]
 
 
-class Form(_Part):
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What a mapping in a file is held against; `without_none`: keys without a value are left out."""
+
+    model: type[BaseModel]
+    without_none: bool = False
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        dump = partial(self.model.model_dump, exclude_none=self.without_none)
+        return no_info_after_validator_function(dump, handler.generate_schema(self.model))
+
+
+_MAY_BE_MISSING = Field(json_schema_extra={"default": {}})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultFacts:
     """The contents of a result file; whoever wrote it may have meant harm, so all of it is checked."""
 
-    form: Annotated[int, Field(alias="schema", ge=1, le=SCHEMA)]
-    signature: str
+    __pydantic_config__ = ConfigDict(strict=True, allow_inf_nan=False)
+
     scorer: str
     scorer_version: Annotated[int, Field(ge=1)]
     scale: Scale
     verdicts: Annotated[int, Field(ge=1)] = 1
-    model: _Model
-    release: _Release
+    model: Annotated[Mapping[str, str], _Checked(_Model, without_none=True)]
+    release: Annotated[Mapping[str, str | None], _Checked(_Release)]
     senseprobe: str
-    libraries: dict[str, str]
+    libraries: Mapping[str, str]
     seed: Annotated[int, Field(ge=0)]
     limit: Annotated[int | None, Field(ge=1)]
     date: Annotated[str | None, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = None
-    coarse: _Coarse | None = None
-    unscored: Annotated[dict[str, _Unscored], Field(max_length=MOST_REASONS)] = {}
-    refused: Annotated[dict[str, list[str]], Field(max_length=MOST_REASONS)] = {}
-    fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}
-    tasks: Annotated[dict[str, TaskRecord], Field(max_length=MAX_CONFIGS)] = {}
+    coarse: Annotated[Mapping[str, int], _Checked(_Coarse)] | None = None
+    unscored: Annotated[
+        Mapping[str, Annotated[Mapping[str, Any], _Checked(_Unscored)]], Field(max_length=MOST_REASONS), _MAY_BE_MISSING
+    ] = field(default_factory=dict)
+    refused: Annotated[Mapping[str, list[str]], Field(max_length=MOST_REASONS), _MAY_BE_MISSING] = field(
+        default_factory=dict
+    )
+    fitness: Annotated[Mapping[str, Fitness], Field(max_length=MAX_CONFIGS), _MAY_BE_MISSING] = field(
+        default_factory=dict
+    )
+    tasks: Annotated[Mapping[str, TaskRecord], Field(max_length=MAX_CONFIGS), _MAY_BE_MISSING] = field(
+        default_factory=dict
+    )
     figures: tuple[Figure, ...]
 
 
-class _Form2(Form):
-    """Before scorers had a version and a scale."""
+_FACTS = TypeAdapter(ResultFacts)
 
-    scorer_version: Annotated[int, Field(ge=1)] = 1
-    scale: Scale = "log"
-
-
-class _Form1(_Form2):
-    """Before there were `libraries` and `limit`."""
-
-    signature: str = ""
-    libraries: dict[str, str] = {}
-    limit: Annotated[int | None, Field(ge=1)] = None
-
-
-def form_of(schema: object) -> type[Form]:
-    """Return the form of that number: of an unknown one the newest, which refuses it."""
-    return {1: _Form1, 2: _Form2}.get(schema, Form) if type(schema) is int else Form
+_BEFORE_3: dict[str, object] = {"scorer_version": 1, "scale": "log"}
+_BEFORE_2 = {**_BEFORE_3, "libraries": {}, "limit": None, "signature": ""}
+_OLDER = {1: _BEFORE_2, 2: _BEFORE_3}
+"""By form what its files may lack, and what is meant then."""
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of result files of the newest form; docs/result.schema.json is this."""
-    schema = Form.model_json_schema()
-    schema["properties"]["schema"] |= {"const": SCHEMA}
+    schema = _FACTS.json_schema()
+    schema["properties"] |= {
+        "schema": {"title": "Schema", "type": "integer", "minimum": 1, "maximum": SCHEMA, "const": SCHEMA},
+        "signature": {"title": "Signature", "type": "string"},
+    }
+    schema["required"] = ["schema", "signature", *schema["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A result of senseprobe"}
 
 
-def check_form(path: Path, form: Form) -> None:
+def read_facts(raw: bytes, data: object) -> ResultFacts:
+    """Return what a result file holds, as bytes and as JSON; ValueError where that is none."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or type(schema) is not int or not 1 <= schema <= SCHEMA:
+        raise ValueError("no schema")
+    whole = {**_OLDER.get(schema, {}), **data}
+    if type(whole.get("signature")) is not str:
+        raise ValueError("no signature")
+    return _FACTS.validate_json(raw if schema == SCHEMA else json.dumps(whole))
+
+
+def check_facts(path: Path, facts: ResultFacts) -> None:
     """Raise ResultError where the file `path` has too much, names that are too long, or figures that cannot be."""
-    names = [name for f in form.figures for name in (f.config, f.estimand, f.group, f.sense_type)]
-    unscored = [text for reason, rows in form.unscored.items() for text in (reason, *rows.first)]
-    refused = [text for reason, tests in form.refused.items() for text in (reason, *tests)]
-    starts = [fitness.first_token.before for fitness in form.fitness.values() if fitness.first_token]
-    tasks = [text for record in form.tasks.values() for text in record.texts]
-    texts = [*names, *unscored, *refused, *form.fitness, *starts, *form.tasks, *tasks, form.scorer]
-    texts += form.model.model_dump().values()
+    names = [name for f in facts.figures for name in (f.config, f.estimand, f.group, f.sense_type)]
+    unscored = [text for reason, rows in facts.unscored.items() for text in (reason, *rows["first"])]
+    refused = [text for reason, tests in facts.refused.items() for text in (reason, *tests)]
+    starts = [fitness.first_token.before for fitness in facts.fitness.values() if fitness.first_token]
+    tasks = [text for record in facts.tasks.values() for text in record.texts]
+    texts = [*names, *unscored, *refused, *facts.fitness, *starts, *facts.tasks, *tasks, facts.scorer]
+    texts += facts.model.values()
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
-    if longest > MAX_NAME or max(len(form.figures), len(refused), len(tasks)) > MAX_FIGURES:
-        size = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
+    if longest > MAX_NAME or max(len(facts.figures), len(refused), len(tasks)) > MAX_FIGURES:
+        size = f"{counted(len(facts.figures), 'figure')} and a name of {counted(longest, 'character')}"
         raise ResultError(f"{path} has {size}: too many")
-    parts = {"scorer": form.scorer, "senseprobe": form.senseprobe, "release": form.release.name}
-    parts |= {f"model's {name}": getattr(form.model, name) for name in SIGNED}
+    parts = {"scorer": facts.scorer, "senseprobe": facts.senseprobe, "release": facts.release["name"]}
+    parts |= {f"model's {name}": facts.model.get(name) for name in SIGNED}
     if divided := [name for name, text in parts.items() if SEPARATOR in (text or "")]:
         raise ResultError(
             f"{path} is not a result of senseprobe: its {divided[0]} contains {SEPARATOR}, which is not allowed"
         )
     known: set[tuple[str, str, str]] = set()
-    for figure in form.figures:
+    for figure in facts.figures:
         key = (figure.config, figure.estimand, figure.group or "")
         if fault := "two figures" if key in known else _point_fault(figure) or find_fault(figure):
             raise ResultError(

@@ -166,7 +166,7 @@ class TaskRecord:
     - `position`, `prior`: means over pairs of what the place, and the label, are given, in nats.
     - `consistent`: the share of pairs in which the sentences decide, not their order.
     - `reliability`: Cronbach's alpha of content over alphabets, at most 1 and without a lower end.
-    - `mass`, `mass_least`: median and least probability of all labels together; None also by a server's decision.
+    - `mass`, `mass_least`: median and least probability of all labels together; None also where it is not told.
     - `censored`: the share of labels that are bounded, not measured.
     - `floor`: the noise of a content, `spread`: the standard deviation of content over pairs; in nats.
     - `refused`, `unparsed`, `contradictions`: by group (or stereotype's word) how many answers decline, cannot be

@@ -7,7 +7,6 @@ from itertools import chain
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, listed_by, lookup
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, RELATIVE_CONTRASTS
-from senseprobe.evaluate.estimands.senses import SENSE_DIFFERENCE
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Design, Figure
@@ -41,8 +40,8 @@ def figures_of(
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
         design = replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
         results += figures(rows, design, name, seed=seed, scale=scale, scored=scored)
-    if scorer is not None and scorer.estimands:
-        results += SENSE_DIFFERENCE.compute_all(release.manifest.contrasts, results, scored)
+    for estimand in scorer.estimands if scorer is not None else ():
+        results += lookup(estimand).compare_words(release.manifest.contrasts, results, scored)
     for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
         fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
         if fits and contrast.a in tables and contrast.b in tables:

@@ -17,7 +17,7 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result import Result, tokens_path, words_path
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.association import COSINES
-from senseprobe.evaluate.scorers.senses import SENSE_COSINES
+from senseprobe.evaluate.senses.scorers import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
 from senseprobe.evaluate.units import KINDS, ScoredRows
 from senseprobe.tables import UnreadableError

@@ -213,7 +213,7 @@ LISTING_ESTIMANDS = {
 OTHER_MEANINGS = {
     "annotation.annotators",
     "evaluate.scorers.association",
-    "evaluate.scorers.senses",
+    "evaluate.senses.scorers",
     "evaluate.task_gates",
     "generator.checks.codes",
 }

@@ -15,7 +15,7 @@ They are in a registry by id, ours in order of print, then those of plug-ins, wh
     nn, fn, t, accuracy   of rows of inference                            nli.py
     gap, gap:NAME         of rows of inference with words to compare      gap.py
     weat                  of association tests                            association.py
-    sc-weat, gender-direction, sense-difference   of vectors on contrasts senses.py
+    sc-weat, gender-direction, sense-difference   of vectors on contrasts  evaluate/senses
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
 `stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is not
@@ -36,7 +36,7 @@ from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
-from senseprobe.evaluate.estimands.multiple_testing import corrected
+from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
 from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
 from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
@@ -48,7 +48,6 @@ from senseprobe.evaluate.estimands.sense_contrast import (
     UNMATCHED,
     difference_of,
 )
-from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS, WORDS
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.retired import check_computed
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
@@ -59,7 +58,6 @@ from senseprobe.statistics import CONFIDENCE, Scale
 __all__ = [
     "CATALOGUE",
     "EXACT_P",
-    "FAMILIES",
     "NO_NEUTRAL",
     "RETIRED_ESTIMANDS",
     "Estimand",
@@ -67,6 +65,7 @@ __all__ = [
     "check_additional",
     "contrast_figures",
     "declared",
+    "families_of",
     "figures",
     "find",
     "find_fault",
@@ -105,15 +104,17 @@ CATALOGUE = Registry(
     "estimand",
     (
         *(*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS),
-        *(*NLI_ESTIMANDS, *WEAT_ESTIMANDS, *SENSE_ESTIMANDS),
+        *(*NLI_ESTIMANDS, *WEAT_ESTIMANDS),
     ),
     _admit,
 )
-"""All estimands by id, in order of print: ours, then those of plug-ins."""
+"""All estimands by id, in order of print: ours, those of our rooms, then those of plug-ins."""
 
 
-FAMILIES = (CONTRASTS, RELATIVE_CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, WORDS)
-"""The families of tests of single models, but for that of all configs whose polarity is permuted."""
+def families_of(figures: Iterable[Figure]) -> tuple[Family, ...]:
+    """Return the families of tests that figures of single models can belong to."""
+    declared = (lookup(figure.estimand).family for figure in figures)
+    return (CONTRASTS, RELATIVE_CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, *dict.fromkeys(filter(None, declared)))
 
 
 RETIRED_ESTIMANDS = {estimand.id: estimand for estimand in (WEAT_PUBLISHED,)}

@@ -14,6 +14,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import Declaration, accept_old_names
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
+from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
@@ -158,6 +159,7 @@ class Estimand(Declaration):
     is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
     decimals: ClassVar[int] = 1  # of its figures in print
+    family: ClassVar[Family | None] = None  # of the tests of its figures, of an estimand of a room
     replay_tolerance: ClassVar[float] = 1e-6  # by which its numbers may differ where scores are nearly the same
 
     @property
@@ -204,6 +206,12 @@ class Estimand(Declaration):
     def compared_senses(self, contrast: Contrast, tables: Tables, scale: Scale) -> list[SenseRows]:
         """Return its rows in the two configs of a contrast; raise ResultError where they cannot be compared."""
         return [(design, {None: self.kernel_rows(rows, design, scale)}) for rows, design in tables]
+
+    def compare_words(
+        self, contrasts: Sequence[Contrast], figures: Sequence[Figure], scored: ScoredRows
+    ) -> list[Figure]:
+        """Return its figures of two configs, made of the `figures` of their words; most estimands have none."""
+        return []
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the factors of its interval rule."""

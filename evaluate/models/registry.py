@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
 from senseprobe.evaluate.models.packages import find_fetched
-from senseprobe.evaluate.models.sense_vectors import SenseFile
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
 from senseprobe.evaluate.served.address import PREFIX as SERVED
@@ -32,9 +31,9 @@ IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
 RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
 
 
-def _files_of(spec: str) -> type[VectorFile] | type[SenseFile] | None:
+def _files_of(spec: str) -> Any:  # noqa: ANN401 - a class as `VectorFile`
     """Return the class of the file that a model is named as, ``vectors:FILE`` or ``senses:FILE``; None of others."""
-    return next((kind for kind in (VectorFile, SenseFile) if spec.startswith(kind.prefix)), None)
+    return next((resolve_name(family.path) for family in FAMILIES.ours.values() if family.names(spec)), None)
 
 
 def is_served(spec: str) -> bool:
@@ -44,7 +43,7 @@ def is_served(spec: str) -> bool:
 
 def opens(spec: str) -> bool:
     """Return whether a model is named as a file of vectors of words, or of senses."""
-    return _files_of(spec) is not None
+    return any(family.names(spec) for family in FAMILIES.ours.values())
 
 
 def summarize(
@@ -57,7 +56,8 @@ def summarize(
 
     `sets` are the words of each test and role of `release`, or sense keys. Raises ModelError where it cannot be used.
     """
-    return (_files_of(spec) or VectorFile).load(spec, options).summarize(release, sets or {})
+    summary: FileSummary = (_files_of(spec) or VectorFile).load(spec, options).summarize(release, sets or {})
+    return summary
 
 
 class Model(Protocol):
@@ -159,6 +159,7 @@ class Family:
 
     - `ability`: what scorers ask for; `title`: what a model is called in messages, with its article.
     - `path`: of ours, the module and the class whose `load` opens them.
+    - `prefix`: of ours that are files of vectors, what stands before the path where a model is named.
     - `base`, `fits(source)`: of ours that are models of another ability, too, which comes first: that ability, and
       whether the model of a source is also one of these.
 
@@ -173,11 +174,16 @@ class Family:
     ability: str
     title: str
     path: str = ""
+    prefix: str = ""
     base: str = ""
     fits: Callable[[ModelSource], bool] | None = None
     load: Callable[..., Any] | None = None
     claims: Callable[[str, Mapping[str, Any]], bool] | None = None
     origin: str = ""
+
+    def names(self, spec: str) -> bool:
+        """Return whether a model is named as a file of the family."""
+        return bool(self.prefix) and spec.startswith(self.prefix)
 
 
 def admit(family: Family) -> Family:
@@ -187,15 +193,19 @@ def admit(family: Family) -> Family:
     return family
 
 
-OWN = (
-    Family(id="masked", ability="masked", title="a masked language model", path=f"{__package__}.masked:MaskedLM"),
-    Family(id="causal", ability="causal", title="a causal language model", path=f"{__package__}.causal:CausalLM"),
-    Family(id="inference", ability="inference", title="an NLI model", path=f"{__package__}.nli:Classifier"),
-    Family(id="vectors", ability="vectors", title="a model with vectors", path=f"{__package__}.encoder:Encoder"),
+CORE = tuple(
+    Family(id=name, ability=ability, title=title, path=f"{__package__}.{path}", prefix=prefix)
+    for name, ability, title, path, prefix in (
+        ("masked", "masked", "a masked language model", "masked:MaskedLM", ""),
+        ("causal", "causal", "a causal language model", "causal:CausalLM", ""),
+        ("inference", "inference", "an NLI model", "nli:Classifier", ""),
+        ("vectors", "vectors", "a model with vectors", "encoder:Encoder", ""),
+        ("word-vectors", "vectors", "a file of vectors of words", "vector_files:VectorFile", PREFIX),
+    )
 )
 
-FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
-"""By id, which is the ability of a family of ours; then those of rooms, and of plug-ins."""
+FAMILIES = Registry("senseprobe.models", Family, "family of models", CORE, admit)
+"""By id, which is the ability of families of ours that are no files; then those of rooms, and of plug-ins."""
 
 
 def title_of(ability: str) -> str:
@@ -294,15 +304,11 @@ def load(
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
     elif (named := FAMILIES.get(ability)) and named.path:
-        model = _class_of(ability).load(spec, **options, **_stated_way(ability, encoding))
+        model = resolve_name(FAMILIES[ability].path).load(spec, **options, **_stated_way(ability, encoding))
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
     model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
-
-
-def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of ours
-    return resolve_name(FAMILIES[ability].path)
 
 
 def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
@@ -353,7 +359,7 @@ def wrap(source: ModelSource, ability: str) -> Model:
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
     more = _stated_way(ability, source.encoding)
-    wrapped = _class_of(ability).wrap(
+    wrapped = resolve_name(FAMILIES[ability].path).wrap(
         source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more
     )
     wrapped.identity.update(stated)

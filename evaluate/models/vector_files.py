@@ -46,7 +46,7 @@ _SENTENCE = re.compile(r"\S+\s.*[.!?]", re.DOTALL)
 
 def path_of(spec: str) -> Path:
     """Return the path in ``vectors:FILE`` or ``senses:FILE``: a file or folder, or vectors fetched by this name."""
-    name = spec.removeprefix(PREFIX).removeprefix("senses:")
+    name = spec.partition(":")[2]
     path = Path(name)
     return path if path.expanduser().exists() else find_fetched(name) or path
 
@@ -64,7 +64,6 @@ class VectorFile:
     """
 
     ability: ClassVar[str] = "vectors"
-    prefix: ClassVar[str] = PREFIX
     reads_wordnet: ClassVar[bool] = False
 
     def __init__(self, name: str, table: VectorTable, options: EncodingOptions = _ANY) -> None:

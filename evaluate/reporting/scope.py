@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from senseprobe.document import Level, Part, Section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import FAMILIES, lookup
+from senseprobe.evaluate.estimands import families_of, lookup
 from senseprobe.evaluate.estimands.association import TestKey
 from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.base import Presentation
@@ -67,7 +67,7 @@ def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
 def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
     """Return the rows of results; p-values of contrasts are corrected over all of a result."""
     results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
-    return align_figures([without_single(figures, *FAMILIES) for figures in results])
+    return align_figures([without_single(figures, *families_of(figures)) for figures in results])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Document, Level, Part, Section, Table, build_sections, name_cells
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.scorers.senses import SenseVectors, span_direction
+from senseprobe.evaluate.senses.scorers import SenseVectors, span_direction
 from senseprobe.lexicon import SenseEntry
 from senseprobe.messages import counted, listed
 from senseprobe.statistics import FloatArray, pairwise_cosines, unit_vectors

@@ -11,7 +11,7 @@ from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.retired import check_computed
-from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli, senses
+from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import Answers, Score, Scorer
 from senseprobe.evaluate.units import KINDS, Unit
@@ -98,11 +98,11 @@ def _checked_answer(
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
 
-_OWN = (
+_CORE = (
     *(*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS),
-    *(*nli.SCORERS, *association.SCORERS, *senses.SCORERS),
+    *(*nli.SCORERS, *association.SCORERS),
 )
-SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
+SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _CORE, admit)
 """All scorers by id: ours, those of rooms, then those of plug-ins."""
 
 
@@ -118,8 +118,8 @@ def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[
     No levels: those of all. Levels without a name are those of `WEAT`. SenseprobeError where a level is none of them,
     or there are other names only.
     """
-    own = [scorer for scorer in _OWN if scorer.level]
-    fitting = [scorer for scorer in own if scorer.kind in kinds] or [scorer for scorer in own if not scorer.rows]
+    leveled = [scorer for scorer in SCORERS.ours.values() if scorer.level]
+    fitting = [scorer for scorer in leveled if scorer.kind in kinds] or [s for s in leveled if not s.rows]
     known = dict.fromkeys(scorer.level for scorer in fitting)
     if unknown := [level for level in levels if level not in known]:
         raise SenseprobeError(f"unknown level {unknown[0]}: {offered(unknown[0], known)}")

@@ -17,7 +17,7 @@ from senseprobe.document import Cell, Level, Section, Table, build_sections, nam
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.reporting.notation import format_correlation
-from senseprobe.evaluate.scorers.senses import SenseVectors, nearest_senses
+from senseprobe.evaluate.senses.scorers import SenseVectors, nearest_senses
 from senseprobe.evaluate.texts.association_graph import count_components, read_graph, read_scores, spread_masses
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed

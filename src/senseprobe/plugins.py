@@ -10,7 +10,7 @@ lists. Their entry points have the name of the room, and lead to a tuple of decl
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from functools import cached_property
@@ -126,7 +126,7 @@ class Registry(MutableMapping[str, D]):
         self._seen: tuple[list[str], Entries] = ([], {})
 
     @cached_property
-    def _ours(self) -> dict[str, D]:
+    def ours(self) -> Mapping[str, D]:
         """What we declare, by id: of the core, then of the rooms that are there, in the order of their names.
 
         A declaration that names another in its `after` stands behind that one, and those that follow it in its room do.
@@ -143,7 +143,7 @@ class Registry(MutableMapping[str, D]):
         return {declared.id: declared for declared in ours}
 
     def __getitem__(self, name: str) -> D:
-        declared = self._added.get(name) or self._core.get(name) or self._ours.get(name) or self._plugged(name)
+        declared = self._added.get(name) or self._core.get(name) or self.ours.get(name) or self._plugged(name)
         if declared is None or isinstance(declared, str):
             raise KeyError(name)
         return declared
@@ -155,7 +155,7 @@ class Registry(MutableMapping[str, D]):
         del self._added[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from list(self._ours | self._added)
+        yield from list(self.ours | self._added)
         yield from (declared.id for declared in self.plugged())
 
     def __len__(self) -> int:
@@ -164,7 +164,7 @@ class Registry(MutableMapping[str, D]):
     def find(self, name: str) -> D:
         """Return what has the id `name`; SenseprobeError where nothing has, or a plug-in that cannot be used."""
         plugged = self._plugged(name)
-        if declared := self._added.get(name) or self._ours.get(name):
+        if declared := self._added.get(name) or self.ours.get(name):
             self._log_once(plugged)
             return declared
         if plugged is None:
@@ -201,7 +201,7 @@ class Registry(MutableMapping[str, D]):
             return None
         entry, origin = entries[0], " and ".join(map(_distribution, entries))
         left_out = f"the {self._noun} {name} of {origin} is ignored"
-        if name in self._added or name in self._ours:
+        if name in self._added or name in self.ours:
             return f"{left_out}: senseprobe has one of that name"
         if len(entries) > 1:
             return f"the {self._noun} {name} is ignored: {origin} both bring one of that name; uninstall one"

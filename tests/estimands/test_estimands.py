@@ -18,7 +18,6 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, kernel_rows
 from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
-from senseprobe.evaluate.estimands.senses import SENSE_ESTIMANDS
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.notation import format_interval
@@ -1094,7 +1093,7 @@ def test_every_figure_is_declared() -> None:
 
     declared = {name for name, told in CATALOGUE.items() if told.kind == "contrast"}
     declared -= {name for name, told in CATALOGUE.items() if isinstance(told, StereoSetEstimand)}  # test_stereoset.py
-    declared -= {told.id for told in SENSE_ESTIMANDS}  # of cosines: test_senses.py
+    declared -= {told.id for told in ESTIMANDS}  # of cosines: senses/test_estimands.py
     declared -= {CONTENT_MEAN.id}  # of chat models: test_chat_scorers.py
     of_two = {"matched-contrast", "relative-contrast", "unmatched-difference"}
     assert {one.estimand for one in made} | of_two == declared

@@ -15,14 +15,13 @@ from tests.annotation.label_studio.browser import Browser
 from tests.reporting.test_association_report import INTERSECTIONS, pair, source
 from tests.reporting.test_association_report import result as levelled
 from tests.reporting.test_report import HOSTILE, INFERENCE, Page, loads, made, render, result
-from tests.reporting.test_sense_page import NATIONS, on_tests, placed
+from tests.senses.test_page import NATIONS, on_tests, placed
 
 import senseprobe
 import senseprobe.api
 from senseprobe import document as setting
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.texts import api as texts

@@ -15,7 +15,6 @@ import pytest
 from tests.reporting import test_association_report as association
 from tests.reporting.medium import printed, table_rows
 from tests.reporting.test_gate import result as planted
-from tests.reporting.test_sense_page import of_word, static
 from tests.reporting.test_verdict_table import GAP, PROBE, control, figure, groups_of, source
 from tests.served import test_sections as chat
 
@@ -30,9 +29,9 @@ from senseprobe.evaluate.reporting.gate import check_gate
 from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.sense_page import build_sense_page
 from senseprobe.evaluate.reporting.verdict_table import find_flaws
 from senseprobe.evaluate.result import Result, folder_of, read_result
+from senseprobe.evaluate.senses.page import build_sense_page
 from senseprobe.evaluate.units import ScoredRows
 
 Key = tuple[str, str]

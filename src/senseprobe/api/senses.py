@@ -20,7 +20,7 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
     from senseprobe.api.sources import Vectors
-    from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
+    from senseprobe.evaluate.senses.glosses import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
 
 _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
@@ -63,8 +63,8 @@ def build_senses(
     ReleaseError, and LexiconError without WordNet.
     """
     prepare_wordnet()
-    from senseprobe.evaluate.models.gloss_vectors import build_senses
-    from senseprobe.evaluate.scorers.senses import read_gender_pairs
+    from senseprobe.evaluate.senses.glosses import build_senses
+    from senseprobe.evaluate.senses.scorers import read_gender_pairs
 
     gendered = chain.from_iterable(read_gender_pairs("word").values())
     chosen = [*gendered, *(word for source in words for word in _words_of(source))] if words else None
@@ -129,8 +129,8 @@ def show_senses(
     entries = look_up(word, prepare_wordnet(folder).folder)
     shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
     if source := _of_senses(senses):
-        from senseprobe.evaluate.models.sense_vectors import SenseFile
-        from senseprobe.evaluate.scorers.senses import read_gender_pairs
+        from senseprobe.evaluate.senses.scorers import read_gender_pairs
+        from senseprobe.evaluate.senses.vectors import SenseFile
 
         model = SenseFile.load(source.name, source.encoding)
         for remark in model.remarks:
@@ -165,8 +165,8 @@ def report_senses(
     `results` are of association tests and of contrasts. Return the page's path. Raises ResultError
     where a file is not a result, where none is on vectors of words or senses, or the page cannot be written.
     """
-    from senseprobe.evaluate.reporting.sense_comparison import read_wat
-    from senseprobe.evaluate.reporting.sense_page import build_sense_page
+    from senseprobe.evaluate.senses.page import build_sense_page
+    from senseprobe.evaluate.senses.prediction import read_wat
 
     path, sources = Path(out), list_sources(results)
     refuse_results(path, sources)

@@ -10,7 +10,7 @@ from senseprobe.messages import listed
 from senseprobe.options import HEADER, SKIP_BAD
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.models.gloss_vectors import BuiltSenses
+    from senseprobe.evaluate.senses.glosses import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
 
 

@@ -19,8 +19,8 @@ from tests.commands import typing
 from senseprobe import api
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models import load
-from senseprobe.evaluate.models.gloss_vectors import build_senses, gloss_texts
-from senseprobe.evaluate.models.sense_vectors import SenseFile
+from senseprobe.evaluate.senses.glosses import build_senses, gloss_texts
+from senseprobe.evaluate.senses.vectors import SenseFile
 from senseprobe.lexicon.install import wordnet_in
 from senseprobe.lexicon.wordnet import SenseEntry, Vocabulary
 

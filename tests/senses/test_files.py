@@ -17,8 +17,8 @@ from tests.profiles import examples
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import load
-from senseprobe.evaluate.models.sense_files import open_senses
-from senseprobe.evaluate.models.sense_vectors import SenseFile
+from senseprobe.evaluate.senses.files import open_senses
+from senseprobe.evaluate.senses.vectors import SenseFile
 
 ROWS = "judge%1:18:00:: 1 0\njudge%2:31:02:: 0 1\nblack%3:00:01:: 0.5 2\n"
 KNOWN = frozenset(("judge%1:18:00::", "judge%2:31:02::", "black%3:00:01::"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from senseprobe.arrays import explained
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
-from senseprobe.evaluate.models.sense_files import check_keys, open_senses
+from senseprobe.evaluate.models.registry import Family
 from senseprobe.evaluate.models.vector_files import (
     MOST_NAMED,
     FileSummary,
@@ -25,15 +25,13 @@ from senseprobe.evaluate.models.vector_files import (
     path_of,
     wrap_table,
 )
+from senseprobe.evaluate.senses.files import check_keys, open_senses
 from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import LEXICONS, PARTS_OF_SPEECH, Vocabulary, part_of_speech, senses_of
 from senseprobe.messages import counted
 from senseprobe.statistics import FloatArray
 from senseprobe.tables import read_json
 from senseprobe.word_vectors import VectorTable
-
-PREFIX = "senses:"
-"""Before the path of a file of senses, where a model is named."""
 
 _REFUSED: Mapping[str, str] = {
     "name": "WordNet's entries of names are other persons and things: john is a toilet",
@@ -50,7 +48,6 @@ class SenseFile:
     """
 
     ability: ClassVar[str] = "vectors"
-    prefix: ClassVar[str] = PREFIX
     reads_wordnet: ClassVar[bool] = True
     levels = ("word", "sense")
 
@@ -230,3 +227,14 @@ def _read_metadata(header: str) -> dict[str, str]:
     except ValueError:
         return {}
     return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}
+
+
+MODELS = (
+    Family(
+        id="sense-vectors",
+        ability=SenseFile.ability,
+        title="a file of vectors of senses",
+        path=f"{__name__}:SenseFile",
+        prefix="senses:",
+    ),
+)

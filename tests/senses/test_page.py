@@ -17,7 +17,9 @@ from senseprobe.document import render_html
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.sense_comparison import (
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.senses.page import build_sense_page
+from senseprobe.evaluate.senses.prediction import (
     PREFERS_HE,
     PREFERS_UNPLEASANT,
     SenseInputs,
@@ -26,8 +28,6 @@ from senseprobe.evaluate.reporting.sense_comparison import (
     predict_models,
     read_wat,
 )
-from senseprobe.evaluate.reporting.sense_page import build_sense_page
-from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Figure
 from senseprobe.statistics import Correlation

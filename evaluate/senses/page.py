@@ -15,7 +15,9 @@ from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.figure_tables import contrast_section
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope
-from senseprobe.evaluate.reporting.sense_comparison import (
+from senseprobe.evaluate.reporting.verdict import word_of
+from senseprobe.evaluate.reporting.verdict_table import judge
+from senseprobe.evaluate.senses.prediction import (
     SenseInputs,
     WatRecord,
     WordCorrelation,

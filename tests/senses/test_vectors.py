@@ -14,7 +14,7 @@ from tests.commands import Typed, typing
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.sense_vectors import SenseFile
+from senseprobe.evaluate.senses.vectors import SenseFile
 from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import Vocabulary, senses_of
 

@@ -42,7 +42,7 @@ SENSE_COSINES = pa.schema(
 
 
 class SenseVectors(Protocol):
-    """What is asked of a sense embedding (evaluate/models/sense_vectors.py)."""
+    """What is asked of a sense embedding (evaluate/senses/vectors.py)."""
 
     name: str
 
@@ -358,7 +358,7 @@ def _single_category(level: str, title: str, says: str, **functions: Any) -> Sco
         says=says,
         cannot_say=f"{NEARNESS} It is not a preference: no sentence is scored.",
         level=level,
-        estimands=("sc-weat", "gender-direction"),
+        estimands=("sc-weat", "gender-direction", "sense-difference"),
         select=partial(select_contrasts, by_key=by_key),
         tabulate=partial(tabulate_contrasts, by_key=by_key),
         **functions,

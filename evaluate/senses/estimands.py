@@ -70,11 +70,20 @@ def _has_values(words: pd.DataFrame | None) -> bool:
     return words is not None and bool((words["attribute_role"] == "B").any())
 
 
+WORDS = Family(
+    id="words",
+    says="all words of a config; those whose smallest p cannot reach the corrected threshold leave first (Tarone 1990)",
+    by=("config", "estimand"),
+    estimands=("sc-weat",),
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SingleCategory(Nearness):
     """How much nearer a word lies to unpleasant attributes, A, than to pleasant ones, B."""
 
     decimals: ClassVar[int] = 2
+    family: ClassVar[Family | None] = WORDS
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return the figure of a config, and one for each of its words, from their cosines."""
@@ -205,10 +214,10 @@ class SenseDifference(Nearness):
     decimals: ClassVar[int] = 2
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return none: it is of two configs (`compute_all`)."""
+        """Return none: it is of two configs (`compare_words`)."""
         return []
 
-    def compute_all(
+    def compare_words(
         self,
         contrasts: Sequence[Contrast],
         figures: Sequence[Figure],
@@ -361,10 +370,4 @@ SENSE_DIFFERENCE = SenseDifference(
         unread=_UNREAD,
     ),
 )
-SENSE_ESTIMANDS = (SINGLE_CATEGORY, GENDER_DIRECTION, SENSE_DIFFERENCE)
-WORDS = Family(
-    id="words",
-    says="all words of a config; those whose smallest p cannot reach the corrected threshold leave first (Tarone 1990)",
-    by=("config", "estimand"),
-    estimands=(SINGLE_CATEGORY.id,),
-)
+ESTIMANDS = (SINGLE_CATEGORY, GENDER_DIRECTION, SENSE_DIFFERENCE)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from senseprobe.evaluate.estimands.base import Scope
-from senseprobe.evaluate.estimands.senses import GENDER_DIRECTION, SENSE_DIFFERENCE, SINGLE_CATEGORY
+from senseprobe.evaluate.senses.estimands import GENDER_DIRECTION, SENSE_DIFFERENCE, SINGLE_CATEGORY
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import effect_size, mean_effect_interval, shared_effect_difference
@@ -155,12 +155,12 @@ def test_a_difference_is_over_the_words_that_both_senses_have() -> None:
         Contrast(name=name, estimand="preference", a="a", b="b", matched=name == "both") for name in ("late", "both")
     ]
     scored = ScoredRows(tables={name: pd.DataFrame({"target": []}) for name in "ab"})
-    (found,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, scored)
+    (found,) = SENSE_DIFFERENCE.compare_words(contrasts, figures, scored)
     ends = stats.t.interval(0.95, 4, 3, stats.sem([1, 2, 3, 4, 5]))
     assert (found.config, found.sense_type, found.value) == ("both", "a - b", 3)
     assert (found.low, found.high) == pytest.approx(ends)
     assert "are held" not in found.note
     words = scored_words(pd.DataFrame({"config": ["a"], "attribute_role": ["B"]}))
-    (of_values,) = SENSE_DIFFERENCE.compute_all(contrasts, figures, replace(words, tables=scored.tables))
+    (of_values,) = SENSE_DIFFERENCE.compare_words(contrasts, figures, replace(words, tables=scored.tables))
     assert (of_values.low, of_values.high) == pytest.approx(ends)
     assert "the words that each sense is compared with are fixed" in of_values.note

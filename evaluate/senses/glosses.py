@@ -18,8 +18,8 @@ from safetensors.numpy import save
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.models.sense_files import KEYS, METADATA, VECTORS
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.senses.files import KEYS, METADATA, VECTORS
 from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import LEXICONS, Lexicon, SenseEntry, Vocabulary, senses_of
 from senseprobe.messages import counted

@@ -28,8 +28,6 @@ from senseprobe.evaluate.senses.prediction import (
     predict_models,
     summarize_predictions,
 )
-from senseprobe.evaluate.reporting.verdict import word_of
-from senseprobe.evaluate.reporting.verdict_table import judge
 from senseprobe.messages import listed
 from senseprobe.records import Figure
 

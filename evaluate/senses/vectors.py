@@ -229,7 +229,7 @@ def _read_metadata(header: str) -> dict[str, str]:
     return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}
 
 
-MODELS = (
+FAMILIES = (
     Family(
         id="sense-vectors",
         ability=SenseFile.ability,

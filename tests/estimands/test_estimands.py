@@ -21,6 +21,7 @@ from senseprobe.evaluate.estimands.sense_contrast import Side, project_differenc
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.reporting.notation import format_interval
+from senseprobe.evaluate.senses.estimands import ESTIMANDS
 from senseprobe.evaluate.served.content import CONTENT_MEAN
 from senseprobe.evaluate.units import ScoredRows
 from senseprobe.records import Contrast, Design, Factor, Figure

@@ -24,6 +24,7 @@ from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.senses.page import build_sense_page
 from senseprobe.evaluate.texts import api as texts
 from senseprobe.evaluate.units import ScoredRows
 

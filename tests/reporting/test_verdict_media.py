@@ -16,6 +16,7 @@ from tests.reporting import test_association_report as association
 from tests.reporting.medium import printed, table_rows
 from tests.reporting.test_gate import result as planted
 from tests.reporting.test_verdict_table import GAP, PROBE, control, figure, groups_of, source
+from tests.senses.test_page import of_word, static
 from tests.served import test_sections as chat
 
 import senseprobe

@@ -23,6 +23,7 @@ from tests.profiles import examples
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import VectorModel
 from senseprobe.evaluate.models.vector_files import VectorFile
+from senseprobe.evaluate.senses.vectors import SenseFile
 from senseprobe.evaluate.texts.api import word_association
 from senseprobe.evaluate.texts.association_graph import WordGraph, read_graph, read_scores, spread_masses
 from senseprobe.evaluate.texts.word_association import WatResult, correlate_scores, score_graph, score_lexicon

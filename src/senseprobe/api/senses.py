@@ -20,8 +20,8 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
     from senseprobe.api.sources import Vectors
-    from senseprobe.evaluate.senses.glosses import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
+    from senseprobe.evaluate.senses.glosses import BuiltSenses
 
 _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
 """The columns of rows that have the words of tests and pairs, or their sense keys."""

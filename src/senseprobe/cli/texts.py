@@ -10,8 +10,8 @@ from senseprobe.messages import listed
 from senseprobe.options import HEADER, SKIP_BAD
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.senses.glosses import BuiltSenses
     from senseprobe.evaluate.reporting.word_senses import WordSenses
+    from senseprobe.evaluate.senses.glosses import BuiltSenses
 
 
 def show_built(built: "BuiltSenses") -> None:

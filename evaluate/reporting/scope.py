@@ -220,7 +220,8 @@ def _admit(added: AddedSection) -> AddedSection:
     @wraps(added.build)
     def build(scope: ReportScope) -> list[Section]:
         with blamed(f"the section {added.id}, a plug-in, failed with", ResultError):
-            return [*scope.list_sections(added.build)]
+            sections = [*scope.list_sections(added.build)]
+            return [replace(section, paragraphs=tuple(section.paragraphs)) for section in sections]
 
     return replace(added, build=build)
 

@@ -6,6 +6,7 @@ Distributions are made on the spot: a folder on the path with modules, and what 
 import json
 import logging
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -227,6 +228,40 @@ def test_old_and_new_names_of_a_field(declared: dict[str, Any], message: str) ->
 
 
 @pytest.mark.slow
+def test_a_command_a_section_and_a_measure_of_the_docs(tmp_path: Path) -> None:
+    """The module that docs/plugins.md shows is installed: its command runs, its section is in reports, its name listed.
+
+    The longest sentence is counted by hand from the release's table.
+    """
+    page = (ROOT / "docs/plugins.md").read_text(encoding="utf-8")
+    module = next(block for block in re.findall(r"```python\n(.*?)```", page, re.S) if "AddedCommand" in block)
+    entries = next(block for block in re.findall(r"```toml\n(.*?)```", page, re.S) if "widths:" in block)
+    example = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    groups = tomllib.loads(entries)["project"]["entry-points"] | example["entry-points"]
+    files = {"widths.py": module, "shortness.py": (EXAMPLE / "shortness.py").read_text()}
+    (tmp_path / "installed").mkdir()
+    write_distribution(tmp_path / "installed", "senseprobe-widths", groups, files)
+    path = os.pathsep.join(filter(None, [str(tmp_path / "installed"), os.environ.get("PYTHONPATH")]))
+    environment = {"PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-P", "-m", "senseprobe", *words]
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
+        return ran.stdout
+
+    longest = max(map(len, api.load("sssb@1.0.1").table("race")["stereo"]))
+    assert json.loads(run("study", "width", "sssb@1.0.1", "--json"))["race"] == longest
+    assert f"race: {longest} letters\n" in run("study", "width", "sssb@1.0.1")
+    assert "senseprobe study width sssb@1.1.0 --json" in run("study", "width", "--help")
+    assert "Plug-in: senseprobe-widths." in run("explain", "width")
+    assert "abc: " in run("score", "abc", "sssb@1.0.1:race", "--estimand", "ties").partition("How many figures")[2]
+    run("report", "results", "-o", "page.md")
+    assert "## How many figures" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
 def test_the_example_of_the_docs_in_a_process_of_its_own(tmp_path: Path) -> None:
     """What is on the path of a new interpreter is found, and is what scored; without it, nothing is."""
     told = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]

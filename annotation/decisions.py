@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from senseprobe.annotation.agreement import Agreement
 from senseprobe.annotation.annotators import count_groups, is_pseudonym
@@ -20,13 +20,13 @@ from senseprobe.release import annotation_record as record
 from senseprobe.release.verdicts import Verdict
 from senseprobe.tables import UnreadableError, table_objects
 
-if TYPE_CHECKING:
-    from senseprobe.annotation.estimates import Proposal
-
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
 
 STANDING = ("reject", "keep")  # states that are verdicts
+
+Level = tuple[str, str, str]
+"""A config, a slot or ``frame``, and its word or code; slot and word are empty for the whole config."""
 
 _LISTED = {
     "reject": "rejected",
@@ -66,6 +66,20 @@ def count_states(decisions: Iterable[Decision]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """A word or frame of which people rejected all `judged` rows; `rows`: ids of the others, None where too many."""
+
+    level: Level
+    judged: int
+    rows: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        config, slot, word = self.level
+        name = f"{config}, {slot}={word}" if slot else config
+        return f"{printable(shortened(name))}: all {self.judged} judged rows were rejected"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Adjudication:
     """The decisions that follow from answers.
 
@@ -84,7 +98,7 @@ class Adjudication:
     changed: Mapping[str, int]
     reason: str = ""
     estimates: tuple[record.RejectionEstimate, ...] = ()
-    proposals: "tuple[Proposal, ...]" = ()
+    proposals: tuple[Proposal, ...] = ()
     proposed: Path | None = None
     notes: tuple[str, ...] = ()
 

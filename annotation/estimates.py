@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.annotation.decisions import Decision
+from senseprobe.annotation.decisions import Decision, Level, Proposal
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.annotation.sample import Query, column_texts, level_texts
 from senseprobe.errors import AnnotationError
@@ -30,9 +30,6 @@ MAX_PROPOSED = 50_000
 """Rows of that file: a word of more is taken out of its list."""
 
 JUDGED = ("reject", "keep", "undecided")  # states of rows that people answered
-
-Level = tuple[str, str, str]
-"""A config, a slot or ``frame``, and its word or code; slot and word are empty for the whole config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +133,6 @@ class Sample:
                 RejectionEstimate(config=config, slot=slot, level=text, estimate=value, low=low, high=high, **facts)
             )
         return sorted(estimates, key=lambda e: (bool(e.slot), -e.rejected * bool(e.slot), -e.judged, e.name))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Proposal:
-    """A word or frame of which people rejected all `judged` rows; `rows`: ids of the others, None where too many."""
-
-    level: Level
-    judged: int
-    rows: tuple[str, ...] | None = None
-
-    def __str__(self) -> str:
-        config, slot, word = self.level
-        name = f"{config}, {slot}={word}" if slot else config
-        return f"{printable(shortened(name))}: all {self.judged} judged rows were rejected"
 
 
 def find_proposals(sample: Sample) -> list[Proposal]:

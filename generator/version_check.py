@@ -12,8 +12,8 @@ from senseprobe.generator.exclusions import RETIRED, read_retired
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation
-from senseprobe.release.changelog import render_entry
-from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
+from senseprobe.release.changelog import ReleaseDiff, render_entry
+from senseprobe.release.diff import Side, diff_releases
 from senseprobe.release.hashing import ContentHash, file_finding
 from senseprobe.release.parquet import Rows
 from senseprobe.release.release import Release, earlier_releases, open_release

@@ -7,7 +7,7 @@ averaged before. The published test of sentences, which takes each for a draw of
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -29,9 +29,6 @@ from senseprobe.statistics import (
     monte_carlo_p,
     tarone_holm,
 )
-
-if TYPE_CHECKING:
-    from senseprobe.evaluate.estimands.comparison import Comparison
 
 ALPHA = 1 - CONFIDENCE
 MOST_MISSING = 0.2
@@ -220,7 +217,19 @@ class SentenceWeat(Weat):
         return self._figure(name, scope, levels, lost, **fields, **p_fields(tested))
 
 
-def key_of(tested: "Figure | Comparison") -> TestKey:
+class Tested(Protocol):
+    """A figure of an association test, or a difference of two."""
+
+    @property
+    def config(self) -> str:
+        """The config of the test."""
+
+    @property
+    def group(self) -> str | None:
+        """Its name."""
+
+
+def key_of(tested: Tested) -> TestKey:
     """Return the config and the name of the test that a figure, or a difference of two, is of."""
     return tested.config, tested.group or ""
 

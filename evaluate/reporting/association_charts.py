@@ -1,7 +1,6 @@
 """Charts of association tests: race and gender against both, and which words are pulled to which attributes."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from senseprobe.charts import Forest, ForestRow, HeatMap
 from senseprobe.document import Cell, Section, Table
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import Weat, key_of
+from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_tables import AXIS, TestedInput, tested_inputs
@@ -16,9 +16,6 @@ from senseprobe.evaluate.reporting.association_verdicts import listed_words
 from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.records import Figure
 from senseprobe.statistics import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from senseprobe.evaluate.reporting.comparison_section import Difference
 
 MEN, WOMEN = ("European American men", "African American men"), ("European American women", "African American women")
 INTERSECTIONS = {
@@ -183,10 +180,9 @@ def _targets(words: TestWords) -> list[tuple[str, str]]:
 # --- Models against each other --------------------------------------------------------------------------------------
 
 
-def plot_effects(scope: ReportScope, differences: "Iterable[Difference]") -> Forest:
+def plot_effects(scope: ReportScope, ranked: Sequence[Comparison]) -> Forest:
     """Return the effects of all models side by side, in the order of their differences."""
     tested = tested_inputs(scope)
-    ranked = [difference.comparison for difference in differences]
     keys = [*dict.fromkeys(map(key_of, ranked))]
     figures = [{key_of(figure): figure for _, figure in part.tests} for part in tested]
     rows = []

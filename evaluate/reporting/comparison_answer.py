@@ -23,8 +23,8 @@ from senseprobe.evaluate.reporting.comparison_section import name_models as name
 from senseprobe.evaluate.reporting.finding import name_models
 from senseprobe.evaluate.reporting.gate import Growth, find_farther
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.scope import ReportScope
-from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.evaluate.reporting.scope import ModelComparison, ReportScope
+from senseprobe.evaluate.reporting.significance import read_margin
 from senseprobe.evaluate.reporting.verdict import ORDER, TONES
 from senseprobe.evaluate.reporting.verdict_table import find_leads, group_by_config
 from senseprobe.messages import as_sentence, capitalized, conjoined, counted, listed

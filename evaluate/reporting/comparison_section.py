@@ -18,8 +18,8 @@ from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.association_charts import plot_effects
 from senseprobe.evaluate.reporting.association_verdicts import name_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.scope import ReportScope, label_inputs
-from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.evaluate.reporting.scope import ModelComparison, ReportScope, label_inputs
+from senseprobe.evaluate.reporting.significance import read_margin
 from senseprobe.evaluate.reporting.verdict import LEVEL
 from senseprobe.evaluate.reporting.verdict_table import describe_right, find_failed_control
 from senseprobe.messages import counted, listed
@@ -324,10 +324,11 @@ def comparison_sections(scope: ReportScope) -> Iterator[Section]:
     close = f"Equivalent: the 90 % interval of the difference lies within {margin.text} of 0." if margin else ""
     has_interval = all(difference.has_interval for difference in every)
     reading = (MORE, explain_without_neutral(every), DISAGREEMENT, close) if has_interval else ()
+    compared = [difference.comparison for part in ranked for difference in part]
     yield Section(
         title="Differences between the models",
         paragraphs=(*_tell(ranked), BY_DIFFERENCE if has_interval else HOW),
-        charts=tuple(_build_forests(ranked)) if has_interval else (plot_effects(scope, chain.from_iterable(ranked)),),
+        charts=tuple(_build_forests(ranked)) if has_interval else (plot_effects(scope, compared),),
         tables=tuple(_build_table(part, brief=scope.is_brief) for part in ranked if part),
     )
     yield Section(

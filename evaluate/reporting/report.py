@@ -17,9 +17,8 @@ from senseprobe.evaluate.reporting.fitness_section import fitness_section
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput
 from senseprobe.evaluate.reporting.row_browser import row_section
 from senseprobe.evaluate.reporting.row_tables import explain_counts, filler_section, word_section
-from senseprobe.evaluate.reporting.scope import Page, ReportScope, SectionBuilder, complete_page
+from senseprobe.evaluate.reporting.scope import ModelComparison, Page, ReportScope, SectionBuilder, complete_page
 from senseprobe.evaluate.reporting.significance import (
-    ModelComparison,
     control_section,
     equivalence_section,
     polarity_section,

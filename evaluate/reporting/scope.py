@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from senseprobe.document import Level, Part, Section
 from senseprobe.errors import ResultError
@@ -11,6 +11,7 @@ from senseprobe.evaluate.estimands import families_of, lookup
 from senseprobe.evaluate.estimands.association import TestKey
 from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.base import Presentation
+from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.word_sets import TestWords
@@ -19,9 +20,6 @@ from senseprobe.evaluate.reporting.finding import Teller, find_senses, name_mode
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.plugins import Registry, Unfit, blamed
 from senseprobe.records import Figure
-
-if TYPE_CHECKING:
-    from senseprobe.evaluate.reporting.significance import ModelComparison
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -70,6 +68,20 @@ def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
     return align_figures([without_single(figures, *families_of(figures)) for figures in results])
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelComparison:
+    """The figures in which two results, `a` and `b` (numbers from 1), were compared."""
+
+    a: int
+    b: int
+    comparisons: tuple[Comparison, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record with the stable keys of ``--json``."""
+        comparisons = [comparison.as_dict() for comparison in self.comparisons]
+        return {"a": self.a, "b": self.b, "comparisons": comparisons}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReportScope:
     """The results on one release that a part of a report is about.
@@ -81,7 +93,7 @@ class ReportScope:
     """
 
     inputs: Sequence[ReportInput]
-    comparisons: Sequence["ModelComparison"] = ()
+    comparisons: Sequence[ModelComparison] = ()
     level: Level = "full"
 
     @property

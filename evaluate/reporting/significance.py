@@ -1,9 +1,8 @@
 """Comparisons of figures: with another model, a margin around the neutral value, random polarity, the control."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
@@ -18,7 +17,7 @@ from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import build_figure_cell
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, require_one_release
-from senseprobe.evaluate.reporting.scope import ReportScope, align
+from senseprobe.evaluate.reporting.scope import ModelComparison, ReportScope, align
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
@@ -26,20 +25,6 @@ from senseprobe.records import Figure
 
 MAX_MODELS = 8
 """Of which there are 28 pairs; p-values are corrected within each pair, and not for their number."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ModelComparison:
-    """The figures in which two results, `a` and `b` (numbers from 1), were compared."""
-
-    a: int
-    b: int
-    comparisons: tuple[Comparison, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the record with the stable keys of ``--json``."""
-        comparisons = [comparison.as_dict() for comparison in self.comparisons]
-        return {"a": self.a, "b": self.b, "comparisons": comparisons}
 
 
 # --- Models against each other --------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.exports.api import export
     from senseprobe.evaluate.result import Result
     from senseprobe.records import Design, Figure, Finding
-    from senseprobe.release.diff import ReleaseDiff as Diff
+    from senseprobe.release.changelog import ReleaseDiff as Diff
     from senseprobe.release.release import Release
 
     __version__: str
@@ -113,7 +113,7 @@ _HOMES = {
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 _RENAMED = {
-    "Diff": ("release.diff", "ReleaseDiff"),
+    "Diff": ("release.changelog", "ReleaseDiff"),
     "slice": ("api.results", "slice_result"),
 }
 

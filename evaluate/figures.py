@@ -56,7 +56,7 @@ def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:
     if scorer is None or not scorer.of_pairs:
         return (scorer.estimands if scorer else ()) or listed_by(design)
     kept = (name for name in listed_by(design) if lookup(name).of_pairs)
-    return (*kept, *(name for name, estimand in CATALOGUE.items() if estimand.of_contents))
+    return (*kept, *(name for name, estimand in CATALOGUE.items() if estimand.column))
 
 
 def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer) -> list[str]:

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
+from senseprobe.evaluate.estimands.group_scores import others_median
 from senseprobe.evaluate.estimands.kernel import KernelRows, Tally
-from senseprobe.evaluate.estimands.relative import others_median
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.statistics import CONFIDENCE, FloatArray, Projection, difference_intervals, psi
 from simulation import tables

@@ -128,10 +128,7 @@ def find(name: str) -> Estimand | None:
     if (estimand := CATALOGUE.get(name)) is not None:
         return estimand
     estimand = CATALOGUE.get(name.partition(":")[0])
-    if estimand is None or not estimand.is_named:
-        return None
-    presentation = replace(estimand.presentation, groups=f"{name}, {estimand.presentation.groups}")
-    return replace(estimand, id=name, title=f"{estimand.title}: {name}", presentation=presentation)
+    return None if estimand is None else estimand.named(name)
 
 
 def lookup(name: str) -> Estimand:
@@ -220,7 +217,7 @@ def declared(name: str, design: Design) -> Estimand:
 
 def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...]:
     """Return the design's estimands with the one first that leads: `rows` are one config's, with scores."""
-    leading = [name for name in design.estimands if lookup(name).presentation.leads_without_neutral]
+    leading = [name for name in design.estimands if lookup(name).stands_in and lookup(name).kind == PREFERENCE.kind]
     if not leading or PREFERENCE.neutral_value(PREFERENCE.kernel_rows(rows, design, scale), design) is not None:
         return design.estimands
     return tuple(dict.fromkeys([*leading, *design.estimands]))

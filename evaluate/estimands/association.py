@@ -7,13 +7,13 @@ averaged before. The published test of sentences, which takes each for a draw of
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords, compute_effect, describe_repeats
 from senseprobe.evaluate.units import identity_of
@@ -66,15 +66,20 @@ class Weat(Estimand):
     two_sided: bool = False
     exact: bool = False
 
-    neutral: ClassVar[float | None] = 0.0
-    prints_p: ClassVar[bool] = True
-    compared_with_interval: ClassVar[bool] = False
-    no_parts: ClassVar[str] = "a test needs all its words"
     unit: str = "standard deviations"
-    decimals: ClassVar[int] = 2
-    replay_tolerance: ClassVar[float] = (
-        1e-3  # it is of the scores themselves, not of their signs, over a small deviation
-    )
+
+    neutral = 0.0
+    prints_p = True
+    compared_with_interval = False
+    missing_slice = "a test needs all its words"
+    rank = 1
+    tests_groups = True
+    caption = "tests"
+    ends = ("X nearer to B", "X nearer to A")
+    zero_label = "both alike"
+    leanings = ("has X nearer to B, and Y nearer to A", "has X nearer to A, and Y nearer to B")
+    higher = "has X nearer to A"
+    effect = "association"
 
     @property
     def axis(self) -> Ends:
@@ -198,7 +203,8 @@ class Weat(Estimand):
 class SentenceWeat(Weat):
     """The published test of sentences: each is permuted as if it were a draw of its own."""
 
-    has_interval: ClassVar[bool] = False
+    has_interval = False
+    caption = "tests, sentences permuted"
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return a figure for each test of a config, from the associations of its sentences (``score``)."""
@@ -329,16 +335,6 @@ WEAT = Weat(
     "words; it is one-sided, and exact or given as bounds.",
     cannot_say="Nearness of vectors is not behaviour. p treats the attribute words as fixed and shows "
     "nothing about others. The interval is about words like these, in lists of this length.",
-    presentation=Presentation(
-        rank=1,
-        groups="tests",
-        tested_groups="test",
-        ends=("X nearer to B", "X nearer to A"),
-        at_zero="both alike",
-        leanings=("has X nearer to B, and Y nearer to A", "has X nearer to A, and Y nearer to B"),
-        tendency="has X nearer to A",
-        effect="association",
-    ),
 )
 EXACT_P = replace(
     WEAT,
@@ -380,7 +376,6 @@ WEAT_ESTIMANDS = (
         "counts as an independent draw (docs/coverage.md shows how much this matters). It is here for "
         "comparison with published numbers.",
         variant_of="weat",
-        presentation=Presentation(groups="tests, sentences permuted"),
     ),
 )
 
@@ -389,7 +384,8 @@ WEAT_ESTIMANDS = (
 class RetiredWeat(Weat):
     """An effect that results have and that is no longer computed: a number without interval and p."""
 
-    has_interval: ClassVar[bool] = False
+    has_interval = False
+    caption = "tests, as published"
 
 
 WEAT_PUBLISHED = RetiredWeat(
@@ -403,7 +399,6 @@ WEAT_PUBLISHED = RetiredWeat(
     cannot_say="It is no longer computed. It shows a sign only: with sets of equal size it is +2 or -2 for any "
     "vectors.",
     variant_of="weat",
-    presentation=Presentation(groups="tests, as published"),
 )
 TESTS = Family(
     id="tests",

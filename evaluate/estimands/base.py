@@ -6,15 +6,16 @@ it, how two models are compared on it, and where a report puts it. Nothing outsi
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.declaration import Declaration, accept_old_names
+from senseprobe.evaluate.declaration import accept_old_names
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
 from senseprobe.evaluate.estimands.multiple_testing import Family
+from senseprobe.evaluate.estimands.wording import Wording
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
@@ -38,12 +39,6 @@ Tables: TypeAlias = Sequence[tuple[pd.DataFrame, Design]]
 SenseRows: TypeAlias = tuple[Design, dict[str | None, KernelRows]]
 """Of a config, the design of the interval rule of a contrast, and rows by group; None is the whole config."""
 
-IN_POINTS = (
-    "In points: 0 is neutral, and a preference of +20 means 70 of 100 pairs. Found: the 95 % interval excludes the "
-    "neutral value, and p, corrected over all figures that have one (Holm), is below 0.05. Undecided: otherwise."
-)
-NOBODY = 'nobody knows which value would mean "unbiased" here'
-USE = "use these numbers only to compare models"
 NO_NEUTRAL = "no value is known to mean no bias"
 NOT_ESTIMABLE = "interval not estimable"
 
@@ -70,60 +65,9 @@ class Scope:
     rules: dict[str, Projection] = field(init=False, default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Presentation:
-    """How reports show the figures of an estimand.
-
-    - `rank`: among those that can lead a config, of which the lowest does, from 1; 0: it leads none.
-    - `leads_without_neutral`: whether it leads where no value of `preference` is neutral, since its own 0 is.
-    - `plotted`, `by_word`: whether plots show it, and whether tables give it for each word and frame.
-    - `contrasts`: whether it is of two configs, and in the section of contrasts.
-    - `zero`: what the value to compare it with means; empty where that is its neutral value, or none is known.
-    - `see_p`: whether its neutral value means something only beside its p.
-    - `groups`: the caption of the table of its groups; empty: its id.
-    - `tested_groups`: what the summary calls a group's figure that was tested; empty: the summary counts none.
-    - `stands_in`: of those that a verdict is about where no value of the leading one is neutral, which the lowest is,
-      from 1; 0: it never is.
-    - `ends`: what stands at the low and the high end of its axis; `leanings`: what a model does whose interval lies
-      below the neutral value, or above. Both are for any design: `Estimand.axis_ends` and `leaning` know more.
-    - `fact`: what a model does, as a pattern that follows its name: ``answers {value:.0f} of 100 pairs right``. It may
-      have ``value``, ``rest`` (100 less), ``share`` (50 more), ``away`` (its size and 50), ``side`` (of `ends`),
-      ``group`` and ``others`` (`name_others`, which `at_zero` and `groups` may have, too); empty: from the title.
-    - `at_zero`: what its 0 means, in two or three words for the axis: ``half of the pairs``; empty if nothing is known.
-    - `unit`: what a point is, behind ``points``: ``from 50 of 100``; empty if that says enough.
-    - `tendency`: what a model with a higher figure does more, as `leanings`: ``prefers the stereotype``.
-    - `effect`: what an interval that includes the neutral value does not show.
-    - `unread`: why it says nothing of bias without a neutral value.
-    """
-
-    rank: int = 0
-    leads_without_neutral: bool = False
-    plotted: bool = False
-    by_word: bool = False
-    contrasts: bool = False
-    zero: str = ""
-    see_p: bool = False
-    groups: str = ""
-    tested_groups: str = ""
-    stands_in: int = 0
-    ends: tuple[str, str] = ("lower", "higher")
-    leanings: tuple[str, str] = ("is below its neutral value", "is above its neutral value")
-    fact: str = ""
-    at_zero: str = ""
-    unit: str = ""
-    tendency: str = "scores"
-    effect: str = "effect"
-    unread: str = f"{NOBODY}; {USE}"
-
-
-def name_others(design: Design | None) -> str:
-    """Return what a group is compared with: the sentence that names no group, where the design has one."""
-    return "a sentence without a group" if design and design.reference else "the other groups"
-
-
 @accept_old_names(low="range", high="range", definition="version")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimand(Declaration):
+class Estimand(Wording):
     """A figure that can be asked for: what it declares of itself, and how it is computed, compared and shown.
 
     - `direction`: what a figure above its neutral value means; `source`: the paper with its equation.
@@ -132,60 +76,87 @@ class Estimand(Declaration):
     - `variant_of`: of a variant that no release lists, the estimand that a config has to have for this one to be asked
       for besides; empty for the others.
     - `figures`: of a plug-in, the function that computes it; None for ours.
-    - `presentation`: how reports show it.
 
     Ours are instances of subclasses that say what else is so of them.
     """
 
-    unit: str = "points"
     kind: str = "contrast"
     variant_of: str = ""
     figures: Compute | None = None
-    presentation: Presentation = Presentation()
-
-    has_interval: ClassVar[bool] = True  # whether figures can have one, and two models can be compared on it
-    compared_with_interval: ClassVar[bool] = True  # whether the difference of two models has one
-    neutral: ClassVar[float | None] = None  # what means no bias, whatever the rows; None: unknown, or it follows
-    neutral_from_labels: ClassVar[bool] = False  # whether its neutral value follows from the labels of the rows
-    zero_share: ClassVar[float] = -50.0  # what a share of 0 reads, in points
-    cells_split_factors: ClassVar[bool] = False  # by gold labels or genders, into strata that a release does not count
-    prints_p: ClassVar[bool] = False  # whether tables have p beside its interval, which says the same of a figure alone
-    of_pairs: ClassVar[bool] = False  # whether a number of each pair makes it, since it compares no sentences of two
-    column: ClassVar[str] = ""  # of a number that a chat model's rows have besides the scores, which it is the mean of
-    of_contents: ClassVar[bool] = False  # whether it is computed of what chat models choose, which no design lists
-    reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
-    needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control
-    no_parts: ClassVar[str] = "the slice lacks the rows that it needs"  # why a slice can be without it
-    is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
-    needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
-    decimals: ClassVar[int] = 1  # of its figures in print
-    family: ClassVar[Family | None] = None  # of the tests of its figures, of an estimand of a room
-    replay_tolerance: ClassVar[float] = 1e-6  # by which its numbers may differ where scores are nearly the same
 
     @property
-    def from_zero(self) -> bool:
-        """Whether no figure is below 0, so that a plus sign would say nothing."""
-        return self.range[0] >= 0
+    def has_interval(self) -> bool:
+        """Whether figures can have one, and two models can be compared on it."""
+        return True
 
     @property
-    def axis(self) -> Ends | None:
-        """The ends of the axis of its figures, where that is its range; None where it is as long as they need."""
-        return self.range if self.from_zero else None
+    def compared_with_interval(self) -> bool:
+        """Whether the difference of two models has one."""
+        return True
 
     @property
-    def heading(self) -> str:
-        """What its figures are called at the head of a column."""
-        return "points" if self.unit == "points" else "value"
+    def neutral(self) -> float | None:
+        """What means no bias, whatever the rows; None where that is unknown, or follows from them."""
+        return None
 
     @property
-    def scale_note(self) -> str:
-        """What readers of verdicts on its figures are told of their scale; empty where nothing is."""
-        return IN_POINTS if self.unit == "points" and not self.from_zero else ""
+    def neutral_from_labels(self) -> bool:
+        """Whether its neutral value follows from the labels of the rows."""
+        return False
+
+    @property
+    def zero_share(self) -> float:
+        """What a share of 0 reads, in points."""
+        return -50.0
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether a number of each pair makes it, since it compares no sentences of two pairs."""
+        return False
+
+    @property
+    def column(self) -> str:
+        """The column of what chat models choose, of which it is the mean, and which no design lists; mostly none."""
+        return ""
+
+    @property
+    def reads_unrelated(self) -> bool:
+        """Whether it needs scores of the unrelated sentences that StereoSet has."""
+        return False
+
+    @property
+    def needs_control(self) -> bool:
+        """Whether it is 100 for a model that infers nothing, and so needs a control."""
+        return False
+
+    @property
+    def needs_gold(self) -> bool:
+        """Whether it is the share of right answers, of pairs that are not always neutral."""
+        return False
+
+    @property
+    def missing_slice(self) -> str:
+        """Why a slice can be without it."""
+        return "the slice lacks the rows that it needs"
+
+    @property
+    def family(self) -> Family | None:
+        """The family of the tests of its figures, of an estimand of a room."""
+        return None
+
+    @property
+    def replay_tolerance(self) -> float:
+        """By how much its numbers may differ where scores are nearly the same: more where signs do not make them."""
+        return 1e-6 if self.unit == "points" else 1e-3
 
     @property
     def promises_interval(self) -> bool:
         """Whether a figure without an interval needs a word: neither of a plug-in nor where there never is one."""
         return self.has_interval and not self.origin
+
+    def named(self, name: str) -> "Estimand | None":
+        """Return the estimand to which a design gives a name of its own (gap:he-she); None where it takes none."""
+        return None
 
     def computed_with(self, design: Design) -> "tuple[Estimand, ...]":
         """Return the estimands that are computed where it is asked for: itself, but for `spread`."""
@@ -215,7 +186,7 @@ class Estimand(Declaration):
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the factors of its interval rule."""
-        return replace(design, drawn_from=None) if self.cells_split_factors else design
+        return design
 
     def row_set(self, table: pd.DataFrame) -> Hashable:
         """Return the set of rows that a test of it is over, where that of another config can be the same; else None."""
@@ -244,55 +215,6 @@ class Estimand(Declaration):
         """Yield what a figure of these rows does not say of itself."""
         if self.neutral_value(rows, design) is None:
             yield NO_NEUTRAL
-
-    def axis_ends(self, design: Design | None) -> tuple[str, str]:
-        """Return what stands at the low and the high end of its axis, in two or three words each."""
-        return self.presentation.ends
-
-    def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
-        """Return what a model does whose interval lies above the neutral value, or below: a clause without subject."""
-        return self.presentation.leanings[above]
-
-    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
-        """Return what a model does, with the figure as a number: a clause that follows the model's name.
-
-        `names`: what a report calls the sides of the figure: the ``first`` and the ``second`` sense of a contrast, or
-        the sets ``X``, ``Y``, ``A``, ``B`` of an association test; its ``group``, and as ``others`` the only other
-        one. The default, which plug-ins have, is of the title.
-        """
-        number = figure.value or 0.0
-        if pattern := self.presentation.fact:
-            away, side, group = 50 + abs(number), self.axis_ends(design)[number >= 0], names.get("group", figure.group)
-            numbers = {"value": number, "rest": 100 - number, "share": 50 + number, "away": away}
-            return pattern.format(**numbers, side=side, group=group, others=names.get("others") or name_others(design))
-        value = f"{number:{'' if self.from_zero else '+'}.{self.decimals}f} {self.unit}"
-        leanings = self.presentation.leanings
-        if leanings == Presentation().leanings:
-            return f"scores {value} on \N{LEFT DOUBLE QUOTATION MARK}{self.title}\N{RIGHT DOUBLE QUOTATION MARK}"
-        return f"{leanings[number > 0]} ({value})"
-
-    def zero_means(self, design: Design | None, others: str = "") -> str:
-        """Return what its 0 means, in two or three words for an axis; `others`: the only other group, if there is one.
-
-        It is empty if nothing is known.
-        """
-        return self.presentation.at_zero.format(others=others or name_others(design))
-
-    def groups_caption(self, design: Design | None) -> str:
-        """Return the caption of its groups."""
-        return self.presentation.groups.format(others=name_others(design)) or self.id
-
-    def tendency(self, design: Design | None) -> str:
-        """Return what a model with a higher figure does more than one with a lower: a clause without subject."""
-        return self.presentation.tendency
-
-    def unread(self, figure: Figure, design: Design | None) -> str:
-        """Return why a figure without a neutral value says nothing of bias, and what to read instead."""
-        return self.presentation.unread
-
-    def bias_type(self, figure: Figure) -> str:
-        """Return the bias type that a group's figure is of; empty where its groups are something else."""
-        return ""
 
     def rule(self, rows: KernelRows, scope: Scope) -> Projection:
         """Return the interval rule over the factors that are left once those of the group are taken away."""
@@ -365,7 +287,7 @@ class Estimand(Declaration):
         return [self.figure_of(rows, scope), *self.groups(rows, scope)]
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return its figures over a part of the rows of a config; none where it has none of parts (`no_parts`)."""
+        """Return its figures over a part of the rows of a config; none where it has none of parts (`missing_slice`)."""
         figures = [self.figure_of(part, scope)] if self.applies_to(part) else []
         return [figure for figure in figures if figure.rows]
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Presentation, Scope, difference_fields
+from senseprobe.evaluate.estimands.base import Scope, difference_fields
 from senseprobe.evaluate.estimands.kernel import KernelRows, row_codes, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
 from senseprobe.evaluate.estimands.nli import ANSWERS, LABELS, PROBES, InferenceEstimand, compact, fillers
@@ -51,9 +51,25 @@ class Gap(InferenceEstimand):
 
     neutral = 0.0
     prints_p = True
-    cells_split_factors = True
-    is_named = True
-    no_parts = "the slice lacks one of the two words that it compares"
+    stands_in = True
+    plotted = True
+    ends = ("the woman", "the man")
+    zero_label = "both alike"
+    effect = "difference"
+    caption = "entailment of the first word (the male one, if none is named) minus that of the second, for each group"
+    missing_slice = "the slice lacks one of the two words that it compares"
+
+    def named(self, name: str) -> "Gap":
+        """Return the gap that a design declares under a name."""
+        return replace(self, id=name, title=f"{self.title}: {name}")
+
+    def groups_caption(self, design: Design | None) -> str:
+        """Return the caption of its groups, which begins with its name if it has one."""
+        return f"{self.id}, {self.caption}" if ":" in self.id else self.caption
+
+    def rule_design(self, design: Design) -> Design:
+        """Return the design without counts of a release: genders split factors into strata that it does not count."""
+        return replace(design, drawn_from=None)
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return the rows of the words that are compared; ResultError where no slot holds them."""
@@ -62,7 +78,7 @@ class Gap(InferenceEstimand):
     def axis_ends(self, design: Design | None) -> tuple[str, str]:
         """Return which of the two words is concluded, the second of them first."""
         words = design.gaps.get(self.id.partition(":")[2]) if design else None
-        return (f'"{words.second}"', f'"{words.first}"') if words else self.presentation.ends
+        return (f'"{words.second}"', f'"{words.first}"') if words else self.ends
 
     def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
         """Return which word is concluded rather than the other."""
@@ -193,14 +209,6 @@ GAP = Gap(
     cannot_say="Gaps in different occupations can cancel out, and a model that always answers neutral gets "
     "0. It shows nothing about genders and words other than the two compared.",
     blind=0,
-    presentation=Presentation(
-        plotted=True,
-        groups="entailment of the first word (the male one, if none is named) minus that of the second, for each group",
-        stands_in=1,
-        ends=("the woman", "the man"),
-        at_zero="both alike",
-        effect="difference",
-    ),
 )
 GAPS = Family(
     id="gaps",

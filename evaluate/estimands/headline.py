@@ -44,7 +44,7 @@ def _find_headline(design: Design, preference_neutral: float | None) -> tuple[Es
     estimands = [lookup(name) for name in design.estimands]
     if not estimands:
         return None
-    first = min(estimands, key=lambda estimand: estimand.presentation.rank or len(estimands) + 9)
+    first = min(estimands, key=lambda estimand: estimand.rank or len(estimands) + 9)
     if not first.neutral_from_labels:
         return first, first.neutral
     if preference_neutral is None:
@@ -65,7 +65,7 @@ def describe_headline(
         says=estimand.says,
         cannot_say=estimand.cannot_say,
         neutral=neutral,
-        zero=estimand.presentation.zero,
+        zero=estimand.zero_note,
         factors=tuple(factor.name for factor in estimand.rule_design(design).factors),
         half_width=None if half_width is None else round(half_width, 1),
     )

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NOBODY, USE, Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.base import Estimand, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, labels, row_codes, select
+from senseprobe.evaluate.estimands.wording import NOBODY, USE
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray, IntArray, Projection, Scale
 
@@ -139,7 +140,6 @@ class Released(InferenceEstimand):
         """Return the design with the fillers as its only factors, where means are held against a threshold."""
         columns = {*filler_slots(design)}
         factors = tuple(factor for factor in design.factors if columns.issuperset(factor.columns))
-        design = Estimand.rule_design(self, design)
         return design if self.threshold is None else replace(design, factors=factors)
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
@@ -150,6 +150,10 @@ class Released(InferenceEstimand):
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return nothing: the released code has no parts."""
         return ()
+
+    def tendency(self, design: Design | None) -> str:
+        """Return what a model with a higher figure does more, as for the figure of the paper."""
+        return _describe_sure(self.threshold)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,10 +176,21 @@ class RowMean(InferenceEstimand):
         return scope.rules["means"]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Probe(RowMean):
     """A figure of pairs in which nothing follows: 100 for a model that infers nothing, or that answers neutral."""
 
     needs_control = True
+    plotted = True
+    by_word = True
+    ends = ("concludes what does not follow", "concludes nothing")
+    higher = "answers neutral"
+
+    blind: float | None = 100
+
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return that errors lower it, too."""
+        return f"{NOBODY}, because plain errors lower it too; {USE}"
 
     def computed_with(self, design: Design) -> tuple[Estimand, ...]:
         """Return it, and what the released code makes of it where the sentences have fillers."""
@@ -183,11 +198,79 @@ class Probe(RowMean):
         return (self, released) if released and filler_slots(design) else (self,)
 
 
+class NetNeutral(Probe):
+    """The mean probability of neutral."""
+
+    rank = 3
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return how probable neutral is on average."""
+        value = figure.value or 0.0
+        return f"gives neutral, the right answer, a probability of {value:.0f} % on average"
+
+
+class FractionNeutral(Probe):
+    """The share of rows in which neutral is the most probable."""
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return in how many pairs an inference is drawn."""
+        return f"draws an inference in {100 - (figure.value or 0.0):.0f} of 100 pairs in which none holds"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FractionAbove(Probe):
+    """The share of rows in which the probability of neutral is above a threshold."""
+
+    threshold: float
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return in how many pairs neutral is that probable."""
+        sure = f"more than {100 * self.threshold:.0f} % sure of neutral, the right answer"
+        return f"is {sure}, in {figure.value or 0.0:.0f} of 100 pairs"
+
+    def tendency(self, design: Design | None) -> str:
+        """Return how probable neutral is more often."""
+        return _describe_sure(self.threshold)
+
+
+class LabelMean(RowMean):
+    """The mean probability of a label that is not neutral; its id is the label."""
+
+    by_word = True
+    zero_note = "nothing inferred"
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return how probable the label is on average."""
+        return f"gives {self.id} a probability of {figure.value or 0.0:.0f} % on average"
+
+    def tendency(self, design: Design | None) -> str:
+        """Return which answer is more frequent."""
+        return f"answers {self.id}"
+
+
+def _describe_sure(threshold: float | None) -> str:
+    return Probe.higher if threshold is None else f"puts more than {threshold} on neutral"
+
+
 class Accuracy(InferenceEstimand):
     """The share of right answers, over all rows and for each gold label."""
 
-    cells_split_factors = True
     needs_gold = True
+    rank = 4
+    plotted = True
+    by_word = True
+    zero_note = "33 is guessing, 100 is all correct"
+    caption = "accuracy by gold label"
+    ends = ("all wrong", "all right")
+    higher = "answers right"
+
+    def rule_design(self, design: Design) -> Design:
+        """Return the design without counts of a release: labels split factors into strata that it does not count."""
+        return replace(design, drawn_from=None)
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return how many answers are right."""
+        return f"answers {figure.value or 0.0:.0f} of 100 pairs right"
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return rows with kernel 1 where the gold label has the largest probability; among k largest, 1 / k.
@@ -219,14 +302,6 @@ _NOT_ONLY_BIAS = (
     "Plain errors lower it as bias does, and a model that always answers neutral gets 100. Read it together "
     "with the accuracy on nli-control."
 )
-_TEXTS: Mapping[str, Any] = {
-    "ends": ("concludes what does not follow", "concludes nothing"),
-    "unread": f"{NOBODY}, because plain errors lower it too; {USE}",
-    "tendency": "answers neutral",
-}
-_MEAN = "gives {} a probability of {{value:.0f}} % on average"
-_SURE = "is more than {:.0f} % sure of neutral, the right answer, in {{value:.0f}} of 100 pairs"
-_INFERS = "draws an inference in {rest:.0f} of 100 pairs in which none holds"
 _OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
 
 
@@ -242,12 +317,11 @@ def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> 
         "and 9.",
         blind=100,
         threshold=threshold,
-        presentation=Presentation(tendency=estimand.presentation.tendency),
     )
 
 
-def _fraction_above(threshold: float) -> Probe:
-    return Probe(
+def _fraction_above(threshold: float) -> FractionAbove:
+    return FractionAbove(
         id=f"t@{threshold}",
         title=f"Fraction with neutral above {threshold}",
         direction="below 100: the model is less sure of neutral than that, although neutral is right",
@@ -255,18 +329,13 @@ def _fraction_above(threshold: float) -> Probe:
         says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}. 80 "
         "means 80 of 100 pairs.",
         cannot_say=_NOT_ONLY_BIAS,
-        blind=100,
+        threshold=threshold,
         values=lambda p: np.asarray(p[:, 1] > threshold),
-        presentation=Presentation(
-            plotted=True,
-            by_word=True,
-            **{**_TEXTS, "tendency": f"puts more than {threshold} on neutral", "fact": _SURE.format(100 * threshold)},
-        ),
     )
 
 
-def _mean_of(label: str, column: int, meaning: str) -> RowMean:
-    return RowMean(
+def _mean_of(label: str, column: int, meaning: str) -> LabelMean:
+    return LabelMean(
         id=label,
         title=f"Mean probability of {label}",
         direction=f"above 0: the model considers it possible that {meaning}",
@@ -276,26 +345,19 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
         "other words.",
         blind=0,
         values=lambda p: p[:, column],
-        presentation=Presentation(
-            by_word=True, zero="nothing inferred", tendency=f"answers {label}", fact=_MEAN.format(label)
-        ),
     )
 
 
-NET_NEUTRAL = Probe(
+NET_NEUTRAL = NetNeutral(
     id="nn",
     title="Net neutral",
     direction="below 100: the model draws inferences that do not follow",
     source=f"{_DEV}, NN",
     says="The mean probability of neutral over pairs of sentences in which neither follows from the other.",
     cannot_say=_NOT_ONLY_BIAS,
-    blind=100,
     values=lambda p: p[:, 1],
-    presentation=Presentation(
-        rank=3, plotted=True, by_word=True, fact=_MEAN.format("neutral, the right answer,"), **_TEXTS
-    ),
 )
-FRACTION_NEUTRAL = Probe(
+FRACTION_NEUTRAL = FractionNeutral(
     id="fn",
     title="Fraction neutral",
     direction="below 100: the model answers entailment or contradiction although neither is right",
@@ -303,10 +365,8 @@ FRACTION_NEUTRAL = Probe(
     says="The share of pairs of sentences in which no label is more probable than neutral; a tie counts as "
     "neutral. 80 means 80 of 100 pairs.",
     cannot_say=_NOT_ONLY_BIAS,
-    blind=100,
     values=_largest,
     ties=lambda p: int((_largest(p) & (_ties(p) > 1)).sum()),
-    presentation=Presentation(plotted=True, by_word=True, fact=_INFERS, **_TEXTS),
 )
 T_50, T_70 = _fraction_above(0.5), _fraction_above(0.7)
 NET_NEUTRAL_FILLER = _as_released(NET_NEUTRAL, "The mean over pairs of fillers of their mean probability of neutral.")
@@ -326,16 +386,6 @@ ACCURACY = Accuracy(
     says="The share of pairs whose gold label is the most probable; if k labels tie, the pair counts 1 / k. "
     "It exposes a model that always answers neutral, which looks perfect elsewhere.",
     cannot_say="The pairs are among the easiest there are. It does not show how many right answers are enough.",
-    presentation=Presentation(
-        rank=4,
-        plotted=True,
-        by_word=True,
-        zero="33 is guessing, 100 is all correct",
-        groups="accuracy by gold label",
-        ends=("all wrong", "all right"),
-        tendency="answers right",
-        fact="answers {value:.0f} of 100 pairs right",
-    ),
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")
 CONTRADICTION = _mean_of("contradiction", 2, "the second sentence cannot be true if the first is")

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NOBODY, USE, Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.base import Estimand, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
+from senseprobe.evaluate.estimands.wording import NOBODY, USE
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     BoolArray,
@@ -99,6 +100,11 @@ class Preference(Estimand):
 
     neutral_from_labels = True
     of_pairs = True
+    ends = ("opposite of the stereotype", "stereotype")
+    zero_label = "half of the pairs"
+    point = "from 50 of 100"
+    higher = "prefers the stereotype"
+    effect = "preference"
 
     range: tuple[float, float] = (-50, 50)
     direction: str = "above 0: the stereotypical sentence scores higher in more than half of the pairs"
@@ -126,7 +132,7 @@ class Preference(Estimand):
 
     def axis_ends(self, design: Design | None) -> tuple[str, str]:
         """Return which sentence is preferred: the one with the unpleasant word where the design tells words apart."""
-        return ("pleasant words", "unpleasant words") if design and design.words else self.presentation.ends
+        return ("pleasant words", "unpleasant words") if design and design.words else self.ends
 
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return in how many of 100 pairs the stereotype is preferred, or the unpleasant sentence found likelier."""
@@ -153,7 +159,7 @@ class Preference(Estimand):
 
     def tendency(self, design: Design | None) -> str:
         """Return which sentence a model with a higher figure prefers more, as `axis_ends` tells them apart."""
-        return "prefers unpleasant words" if design and design.words else self.presentation.tendency
+        return "prefers unpleasant words" if design and design.words else self.higher
 
     def unread(self, figure: Figure, design: Design | None) -> str:
         """Return what models read that always prefer one word, or that words of praise and blame differ by themselves.
@@ -165,7 +171,7 @@ class Preference(Estimand):
             return f"{NOBODY}: a model scores {' and '.join(texts)}"
         if design and design.words:
             return f"{NOBODY}, because good and bad words differ in frequency; {USE}"
-        return self.presentation.unread
+        return f"{NOBODY}, because some words are more frequent than others; {USE}"
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
         """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.
@@ -194,6 +200,7 @@ class StrictPreference(Preference):
     """The paper's figure, in which a tie is no preference: it has no interval, since `preference-half` carries it."""
 
     has_interval = False
+    rank = 2
 
     def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return the value alone."""
@@ -204,6 +211,10 @@ class StrictPreference(Preference):
 
 class HalfPreference(Preference):
     """The figure with ties as halves: it has an interval, an exact one where rows are independent."""
+
+    rank = 1
+    plotted = True
+    by_word = True
 
     def row_set(self, table: pd.DataFrame) -> Hashable:
         """Return the labelled pairs, which two configs can have in common."""
@@ -227,14 +238,6 @@ class HalfPreference(Preference):
         }
 
 
-_TEXTS: Mapping[str, Any] = {
-    "ends": ("opposite of the stereotype", "stereotype"),
-    "tendency": "prefers the stereotype",
-    "at_zero": "half of the pairs",
-    "unit": "from 50 of 100",
-    "effect": "preference",
-    "unread": f"{NOBODY}, because some words are more frequent than others; {USE}",
-}
 PREFERENCE = StrictPreference(
     id="preference",
     title="Preference for the stereotype",
@@ -243,7 +246,6 @@ PREFERENCE = StrictPreference(
     "that the model prefers the stereotype in 60 of 100 pairs.",
     cannot_say="Ties count against the stereotype, so a model that scores both sentences alike gets -50. If "
     "the sentences differ in an evaluative word, no value is known to mean an absence of bias.",
-    presentation=Presentation(rank=2, **_TEXTS),
 )
 PREFERENCE_HALF = HalfPreference(
     id="preference-half",
@@ -254,6 +256,5 @@ PREFERENCE_HALF = HalfPreference(
     "as half a pair. +10 means 60 of 100 pairs. The interval is over the words that were chosen.",
     cannot_say="If the sentences differ in an evaluative word, it mixes the group with the word. A model "
     "that knows nothing about the group can get any value, because words are not equally frequent.",
-    presentation=Presentation(rank=1, plotted=True, by_word=True, **_TEXTS),
 )
 PREFERENCES = (PREFERENCE, PREFERENCE_HALF)

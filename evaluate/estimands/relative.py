@@ -17,31 +17,26 @@ others do not make groups differ, so both keep about their size (docs/coverage.m
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope, SenseRows, Tables, joined
-from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, Words, labels, row_codes
+from senseprobe.evaluate.estimands.base import Estimand, Scope, SenseRows, Tables, joined
+from senseprobe.evaluate.estimands.group_scores import GroupScores, group_scores, others_mean, others_median
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, labels
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
 from senseprobe.evaluate.estimands.permutation_null import (
     ROLES,
-    WordTables,
     cluster_columns,
-    marks_bad,
     p_of,
     test_note,
-    word_clusters,
-    word_codes,
 )
-from senseprobe.evaluate.estimands.word_correlation import correlate_words
 from senseprobe.messages import counted
 from senseprobe.records import Contrast, Design, Factor, Figure
-from senseprobe.statistics import BoolArray, Divisions, FloatArray, IntArray, Scale, divisions, psi
+from senseprobe.statistics import BoolArray, Divisions, FloatArray, Scale, divisions
 
 LEVEL = 0.05
 """Of the tests; where no p can be so small after Holm's correction, the note says so."""
@@ -49,175 +44,9 @@ LEVEL = 0.05
 FEW_GROUPS = 5
 """Of fewer groups the median over the others resists no outlier well; of three it is their mean."""
 
-NO_COUNTERPART = "without a counterpart"
-"""Of rows whose words no row of another group (or of the sentence that names none) has, as happens in samples."""
-
-
-def others_mean(scores: FloatArray) -> FloatArray:
-    """Return the mean over the other groups that were scored, NaN where there are none; same shape as `scores`."""
-    scored = ~np.isnan(scores)
-    count = scored.sum(axis=0) - scored
-    total = np.nansum(scores, axis=0) - np.where(scored, scores, 0.0)
-    return np.asarray(np.divide(total, count, out=np.full_like(scores, np.nan), where=count > 0))
-
-
-def others_median(scores: FloatArray) -> FloatArray:
-    """Return the median over the other scored groups, of an even count the mean of the middle two; as `others_mean`."""
-    scored = ~np.isnan(scores)
-    count = scored.sum(axis=0) - scored
-    order = np.argsort(scores, axis=0, kind="stable")  # what was not scored comes last
-    rank, ascending = np.argsort(order, axis=0), np.take_along_axis(scores, order, axis=0)
-    middle = [index + (index >= rank) for index in (np.maximum(count - 1, 0) // 2, count // 2)]
-    lower, upper = (np.take_along_axis(ascending, np.minimum(index, len(scores) - 1), axis=0) for index in middle)
-    return np.where(count > 0, (lower + upper) / 2, np.nan)
-
 
 class IncomparableError(ResultError):
     """Two configs whose groups cannot be compared, since too few are the same or they are held against other things."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroupScores:
-    """Scores of the sentences of a config by group, word and context (the frame, and any slot besides).
-
-    - `scores`: shape (G, W, C), NaN where unscored. Bad words come first: `bad` has shape (W,).
-    - `base`: what is taken away from `scores` to make r; `unmarked`: whether that is the sentence that names no group,
-      not the other groups. `has_reference`: whether a sentence has rows to be compared with, scored or not.
-    - `size`: the largest magnitude of all scores that enter r, by which ties are recognised.
-    - `names`: the words by role, in the order of W; `clusters`: the cluster of each, by role.
-    - `group`, `words` by role, `context`: where the two sentences of each of N rows stand in these tables; `group` is
-      -1 in rows of the sentence that names no group. `scored`: whether both have a number.
-    """
-
-    groups: tuple[str, ...]
-    bad: BoolArray
-    scores: FloatArray
-    base: FloatArray
-    has_reference: BoolArray
-    size: FloatArray
-    unmarked: bool
-    scale: Scale
-    names: Mapping[str, Words]
-    clusters: Mapping[str, Words]
-    group: IntArray
-    words: dict[str, IntArray]
-    context: IntArray
-    scored: BoolArray
-
-    @property
-    def among_themselves(self) -> "GroupScores":
-        """The same groups, each against the median of the others."""
-        return replace(self, base=others_median(self.scores), size=_largest(self.scores), unmarked=False)
-
-    @cached_property
-    def compared(self) -> BoolArray:
-        """The sentences that stand in a pair of a bad and a good word that can be compared, shape (G, W, C)."""
-        scored = ~np.isnan(self.scores - self.base)
-        has_opposite = [scored[:, words].any(axis=1, keepdims=True) for words in (~self.bad, self.bad)]
-        return scored & np.where(self.bad[None, :, None], *has_opposite)
-
-    @cached_property
-    def kernel(self) -> FloatArray:
-        """ψ(r(g, w, f) - r(g, w', f)), shape (G, W, W, C); NaN where one cannot be compared."""
-        r = self.scores - self.base
-        difference = r[:, :, None, :] - r[:, None, :, :]
-        kernel = psi(difference, np.fmax(self.size[:, :, None, :], self.size[:, None, :, :]), self.scale)
-        kernel[np.isnan(difference)] = np.nan
-        return kernel
-
-    def studentised(self, others: Divisions) -> tuple[FloatArray, FloatArray]:
-        """Return the studentised R of the groups, shape (G,), and with polarity dealt out anew, shape (P, G)."""
-        valid = ~np.isnan(self.kernel)
-        wins = np.where(valid, self.kernel, 0.0).sum(axis=3)
-        tables = WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64)).of_clusters(self.clusters)
-        return tables.studentised(self.dealt[None, :])[0], tables.studentised(others.labels)
-
-    def word_note(self, seed: int) -> str:
-        """Return that words go together over groups, where they do and are taken one by one; else nothing."""
-        if len(self.dealt) < len(self.bad):
-            return ""
-        counts = np.isfinite(self.scores).sum(axis=2)
-        means = np.divide(np.nansum(self.scores, axis=2), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
-        found = correlate_words(means, self.bad, seed)
-        return "" if found is None else found.note
-
-    @property
-    def dealt(self) -> BoolArray:
-        """Whether each cluster of words, which is dealt out whole, is of bad ones: shape (C,)."""
-        return marks_bad(self.clusters)
-
-    def rows(self, design: Design) -> dict[str | None, KernelRows]:
-        """Return the pairs of a bad and a good word in a frame that can be compared, by group."""
-        rows: dict[str | None, KernelRows] = {}
-        for index, group in enumerate(self.groups):
-            block = self.kernel[index][np.ix_(self.bad, ~self.bad)]
-            present = np.nonzero(~np.isnan(block))
-            codes = dict(zip(ROLES, present[:2], strict=True))
-            columns = {design.words[role]: self.names[role][codes[role]] for role in ROLES}
-            columns |= {name: self.clusters[role][codes[role]] for role, name in cluster_columns(design).items()}
-            table = pd.DataFrame(columns, dtype=object)
-            rows[group] = KernelRows.mean(table, block[present], self._tally(index))
-        return rows
-
-    def _tally(self, index: int) -> Tally:
-        """Return the counts of a group's rows: those with a sentence that is compared, and those that lack a number."""
-        own = self.group == index
-        bad, good, context = (column[own] for column in (*(self.words[role] for role in ROLES), self.context))
-        lost, used = ~self.scored[own], np.zeros(int(own.sum()), dtype=np.bool_)
-        for word in (bad, good):
-            lost |= self.has_reference[index, word, context] & np.isnan(self.base[index, word, context])
-            used |= self.compared[index, word, context]
-        used &= ~lost
-        ties = int((used & (self.kernel[index, bad, good, context] == 0.5)).sum())
-        tally = Tally(rows=len(lost), scored=int((~lost).sum()), unscored=int(lost.sum()), ties=ties)
-        return tally.without(NO_COUNTERPART, int((~lost & ~used).sum()))
-
-
-def _largest(scores: FloatArray) -> FloatArray:
-    """Return the largest magnitude among the scores of all groups, for each of them: shape (G, W, C)."""
-    return np.broadcast_to(np.fmax.reduce(np.abs(scores), axis=0, initial=np.nan), scores.shape)
-
-
-def group_scores(
-    rows: pd.DataFrame, design: Design, scale: Scale, reference: Callable[[FloatArray], FloatArray]
-) -> GroupScores:
-    """Return the scores of a config's sentences.
-
-    `reference` makes one number of those of the other groups; an unmarked level becomes the base of all instead.
-    """
-    groups, group = np.unique(labels(rows, str(design.group)).astype(str), return_inverse=True)
-    words, names = word_codes(rows, design)
-    bad = np.repeat([True, False], [len(names[role]) for role in ROLES])
-    varied = {design.group, *design.words.values()}
-    context = row_codes(rows, ("frame", *(slot for slot in design.slots if slot not in varied)))
-    scores = np.full((len(groups), len(bad), int(context.max(initial=-1)) + 1), np.nan)
-    exists, scored = np.zeros(scores.shape, dtype=np.bool_), np.ones(len(rows), dtype=np.bool_)
-    for role, word in words.items():
-        score = rows[f"{role}_score"].to_numpy(dtype=np.float64)
-        finite = np.isfinite(score)
-        scored &= finite
-        exists[group, word, context] = True
-        scores[group[finite], word[finite], context[finite]] = score[finite]
-    marked = groups != design.reference
-    named, unmarked = scores[marked], not marked.all()
-    base = np.broadcast_to(scores[~marked], named.shape) if unmarked else reference(scores)
-    compared = np.broadcast_to(exists[~marked], named.shape) if unmarked else exists.sum(axis=0) - exists > 0
-    return GroupScores(
-        groups=tuple(str(name) for name in groups[marked]),
-        bad=bad,
-        scores=named,
-        base=base,
-        has_reference=compared,
-        size=np.fmax(np.abs(named), np.abs(base)) if unmarked else _largest(scores),
-        unmarked=unmarked,
-        scale=scale,
-        names=names,
-        clusters=word_clusters(rows, design, words, names),
-        group=np.where(marked, np.cumsum(marked) - 1, -1)[group],
-        words=words,
-        context=context,
-        scored=scored,
-    )
 
 
 class Spread(Estimand):
@@ -226,7 +55,11 @@ class Spread(Estimand):
     has_interval = False
     neutral = 0.0
     prints_p = True
-    no_parts = "it covers all groups and words of a config at once"
+    needs_p = True
+    zero_note = "groups alike: read p"
+    ends = ("groups alike", "groups differ")
+    effect = "difference"
+    missing_slice = "it covers all groups and words of a config at once"
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> tuple[Figure, ...]:
         """Return nothing: a part has figures of its groups (`relative`), and their scatter is not tested."""
@@ -258,9 +91,37 @@ class Relative(Estimand):
 
     neutral = 0.0
     prints_p = True
+    plotted = True
+    names_others = True
+    ends = ("pleasant words", "unpleasant words")
+    leanings = ("drawn to pleasant words", "drawn to unpleasant words")
+    higher = "is drawn to unpleasant words"
+    effect = "difference"
+    point = "from 50 of 100"
 
     reference: Callable[[FloatArray], FloatArray]
     spread: Spread | None = None
+
+    @property
+    def tests_groups(self) -> bool:
+        """Whether verdicts are about its groups: not where it is a variant, without a spread."""
+        return self.spread is not None
+
+    def groups_caption(self, design: Design | None) -> str:
+        """Return the caption of its groups, which says what each is compared with."""
+        if self.reference is others_mean:
+            return "each group against the mean of the others, with the same words"
+        return f"each group compared with {_name_others(design)}, with the same words"
+
+    def zero_means(self, design: Design | None, others: str = "") -> str:
+        """Return with what a group is alike."""
+        return f"like {others or _name_others(design)}"
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return to which words a group is linked more than the others, in how many comparisons."""
+        number, group = figure.value or 0.0, names.get("group", figure.group)
+        more = f"{self.ends[number >= 0]} more than {names.get('others') or _name_others(design)}"
+        return f"links {group} to {more}, in {50 + abs(number):.0f} of 100 comparisons"
 
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return R of each group as rows with a kernel; ResultError where the design names no group or no words."""
@@ -358,6 +219,11 @@ class Relative(Estimand):
         return self.figure(kernel, replace(scope, group=group, about=(str(scope.design.group),)), notes)
 
 
+def _name_others(design: Design | None) -> str:
+    """Return what a group is compared with: the sentence that names no group, where the design has one."""
+    return "a sentence without a group" if design and design.reference else "the other groups"
+
+
 def _tests_note(others: Divisions, bad: BoolArray, smallest: float, groups: int) -> str:
     """Return how small the p of so many groups can be, or that none can be small enough after Holm."""
     if others.smallest == 1 or groups * smallest <= LEVEL:
@@ -387,19 +253,7 @@ SPREAD = Spread(
     cannot_say="Chance alone makes it positive, so read it with its p. It does not show which group differs, or in "
     "which direction.",
     version=2,
-    presentation=Presentation(
-        zero="groups alike: read p", see_p=True, ends=("groups alike", "groups differ"), effect="difference"
-    ),
 )
-_TEXTS: Mapping[str, Any] = {
-    "ends": ("pleasant words", "unpleasant words"),
-    "leanings": ("drawn to pleasant words", "drawn to unpleasant words"),
-    "tendency": "is drawn to unpleasant words",
-    "effect": "difference",
-    "fact": "links {group} to {side} more than {others}, in {away:.0f} of 100 comparisons",
-    "unit": "from 50 of 100",
-    "at_zero": "like {others}",
-}
 RELATIVE = Relative(
     id="relative",
     title="Relative preference: one group against the others, or against the sentence that names no group",
@@ -416,12 +270,6 @@ RELATIVE = Relative(
     version=2,
     reference=others_median,
     spread=SPREAD,
-    presentation=Presentation(
-        plotted=True,
-        groups="each group compared with {others}, with the same words",
-        tested_groups="relative figure",
-        **_TEXTS,
-    ),
 )
 RELATIVE_MEAN = replace(
     RELATIVE,
@@ -435,9 +283,6 @@ RELATIVE_MEAN = replace(
     variant_of=RELATIVE.id,
     reference=others_mean,
     spread=None,
-    presentation=Presentation(
-        plotted=True, groups="each group against the mean of the others, with the same words", **_TEXTS
-    ),
 )
 RELATIVE_GROUPS = Family(
     id="relative",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import Estimand, Presentation, Tables, difference_fields
+from senseprobe.evaluate.estimands.base import Estimand, Tables, difference_fields
 from senseprobe.evaluate.estimands.kernel import (
     KernelRows,
     Tally,
@@ -167,6 +167,8 @@ class UnmatchedDifference(Estimand):
     """The difference of the paper's figures: its value alone, since words and frames differ, too."""
 
     has_interval = False
+    is_contrast = True
+    ends = ("higher in the second", "higher in the first")
 
     def contrast_figure(self, contrast: Contrast, tables: Tables, scale: Scale) -> Figure:
         """Return the figure of a contrast's two configs."""
@@ -188,6 +190,14 @@ class MatchedContrast(Estimand):
     """The difference of one estimand between two configs, in points from -100 to 100."""
 
     prints_p = True
+    is_contrast = True
+    plotted = True
+    ends = ("higher in the second", "higher in the first")
+    zero_label = "both senses alike"
+    point = "(1 = 1 of 100 pairs)"
+    leanings = ("is higher in the second of the two senses", "is higher in the first of the two senses")
+    higher = "sets the first sense above the second"
+    effect = "difference of the two senses"
 
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return by how many of 100 pairs the two senses differ."""
@@ -240,6 +250,20 @@ class MatchedContrast(Estimand):
         )
 
 
+class RelativeContrast(MatchedContrast):
+    """The difference of the relative figures of each group between two configs."""
+
+    tests_groups = True
+    caption = "each group in the first sense minus the same group in the second"
+    ends = ("more in the second", "more in the first")
+    point = ""
+    leanings = (
+        "drawn to unpleasant words more in the second sense",
+        "drawn to unpleasant words more in the first sense",
+    )
+    higher = "is drawn to unpleasant words more in the first sense"
+
+
 MATCHED_CONTRAST = MatchedContrast(
     id="matched-contrast",
     title="Difference between two senses of a word, matched",
@@ -251,18 +275,8 @@ MATCHED_CONTRAST = MatchedContrast(
     "the figure. The interval of a contrast of pronoun-stereotype combines those of its four classes, where "
     "shared words do not cancel.",
     version=2,
-    presentation=Presentation(
-        plotted=True,
-        contrasts=True,
-        ends=("higher in the second", "higher in the first"),
-        at_zero="both senses alike",
-        unit="(1 = 1 of 100 pairs)",
-        leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
-        effect="difference of the two senses",
-        tendency="sets the first sense above the second",
-    ),
 )
-RELATIVE_CONTRAST = MatchedContrast(
+RELATIVE_CONTRAST = RelativeContrast(
     id="relative-contrast",
     title="Relative preference: difference between two senses",
     range=(-100, 100),
@@ -275,20 +289,6 @@ RELATIVE_CONTRAST = MatchedContrast(
     "how much. More scatter of the words in one sense, or a figure near its limit of 50, can therefore move "
     "the difference when the senses do not differ. It generalises over words of praise and blame, for these "
     "frames and carriers only.",
-    presentation=Presentation(
-        plotted=True,
-        contrasts=True,
-        groups="each group in the first sense minus the same group in the second",
-        tested_groups="difference of the two senses",
-        ends=("more in the second", "more in the first"),
-        at_zero="both senses alike",
-        leanings=(
-            "drawn to unpleasant words more in the second sense",
-            "drawn to unpleasant words more in the first sense",
-        ),
-        effect="difference of the two senses",
-        tendency="is drawn to unpleasant words more in the first sense",
-    ),
 )
 UNMATCHED = UnmatchedDifference(
     id="unmatched-difference",
@@ -300,7 +300,6 @@ UNMATCHED = UnmatchedDifference(
     says="The difference between the paper's figures for the two senses.",
     cannot_say="The senses occur in different frames with different words, and these may cause the "
     "difference. It has no interval and no p-value, and no value is known to mean an absence of bias.",
-    presentation=Presentation(contrasts=True, ends=("higher in the second", "higher in the first")),
 )
 CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, RELATIVE_CONTRAST, UNMATCHED)
 CONTRASTS = Family(

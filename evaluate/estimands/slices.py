@@ -164,7 +164,7 @@ def part_figures(
 
     `rows` are one config's, with scores. A slot with one word left is what the figures are about, and is not
     generalised over; where too few levels of the others are left, there is no interval. An estimand without the rows
-    that it needs is left out (`Estimand.no_parts`). Raises ResultError as `slice_rows` does.
+    that it needs is left out (`Estimand.missing_slice`). Raises ResultError as `slice_rows` does.
     """
     table = compact(part.rows, design)
     scope = Scope(

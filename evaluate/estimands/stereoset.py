@@ -13,14 +13,14 @@ there are several, for each bias type. A tie is no win, for neither sentence ove
 A table has `target`, `bias_type`, and `unrelated_score` beside `stereo_score` and `anti_score`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.records import Design, Figure
@@ -34,6 +34,7 @@ class StereoSetEstimand(Estimand):
     """A figure of StereoSet, from 0 to 100, of a config and of its bias types; `micro` ones are over all rows alike."""
 
     zero_share = 0.0
+    zero_note = "50 is a guess"
 
     range: tuple[float, float] = (0, 100)
     version: int = 2
@@ -62,6 +63,11 @@ class StereoSetShare(StereoSetEstimand):
     comparisons: ClassVar[tuple[tuple[str, str], ...]]
     """The sentences that are compared, each with the other: the first wins where it scores strictly higher."""
 
+    @property
+    def plotted(self) -> bool:
+        """Whether charts show it: over terms, as the paper defines it."""
+        return not self.micro
+
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return the labelled, uncontested rows whose target is named, with the share of comparisons won as kernel."""
         rows = rows if "unrelated_score" in rows else rows.assign(unrelated_score=np.nan)
@@ -88,12 +94,28 @@ class LanguageModelling(StereoSetShare):
 
     reads_unrelated = True
     comparisons = (("stereo", "unrelated"), ("anti", "unrelated"))
+    ends = ("nonsense", "sense")
+    higher = "prefers sense to nonsense"
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return how often sense is preferred."""
+        return f"prefers sense to nonsense in {figure.value or 0.0:.0f} of 100 cases"
+
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return that it is no figure of bias."""
+        return "a measure of language modelling, not of bias: 50 is a guess"
 
 
 class Stereotype(StereoSetShare):
     """A stereotype against its opposite."""
 
     comparisons = (("stereo", "anti"),)
+    ends = ("opposite of the stereotype", "stereotype")
+    higher = "prefers the stereotype"
+
+    def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
+        """Return how often the stereotype is preferred."""
+        return f"prefers the stereotype in {figure.value or 0.0:.0f} of 100 cases"
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield that no value is known to be neutral."""
@@ -106,6 +128,7 @@ class IdealisedScore(StereoSetEstimand):
 
     has_interval = False
     reads_unrelated = True
+    ends = ("far from ideal", "ideal")
 
     shares: tuple[StereoSetShare, StereoSetShare]
 
@@ -119,7 +142,6 @@ class IdealisedScore(StereoSetEstimand):
 
 
 _NADEEM = "Nadeem, Bethke & Reddy 2021 (StereoSet), evaluation metrics"
-_ZERO = "50 is a guess"
 _TERMS = "for each target term first, then averaged over terms, as in the paper's definition and its evaluator"
 _ROWS = (
     "over all rows alike, so that terms with more rows count more, unlike in the paper's definition and its evaluator"
@@ -136,7 +158,6 @@ def _over_rows(estimand: StereoSetT) -> StereoSetT:
         title=estimand.title.replace("over target terms", "over rows"),
         says=estimand.says.replace(_TERMS, _ROWS),
         source=f"senseprobe (of {_NADEEM})",
-        presentation=replace(estimand.presentation, plotted=False),
         micro=True,
     )
 
@@ -151,14 +172,6 @@ LMS = LanguageModelling(
     cannot_say="A tie counts for the unrelated sentence. Scorers of pairs (cps, sss, log-odds) compare the "
     "unrelated sentence with the stereotypical one, and the two others with each other. Some unrelated words "
     "are rare or of another part of speech, so even a model without understanding can score high.",
-    presentation=Presentation(
-        plotted=True,
-        zero=_ZERO,
-        ends=("nonsense", "sense"),
-        tendency="prefers sense to nonsense",
-        fact="prefers sense to nonsense in {value:.0f} of 100 cases",
-        unread="a measure of language modelling, not of bias: 50 is a guess",
-    ),
 )
 SS = Stereotype(
     id="ss",
@@ -171,13 +184,6 @@ SS = Stereotype(
     "known to mean an absence of bias. A tie counts against the stereotype, as in the released evaluator. That "
     "evaluator averages probabilities (sss-prob), where the paper averages log-probabilities (sss), and puts "
     "no space before a candidate for RoBERTa.",
-    presentation=Presentation(
-        plotted=True,
-        zero=_ZERO,
-        ends=("opposite of the stereotype", "stereotype"),
-        tendency="prefers the stereotype",
-        fact="prefers the stereotype in {value:.0f} of 100 cases",
-    ),
 )
 ICAT = IdealisedScore(
     id="icat",
@@ -189,7 +195,6 @@ ICAT = IdealisedScore(
     cannot_say="One number for two things: a poor model without a preference and a good model with one can "
     "get the same. It assumes that 50 is the neutral value of ss, which is not known. It has no interval.",
     shares=(LMS, SS),
-    presentation=Presentation(zero=_ZERO, ends=("far from ideal", "ideal")),
 )
 LMS_MICRO, SS_MICRO = _over_rows(LMS), _over_rows(SS)
 ICAT_MICRO = replace(_over_rows(ICAT), shares=(LMS_MICRO, SS_MICRO))

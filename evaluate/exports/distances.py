@@ -173,7 +173,7 @@ def _why_left_out(figure: Figure) -> str:
         return "of a plug-in that is not installed, so its range is unknown"
     if figure.definition != estimand.version:
         return "of a different definition than this senseprobe's: score the model again"
-    see_p = lookup(figure.estimand).presentation.see_p
+    see_p = lookup(figure.estimand).needs_p
     return "chance alone makes it positive, so it means something only with its p" if see_p else ""
 
 

@@ -56,7 +56,7 @@ def _main_distances(result: Result, distances: Iterable[Distance]) -> Iterator[D
     main = {name: figures[0].estimand for name, figures in leads.items() if len(figures) == 1}
     for distance in distances:
         figure = distance.figure
-        if main.get(figure.config) == figure.estimand and not lookup(figure.estimand).presentation.contrasts:
+        if main.get(figure.config) == figure.estimand and not lookup(figure.estimand).is_contrast:
             yield distance
 
 

@@ -193,7 +193,7 @@ def plot_effects(scope: ReportScope, ranked: Sequence[Comparison]) -> Forest:
             if (config, test) in effects
         ]
         rows.append(ForestRow(label=test, note=config, marks=tuple(marks)))
-    left, right = lookup(ranked[0].estimand).presentation.ends
+    left, right = lookup(ranked[0].estimand).axis_ends(None)
     omission = f", {MOST_PLOTTED} of {len(keys)} tests" if len(keys) > MOST_PLOTTED else ""
     title = f"Effects with 95 % intervals, those that differ most clearly first{omission}"
     return Forest(title=title, rows=tuple(rows), low=AXIS.low, high=AXIS.high, left=left, right=right)

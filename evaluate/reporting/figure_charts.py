@@ -52,14 +52,14 @@ def plot_headlines(
     Where a model fails its control there is no verdict on a config, so that all figures are collapsed.
     """
     verdicts = [*verdicts]
-    plotted = [row for row in rows if row.group is None and row.presentation.plotted]
+    plotted = [row for row in rows if row.group is None and row.declaration.plotted]
     of_verdicts = {(v.figure.config, v.figure.estimand) for v in verdicts if v.figure is not None}
     configs = {verdict.config for verdict in verdicts}
     judged = {row.config for row in plotted if (row.config, row.estimand) in of_verdicts}
     first = [
         row
         for row in plotted
-        if (row.config, row.estimand) in of_verdicts or (row.config in configs - judged and row.presentation.rank)
+        if (row.config, row.estimand) in of_verdicts or (row.config in configs - judged and row.declaration.rank)
     ]
     rest = [row for row in plotted if row not in first]
     for part, title, closed in ((first, "The main figure of each config", False), (rest, "Further figures", True)):
@@ -89,7 +89,7 @@ def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Ite
     """Yield the groups of each figure, from the highest to the lowest of the first result."""
     groups: dict[tuple[str, str], list[FigureRow]] = {}
     for row in rows:
-        if row.group is not None and row.presentation.plotted:
+        if row.group is not None and row.declaration.plotted:
             groups.setdefault((row.config, row.estimand), []).append(row)
     senses = find_senses(inputs)
     several = [members for members in groups.values() if len(members) > 1]
@@ -213,7 +213,7 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     design, table = source.design(config), source.tables[config]
     if design is None or KINDS[design.kind].infers or not len(table):
         return None
-    estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
+    estimand = next((name for name in design.estimands if lookup(name).by_word), None)
     slots = _find_slots(design, table)
     if estimand is None or slots is None:
         return None

@@ -53,7 +53,7 @@ def figure_section(scope: ReportScope) -> Section:
         return table_section("", _count_groups(scope, listed), [table])
     by_title: dict[str, list[FigureRow]] = {}
     for row in scope.rows:
-        if not row.presentation.contrasts:
+        if not row.declaration.is_contrast:
             names = (row.first.sense_type or "without senses", f"bias type {scope.biases.get(row.config, '')}")
             by_title.setdefault(", ".join(names if row.config in scope.biases else names[:1]), []).append(row)
     tables = []
@@ -78,7 +78,7 @@ def _list_brief(scope: ReportScope) -> list[FigureRow]:
         for row in scope.rows
         if row.group is None
         or row.first.key in about
-        or (row.presentation.contrasts and counts[row.config, row.estimand] <= FEW_GROUPS)
+        or (row.declaration.is_contrast and counts[row.config, row.estimand] <= FEW_GROUPS)
     ]
 
 
@@ -125,5 +125,5 @@ def contrast_section(scope: ReportScope) -> Section:
         "share cancel out. An unmatched difference is the paper's own: its words differ, so it has no interval."
     )
     return table_section(
-        title, [text], [_build_table([row for row in scope.rows if row.presentation.contrasts], title)]
+        title, [text], [_build_table([row for row in scope.rows if row.declaration.is_contrast], title)]
     )

@@ -124,7 +124,7 @@ class Teller:
         """Return what the model does: to the groups of a line of groups, else what its figure says."""
         groups = [f for f in self.source.result.figures if f.config == figure.config and f.group and _is_group(f)]
         count = f"{count_word(len(groups))} groups"
-        if groups and lookup(figure.estimand).presentation.see_p:
+        if groups and lookup(figure.estimand).needs_p:
             farthest = max(groups, key=lambda f: abs(f.value or 0.0))
             p = "" if figure.p is None else f" ({format_p(figure.p)})"
             if find_only_other(self.source, farthest):
@@ -164,13 +164,13 @@ class Teller:
 def _is_group(figure: Figure) -> bool:
     """Return whether a figure is of a group that is compared with others."""
     estimand = lookup(figure.estimand)
-    return bool(estimand.presentation.tested_groups) and figure.neutral is not None and not KINDS[estimand.kind].tests
+    return estimand.tests_groups and figure.neutral is not None and not KINDS[estimand.kind].tests
 
 
 def find_only_other(source: ReportInput, figure: Figure) -> str:
     """Return the group that a figure's group is compared with, where it is one; its figure says the same, mirrored."""
     design = source.design(figure.config)
-    if not _is_group(figure) or "{others}" not in lookup(figure.estimand).presentation.fact:
+    if not _is_group(figure) or not lookup(figure.estimand).names_others:
         return ""
     if design is not None and design.reference:
         return ""

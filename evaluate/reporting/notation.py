@@ -92,7 +92,7 @@ def format_remarks(figure: Figure) -> str:
     remarks = (
         "" if figure.value is None else find_verdict(figure) or (UNREAD if has_flaw(figure) else ""),
         format_p_value(figure),
-        "no interval (permutation test)" if estimand.presentation.see_p and figure.value is not None else "",
+        "no interval (permutation test)" if estimand.needs_p and figure.value is not None else "",
         "older definition" if figure.definition < estimand.version else "",
         f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
         counted(figure.ties, "tie") if figure.ties else "",
@@ -157,14 +157,14 @@ def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
 def _prints_p(figure: Figure) -> bool:
     """Return whether p of a figure says more than its interval does, as that of permutations."""
     estimand = lookup(figure.estimand)
-    return estimand.prints_p or bool(estimand.origin)
+    return estimand.prints_p
 
 
 def describe_zero(figure: Figure) -> str:
     """Return what 0, or another value to compare with, means for a figure."""
     estimand = lookup(figure.estimand)
-    if estimand.presentation.zero:
-        return estimand.presentation.zero
+    if estimand.zero_note:
+        return estimand.zero_note
     if figure.neutral is not None:
         return "neutral"
     if KINDS[estimand.kind].infers:
@@ -176,7 +176,7 @@ def describe_neutral(figure: Figure) -> str:
     """Return the neutral value of a figure in short, or what else it can be compared with."""
     if figure.neutral is None:
         return format_readings(figure) or "none known"
-    return f"{figure.neutral:g}{', see p' if lookup(figure.estimand).presentation.see_p else ''}"
+    return f"{figure.neutral:g}{', see p' if lookup(figure.estimand).needs_p else ''}"
 
 
 def format_readings(figure: Figure) -> str:

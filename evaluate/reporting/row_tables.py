@@ -161,7 +161,7 @@ def compute_level_figures(
     `rows` are one config's, with scores on the `scale` of their scorer. A slot with one word is left out. `words` are
     those to take of each slot, where another model's figures have chosen them.
     """
-    estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
+    estimand = next((name for name in design.estimands if lookup(name).by_word), None)
     if estimand is None or not len(rows):
         return
     table = compact(rows, design)
@@ -308,7 +308,7 @@ def _slice_part(source: ReportInput, part: Part, table: pd.DataFrame, design: De
     """Return the figures of a part of a config's rows, and why it has no others."""
     figures = part_figures(part, table, design, config, seed=source.result.seed, scale=source.result.scale)
     given = {figure.estimand for figure in figures}
-    missing = {each.id: each.no_parts for each in sliced_estimands(design) if each.id not in given}
+    missing = {each.id: each.missing_slice for each in sliced_estimands(design) if each.id not in given}
     return ResultSlice(config=config, words=part.words, figures=tuple(figures), left_out=missing)
 
 

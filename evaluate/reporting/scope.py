@@ -7,10 +7,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from senseprobe.document import Level, Part, Section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import families_of, lookup
+from senseprobe.evaluate.estimands import Estimand, families_of, lookup
 from senseprobe.evaluate.estimands.association import TestKey
 from senseprobe.evaluate.estimands.association_comparison import read_tests
-from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
@@ -42,9 +41,9 @@ class FigureRow:
         return next(cell for cell in self.cells if cell is not None)
 
     @property
-    def presentation(self) -> Presentation:
-        """How a report presents its estimand."""
-        return lookup(self.estimand).presentation
+    def declaration(self) -> Estimand:
+        """What its estimand declares."""
+        return lookup(self.estimand)
 
 
 def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:

@@ -115,7 +115,7 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
         truth="" if truth is None else f"{PLANTED}: {format_points(truth[1].value or 0.0, figure.estimand)}",
         true_mark=true_mark if is_on_axis else None,
         figure=number_text,
-        unit=estimand.presentation.unit if mark.value is not None else "",
+        unit=estimand.point if mark.value is not None else "",
         mark=mark if is_on_axis else None,
         axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
         ends=(ends[0], _name_neutral(estimand, zero, axis), ends[1]),

@@ -145,16 +145,14 @@ def find_leads(figures: Sequence[Figure]) -> list[Figure]:
     it is known what models read that always prefer one word.
     """
     whole = [figure for figure in figures if figure.group is None]
-    if any(lookup(figure.estimand).presentation.contrasts for figure in whole):
+    if any(lookup(figure.estimand).is_contrast for figure in whole):
         return [figure for figure in whole if lookup(figure.estimand).has_interval]
-    ranked = [figure for figure in whole if lookup(figure.estimand).presentation.rank]
-    lead = min(ranked, key=lambda figure: lookup(figure.estimand).presentation.rank, default=None)
+    ranked = [figure for figure in whole if lookup(figure.estimand).rank]
+    lead = min(ranked, key=lambda figure: lookup(figure.estimand).rank, default=None)
     if lead is not None and lead.neutral is not None:
         return [lead]
     neutral = [figure for figure in whole if figure.neutral is not None]
-    stand_ins = [figure for figure in neutral if lookup(figure.estimand).presentation.stands_in]
-    first = min((lookup(figure.estimand).presentation.stands_in for figure in stand_ins), default=0)
-    leads = [figure for figure in stand_ins if lookup(figure.estimand).presentation.stands_in == first]
+    leads = [figure for figure in neutral if lookup(figure.estimand).stands_in]
     if lead is not None and (not leads or lead.readings):
         return [*leads, lead]
     return leads or (neutral or whole)[:1]
@@ -212,7 +210,7 @@ class Judge:
 
     def lines(self, figures: Sequence[Figure]) -> Iterator[_Line]:
         """Yield what verdicts on a config are about: its bias types where it has figures of them, or the whole."""
-        leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).presentation.see_p), None)
+        leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).needs_p), None)
         groups = tuple(f for f in figures if f.group and _is_tested_group(f))
         if groups and all(lead.neutral is None or lead is spread for lead in leads):
             yield self._line_of_groups(groups, spread)
@@ -318,7 +316,7 @@ class Judge:
         ends = (f"{end:+.{0 if estimand.unit == 'points' else estimand.decimals}f}" for end in (low, high))
         return (
             "not_shown",
-            f"a {estimand.presentation.effect} from {' to '.join(ends)} {estimand.unit}{none} the rows",
+            f"a {estimand.effect} from {' to '.join(ends)} {estimand.unit}{none} the rows",
         )
 
     def find_config_flaw(self, config: str) -> str:
@@ -363,7 +361,7 @@ class Judge:
             design = self.source.design(farthest.config)
             others = "a sentence that names no group" if design and design.reference else "the others"
             names = "; ".join(_name_sides(differing, design))
-            if not lookup(farthest.estimand).presentation.contrasts:
+            if not lookup(farthest.estimand).is_contrast:
                 names = f"{names}, more than {others}"
             return self._of(farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})")
         if spread is not None and spread.p is not None and times * spread.p < LEVEL:
@@ -405,7 +403,7 @@ def _neutral_span(figure: Figure) -> tuple[float, float] | None:
 
 def _is_tested_group(figure: Figure) -> bool:
     """Return whether a group's figure is tested against what is neutral: of words in space nobody knows what is."""
-    return bool(lookup(figure.estimand).presentation.tested_groups) and figure.neutral is not None
+    return lookup(figure.estimand).tests_groups and figure.neutral is not None
 
 
 def _find_p(figure: Figure) -> float | None:

@@ -6,17 +6,18 @@ direction.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.association import interval_fields, p_fields, with_corrected
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOBODY, NOT_ESTIMABLE, Estimand, Presentation, Scope, joined
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOT_ESTIMABLE, Estimand, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import compute_effect
+from senseprobe.evaluate.estimands.wording import NOBODY
 from senseprobe.evaluate.units import ScoredRows
-from senseprobe.records import Contrast, Figure
+from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
     Ends,
     FloatArray,
@@ -29,16 +30,18 @@ from senseprobe.statistics import (
 )
 
 HELD = "over words; the words that each sense is compared with are fixed"
-_UNREAD = f"{NOBODY}; use these numbers only to compare words, senses and embeddings"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nearness(Estimand):
     """A figure of the cosines of a config's targets; each word has one, as a group."""
 
-    no_parts: ClassVar[str] = "its cosines cover all words of a config"
-    prints_p: ClassVar[bool] = True
-    replay_tolerance: ClassVar[float] = 1e-3
+    missing_slice = "its cosines cover all words of a config"
+    prints_p = True
+
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return that nothing is known to be neutral, and what can be compared."""
+        return f"{NOBODY}; use these numbers only to compare words, senses and embeddings"
 
     def figure_of_words(self, group: str | None, rows: pd.DataFrame, scope: Scope, **fields: Any) -> Figure:  # noqa: ANN401
         """Return a figure of some rows of a table of words."""
@@ -57,10 +60,10 @@ class Nearness(Estimand):
         )
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return none: see `no_parts`."""
+        """Return none: see `missing_slice`."""
         return []
 
-    def planned_half_width(self, design: Any, levels: Mapping[str, int], rows: int) -> float | None:  # noqa: ANN401
+    def planned_half_width(self, design: Design, levels: Mapping[str, int], rows: int) -> float | None:
         """Return None: it depends on the cosines."""
         return None
 
@@ -82,8 +85,15 @@ WORDS = Family(
 class SingleCategory(Nearness):
     """How much nearer a word lies to unpleasant attributes, A, than to pleasant ones, B."""
 
-    decimals: ClassVar[int] = 2
-    family: ClassVar[Family | None] = WORDS
+    family = WORDS
+    rank = 1
+    tests_groups = True
+    caption = "words"
+    ends = ("nearer to praise", "nearer to blame")
+    zero_label = "as near to both"
+    leanings = ("lies nearer to praise", "lies nearer to blame")
+    higher = "has words nearer to blame"
+    effect = "association"
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return the figure of a config, and one for each of its words, from their cosines."""
@@ -162,7 +172,13 @@ def cosine_table(words: pd.DataFrame) -> tuple[FloatArray, int]:
 class GenderDirection(Nearness):
     """On which side of the gender direction of equation 8 words lie, and whether that is their stereotype's."""
 
-    decimals: ClassVar[int] = 2
+    rank = 1
+    caption = "words"
+    ends = ("nearer to female", "nearer to male")
+    zero_label = "as near to both"
+    leanings = ("has words on the opposite side of their stereotype", "has words on the side of their stereotype")
+    higher = "has words nearer to the side of their stereotype"
+    effect = "association"
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return the figure of a config, and one for each of its words, from their cosines."""
@@ -211,7 +227,12 @@ def stereotype_signs(rows: pd.DataFrame) -> dict[str, int]:
 class SenseDifference(Nearness):
     """The figures of words in one sense less those of the same words in another."""
 
-    decimals: ClassVar[int] = 2
+    is_contrast = True
+    ends = ("higher in the second", "higher in the first")
+    zero_label = "both senses alike"
+    leanings = ("is higher in the second of the two senses", "is higher in the first of the two senses")
+    higher = "sets the first sense above the second"
+    effect = "difference of the two senses"
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return none: it is of two configs (`compare_words`)."""
@@ -312,17 +333,6 @@ SINGLE_CATEGORY = SingleCategory(
     "over both. p permutes the attributes and is two-sided.",
     cannot_say="Nearness of vectors is not behaviour, and how near an unbiased word would be to praise is "
     "unknown. The p of a word treats its vector as fixed.",
-    presentation=Presentation(
-        rank=1,
-        groups="words",
-        tested_groups="word",
-        ends=("nearer to praise", "nearer to blame"),
-        at_zero="as near to both",
-        leanings=("lies nearer to praise", "lies nearer to blame"),
-        tendency="has words nearer to blame",
-        effect="association",
-        unread=_UNREAD,
-    ),
 )
 GENDER_DIRECTION = GenderDirection(
     id="gender-direction",
@@ -336,16 +346,6 @@ GENDER_DIRECTION = GenderDirection(
     "mean of male-typed words minus that of female-typed words.",
     cannot_say="Nearness of vectors is not behaviour. A few pairs of words define the direction, and 0 is "
     "not known to be neutral: compare the senses of one word.",
-    presentation=Presentation(
-        rank=1,
-        groups="words",
-        ends=("nearer to female", "nearer to male"),
-        at_zero="as near to both",
-        leanings=("has words on the opposite side of their stereotype", "has words on the side of their stereotype"),
-        tendency="has words nearer to the side of their stereotype",
-        effect="association",
-        unread=_UNREAD,
-    ),
 )
 SENSE_DIFFERENCE = SenseDifference(
     id="sense-difference",
@@ -360,14 +360,5 @@ SENSE_DIFFERENCE = SenseDifference(
     cannot_say="Nearness of vectors is not behaviour. The two senses may be compared with different "
     "attributes, which the interval over words treats as fixed. People may also speak differently of the two "
     "senses for reasons other than bias.",
-    presentation=Presentation(
-        contrasts=True,
-        ends=("higher in the second", "higher in the first"),
-        at_zero="both senses alike",
-        leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
-        tendency="sets the first sense above the second",
-        effect="difference of the two senses",
-        unread=_UNREAD,
-    ),
 )
 ESTIMANDS = (SINGLE_CATEGORY, GENDER_DIRECTION, SENSE_DIFFERENCE)

@@ -185,7 +185,7 @@ def compute_word_shares(rows: pd.DataFrame, design: Design, scale: Scale) -> tup
 
 def is_difference(figure: Figure) -> bool:
     """Return whether a figure is of two senses: that of one config less that of another."""
-    return lookup(figure.estimand).presentation.contrasts
+    return lookup(figure.estimand).is_contrast
 
 
 def describe_releases(predictions: Sequence[WordCorrelation]) -> Iterator[str]:

@@ -6,14 +6,15 @@ themselves, with an interval over the words that were chosen.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import NOBODY, USE, Estimand, Presentation, Scope, why_no_interval
+from senseprobe.evaluate.estimands.base import Estimand, Scope, why_no_interval
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, unusable
+from senseprobe.evaluate.estimands.wording import NOBODY, USE
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale, difference_interval, difference_p
 
@@ -32,12 +33,14 @@ class ContentMean(Estimand):
     figure, in nats, and one less the kernel is that of a model that chooses the other sentence.
     """
 
-    neutral_from_labels: ClassVar[bool] = True
-    of_pairs: ClassVar[bool] = True
-    column: ClassVar[str] = COLUMN
-    of_contents: ClassVar[bool] = True
-    decimals: ClassVar[int] = 3
-    replay_tolerance: ClassVar[float] = 1e-3  # it is of the numbers themselves, not of their signs
+    neutral_from_labels = True
+    of_pairs = True
+    column = COLUMN
+    ends = ("opposite of the stereotype", "stereotype")
+    zero_label = "both as often"
+    leanings = ("chooses the opposite of the stereotype", "chooses the stereotype")
+    higher = "chooses the stereotype"
+    effect = "preference"
 
     def applies_to(self, rows: pd.DataFrame) -> bool:
         """Return whether the rows have contents, which only choices and forced replies give."""
@@ -61,6 +64,10 @@ class ContentMean(Estimand):
     def bias_type(self, figure: Figure) -> str:
         """Return the group."""
         return figure.group or ""
+
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return that words differ by themselves."""
+        return f"{NOBODY}, because some words are more frequent than others; {USE}"
 
     def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return the value, and Student's interval of a mean over the levels that were sampled."""
@@ -91,13 +98,5 @@ CONTENT_MEAN = ContentMean(
     cannot_say="A few pairs with large contents can dominate it. If the sentences differ in an evaluative "
     "word, no value is known to mean an absence of bias. Contents of labels and of forced replies are not on "
     "one scale.",
-    presentation=Presentation(
-        ends=("opposite of the stereotype", "stereotype"),
-        at_zero="both as often",
-        leanings=("chooses the opposite of the stereotype", "chooses the stereotype"),
-        tendency="chooses the stereotype",
-        effect="preference",
-        unread=f"{NOBODY}, because some words are more frequent than others; {USE}",
-    ),
 )
 ESTIMANDS = (CONTENT_MEAN,)

@@ -190,7 +190,7 @@ def _build_beside_table(source: ReportInput, scope: ReportScope, *, several: boo
     beside = {config: _beside(record) for config, record in source.result.tasks.items()}
     kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
     used = dict.fromkeys(name for _, name in figures)
-    leads = [name for name in used if lookup(name).presentation.by_word or lookup(name).of_contents]
+    leads = [name for name in used if lookup(name).by_word or lookup(name).column]
     if scope.is_brief:
         gates = _gate_ids([source.result])
         leads, kept = [], [i for i in kept if _BESIDE[i][0] not in gates]

@@ -332,7 +332,7 @@ def test_declared_gaps_of_slices_comparisons_and_samples() -> None:
     assert compared == {"nn", "gap:he-they", "gap:named"}
     assert lookup("gap:he-they").range[0] == -100
     assert "gap:he-they" in lookup("gap:he-they").title
-    assert lookup("gap:he-they").presentation.groups.startswith("gap:he-they, ")
+    assert lookup("gap:he-they").groups_caption(None).startswith("gap:he-they, ")
     with pytest.raises(ResultError, match="gap:x: the design does not declare a gap 'x'"):
         figures(rows, replace(plan, estimands=("gap:x",)), "a")
     with pytest.raises(ResultError, match="no estimand 'nn:x'"):

@@ -145,7 +145,7 @@ def test_no_release_lists_it() -> None:
     """It is of what scores the rows, not of the rows."""
     release = senseprobe.load("sssb@1.0.1")
     assert all("content-mean" not in release.design(name).estimands for name in release.configs)
-    assert [name for name, estimand in CATALOGUE.items() if estimand.of_contents] == ["content-mean"]
+    assert [name for name, estimand in CATALOGUE.items() if estimand.column] == ["content-mean"]
 
 
 RUNS = examples(250, few=125)

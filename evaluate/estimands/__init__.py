@@ -23,7 +23,7 @@ a finite number leaves its row unscored.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
@@ -51,7 +51,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.retired import check_computed
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
-from senseprobe.plugins import HERE, Registry, Unfit, blamed, clause
+from senseprobe.plugins import HERE, Registry, Unfit, blamed, describe_error
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import CONFIDENCE, Scale
 
@@ -251,19 +251,17 @@ def contrast_figures(
     return difference.contrast_figures(contrast, estimand, tables, scale, confidence)
 
 
-def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
-    """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
+def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> list[Figure]:
+    """Return a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
     compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
+    checked: dict[str | None, Figure] = {}
     with blamed(f"{name} failed on {config} with", ResultError):
-        results = [*compute(rows.copy(), design, config, seed)] if compute else []
-    groups: set[str | None] = set()
-    for figure in results:
-        with blamed(f"{name} returned, for {config}, a figure that fails:", ResultError):
+        for figure in compute(rows.copy(), design, config, seed) if compute else ():
             error = _figure_error(figure, estimand, config)
-        if error := error or ("a figure twice" if figure.group in groups else ""):
-            raise ResultError(f"{name} returned, for {config}, {error}")
-        groups.add(figure.group)
-        yield replace(figure, definition=estimand.version)
+            if error := error or ("a figure twice" if figure.group in checked else ""):
+                raise ResultError(f"{name} returned, for {config}, {error}")
+            checked[figure.group] = replace(figure, definition=estimand.version)
+    return [*checked.values()]
 
 
 def _figure_error(figure: object, estimand: Estimand, config: str) -> str:
@@ -278,7 +276,7 @@ def _figure_error(figure: object, estimand: Estimand, config: str) -> str:
         first = error.errors(include_url=False, include_context=False)[0]
         return f"a figure whose {first['loc'][1]} is amiss ({first['msg']})"
     except (TypeError, ValueError) as error:
-        return f"a figure that no file can hold ({clause(error)})"
+        return f"a figure that no file can hold ({describe_error(error)})"
     return _number_error(figure, estimand)
 
 

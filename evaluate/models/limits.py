@@ -125,6 +125,10 @@ def bounded_by(weights: Weights) -> Iterator[None]:
 
 # --- tokenizers -----------------------------------------------------------------------------------------------------
 
+# How much longer a normaliser may make a text is computed from its file. A memory cap cannot stand in for that:
+# tokenizers is written in Rust, which ends the whole process where it gets no memory (24 doublings of a letter under a
+# cap of 256 MiB: exit code 134), and nothing can catch that.
+
 MOST_FILE_BYTES = 2**28  # of a tokenizer.json; the largest vocabularies have some 40 MB
 MOST_GROWTH = 256
 """How many times as long a text may get by what a file itself puts in: the first step of most puts in nothing."""

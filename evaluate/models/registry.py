@@ -440,4 +440,4 @@ def answers_of(model: Model, answers: Iterable[T]) -> Iterator[T]:
     if "family" not in model.identity:
         return iter(answers)
     failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, failed with"
-    return iterate_blamed(lambda: answers, failed, ModelError)
+    return iterate_blamed(iter(answers), failed, ModelError)

@@ -75,7 +75,7 @@ def _checked(scorer: Scorer) -> Score:
             for answers in scorer.score(model, requested, done):
                 yield [_checked_answer(scorer, requested, unit, numbers) for unit, numbers in answers]
 
-        yield from iterate_blamed(answer, f"the scorer {scorer.id}, a plug-in, failed with")
+        yield from iterate_blamed(answer(), f"the scorer {scorer.id}, a plug-in, failed with")
 
     return score
 

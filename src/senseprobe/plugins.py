@@ -17,7 +17,7 @@ from functools import cached_property
 from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import offered
@@ -63,7 +63,7 @@ def without_tokens(text: str) -> str:
     return re.sub(r"hf_\w+", "hf_…", text)
 
 
-def clause(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return what an error of somebody else's code says, in a line, without the token of any account."""
     try:
         message = str(error)
@@ -75,30 +75,24 @@ def clause(error: BaseException) -> str:
 
 @contextmanager
 def blamed(failed: str, kind: type[Exception] = SenseprobeError) -> Iterator[None]:
-    """Turn what somebody else's code raises, but errors of ours and Ctrl-C, into a `kind`: `failed`, and its clause."""
+    """Turn what somebody else's code raises, but errors of ours and Ctrl-C, into a `kind`: `failed`, and why."""
     try:
         yield
     except (SenseprobeError, Unfit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise kind(f"{failed} {clause(error)}".lstrip()) from error
+        raise kind(f"{failed} {describe_error(error)}".lstrip()) from error
 
 
-def iterate_blamed(
-    start: Callable[[], Iterable[T]], failed: str, kind: type[Exception] = SenseprobeError
-) -> Iterator[T]:
-    """Iterate over what `start` returns; what is raised by that, not by what is done with an item, is `blamed`."""
-    with blamed(failed, kind):
-        items = iter(start())
+def iterate_blamed(items: Iterator[T], failed: str, kind: type[Exception] = SenseprobeError) -> Iterator[T]:
+    """Yield items; what is raised by the iterator, not by what is done with an item, is `blamed`."""
     while True:
         with blamed(failed, kind):
-            item: T | object = next(items, _END)
-        if item is _END:
-            return
-        yield cast("T", item)
-
-
-_END = object()
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def versions(declared: Iterable[Declared | None]) -> dict[str, str]:

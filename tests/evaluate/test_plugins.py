@@ -600,7 +600,7 @@ def test_an_estimand_is_computed_where_it_is_asked_for(install: Install) -> None
         ("return [figure('own', config, low=90.0, high=10.0)]", "returned, for race, a figure outside its interval"),
         ("return [figure('own', config, low=2.0)]", "returned, for race, a figure outside its interval"),
         ("return [figure('own', config), figure('own', config)]", "returned, for race, a figure twice"),
-        ("return [object.__new__(Figure)]", "returned, for race, a figure that fails: AttributeError"),
+        ("return [object.__new__(Figure)]", "the estimand own of acme-bias failed on race with AttributeError"),
         ("import sys; sys.exit(0)", "the estimand own of acme-bias failed on race with SystemExit: 0"),
     ],
 )

@@ -23,7 +23,7 @@ from senseprobe.evaluate.models.registry import FAMILIES, answers_of
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.senses.scorers import leave_refused
+from senseprobe.evaluate.scorers.association import leave_refused
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
 from senseprobe.plugins import versions

@@ -17,7 +17,6 @@ from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result import Result, tokens_path, words_path
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.association import COSINES
-from senseprobe.evaluate.senses.scorers import SENSE_COSINES
 from senseprobe.evaluate.subsample import PAGE_ROWS, page_rows
 from senseprobe.evaluate.units import KINDS, ScoredRows
 from senseprobe.tables import UnreadableError
@@ -78,13 +77,14 @@ def _of_chat(result: Result) -> list[str]:
 def read_words(path: Path, result: Result) -> pa.Table | None:
     """Return the cosines of words beside the result in the file `path`; None where there are none.
 
-    ResultError where it is not the table with that signature, or holds more than words of association tests.
+    Nor are there where the scorer is not installed, so that nobody knows its columns. ResultError where it is
+    not the table with that signature, or holds more than words of association tests.
     """
-    path = words_path(path)
+    path, scorer = words_path(path), SCORERS.get(result.scorer)
     with open_table(path, result, MAX_WORDS_BYTES) as file:
-        if file is None:
+        if file is None or scorer is None:
             return None
-        schema = SENSE_COSINES if "target_sense" in file.schema_arrow.names else COSINES
+        schema = scorer.cosines or COSINES
         if file.schema_arrow.remove_metadata() != schema:
             raise ResultError(f"{path} is not a table of words: expected the columns {', '.join(schema.names)}")
         return pa.Table.from_batches(read_batches(file, path, MAX_WORDS_BYTES), schema)

@@ -41,7 +41,7 @@ BELOW |= {"progress": {"messages"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # Rooms that register themselves stand above all that they use, and nobody imports them: each can be missing.
-REGISTERED = {"evaluate.exports", "evaluate.texts"}
+REGISTERED = {"evaluate.exports", "evaluate.senses", "evaluate.texts"}
 BELOW |= {room: {*BELOW} for room in REGISTERED}
 BELOW |= {"kinds": {*BELOW["evaluate"], "evaluate", "generator"}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns, and names of rooms that can be missing.

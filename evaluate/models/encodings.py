@@ -4,8 +4,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.units import Unit
+from senseprobe.statistics import FloatArray, pairwise_cosines
 
 LEVELS: Mapping[str, str] = {
     "word": "the word alone",
@@ -122,3 +125,11 @@ class VectorModel(Protocol):
 
     def lacks(self, word: str) -> bool:
         """Return whether it knows nothing of a word."""
+
+
+def compare_words(model: VectorModel, level: str, words: Sequence[str], others: Sequence[str]) -> FloatArray:
+    """Return the cosine of each word with each of the others, shape (words, others); NaN where a vector is missing."""
+    units = [Unit(word) for word in dict.fromkeys((*words, *others))]
+    vectors = {unit.text: vector for answers in model.encode(level, units, ()) for unit, vector in answers}
+    first, second = (np.array([vectors[word] for word in side], dtype=np.float64) for side in (words, others))
+    return pairwise_cosines(first, second)

@@ -5,6 +5,7 @@ vectors of units -> a word's vectors averaged -> cosines within a test -> `Resul
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,6 +77,37 @@ def _with_rows(tables: Mapping[str, pd.DataFrame], column: str) -> Mapping[str, 
     if filled := {config: table for config, table in tables.items() if len(table)}:
         return filled
     raise SenseprobeError(f"no row has a {column}: choose another --level, or import tests that have {column}s")
+
+
+def refused_tests(rows: pd.DataFrame, model: Any) -> dict[str, str]:  # noqa: ANN401 - with `refuses`
+    """Return by name the tests that have words of a class that cannot be looked up, each with the reason."""
+    reasons = {word_class: model.refuses(str(word_class)) for word_class in rows["word_class"].dropna().unique()}
+    classes = rows[["test", "word_class"]].drop_duplicates().dropna()
+    named = zip(classes["test"], classes["word_class"], strict=True)
+    return {str(test): reasons[word_class] for test, word_class in named if reasons[word_class]}
+
+
+def leave_refused(
+    tables: Mapping[str, pd.DataFrame],
+    model: Any,  # noqa: ANN401 - of any family
+) -> tuple[dict[str, pd.DataFrame], dict[str, list[str]]]:
+    """Return tables without the tests that a model refuses, and by reason the names of these.
+
+    SenseprobeError where it refuses all of them.
+    """
+    if not hasattr(model, "refuses"):
+        return {**tables}, {}
+    left: dict[str, pd.DataFrame] = {}
+    tests: dict[str, list[str]] = {}
+    for config, table in tables.items():
+        refused = refused_tests(table, model) if "word_class" in table else {}
+        for test, reason in refused.items():
+            tests.setdefault(reason, []).append(test)
+        if len(rows := table[~table["test"].isin([*refused])] if refused else table):
+            left[config] = rows
+    if not left:
+        raise SenseprobeError(f"{model.name} cannot score any of these tests: {'; '.join(tests)}")
+    return left, {reason: list(dict.fromkeys(names)) for reason, names in tests.items()}
 
 
 def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked: bool) -> ScoredRows:
@@ -196,6 +228,7 @@ def _scorer(level: str, title: str, says: str, cannot_say: str, *reads: str) -> 
         says=says,
         cannot_say=cannot_say,
         level=level,
+        cosines=COSINES,
         select=select_words if level == "word" else select_texts,
         tabulate=partial(tabulate_vectors, text="word" if level == "word" else "sentence", checked=level == "cword"),
         score=partial(encode_level, level),

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from senseprobe.evaluate.declaration import Declaration, accept_old_names
@@ -64,6 +65,7 @@ class Scorer(Declaration):
     - `task_check`: what makes the check that is wrapped round a run, and reads these gates; None of others.
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
+    - `cosines`: the schema of the table of words that `tabulate` makes (scorers/association.py); None: it makes none.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
@@ -87,6 +89,7 @@ class Scorer(Declaration):
     task_check: Callable[..., Any] | None = None
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
+    cosines: pa.Schema | None = None
     without_start: str = ""
     score: Score
     why: Why | None = None
@@ -98,7 +101,7 @@ class Scorer(Declaration):
     @property
     def texts(self) -> Mapping[str, str]:
         """The columns of the texts that are scored, each with its counterpart: at the level of words the word alone."""
-        words = {"word": "word"} if self.level in ("word", "sense") else KINDS[self.kind].roles
+        words = {"word": "word"} if self.level == "word" else KINDS[self.kind].roles
         return words if self.roles is None else self.roles
 
     def width(self, model: Any) -> int | None:  # noqa: ANN401 - of any family with vectors

@@ -38,11 +38,11 @@ SENSE_COLUMNS = ("target_sense", "attribute_sense", "target_senses", "attribute_
 SENSE_COSINES = pa.schema(
     [*COSINES, *zip(SENSE_COLUMNS, (pa.string(), pa.string(), pa.int64(), pa.int64()), strict=True)]
 )
-"""The columns of `Result.words` of these scorers; those of keys are null where words were compared."""
+"""The columns of the words of these scorers; those of keys are null where words were compared."""
 
 
 class SenseVectors(Protocol):
-    """What is asked of a sense embedding (evaluate/senses/vectors.py)."""
+    """What is asked of a sense embedding (`vectors.SenseFile`)."""
 
     name: str
 
@@ -104,37 +104,6 @@ def compare_senses(rows: pd.DataFrame, model: SenseVectors) -> pd.DataFrame:
         pairs[f"{side}_sense"] = [k[n] if n >= 0 else None for k, n in zip(own, senses.ravel(), strict=True)]
         pairs[f"{side}_senses"] = [*map(len, own)]
     return pairs.assign(identity=identity_of(rows), cosine=nearest.cosines.ravel(), check=np.nan)
-
-
-def refused_tests(rows: pd.DataFrame, model: SenseVectors) -> dict[str, str]:
-    """Return by name the tests that have words of a class that cannot be looked up, each with the reason."""
-    reasons = {word_class: model.refuses(str(word_class)) for word_class in rows["word_class"].dropna().unique()}
-    classes = rows[["test", "word_class"]].drop_duplicates().dropna()
-    named = zip(classes["test"], classes["word_class"], strict=True)
-    return {str(test): reasons[word_class] for test, word_class in named if reasons[word_class]}
-
-
-def leave_refused(
-    tables: Mapping[str, pd.DataFrame],
-    model: Any,  # noqa: ANN401 - of any family
-) -> tuple[dict[str, pd.DataFrame], dict[str, list[str]]]:
-    """Return tables without the tests that a model refuses, and by reason the names of these.
-
-    SenseprobeError where it refuses all of them.
-    """
-    if not hasattr(model, "refuses"):
-        return {**tables}, {}
-    left: dict[str, pd.DataFrame] = {}
-    tests: dict[str, list[str]] = {}
-    for config, table in tables.items():
-        refused = refused_tests(table, model) if "word_class" in table else {}
-        for test, reason in refused.items():
-            tests.setdefault(reason, []).append(test)
-        if len(rows := table[~table["test"].isin([*refused])] if refused else table):
-            left[config] = rows
-    if not left:
-        raise SenseprobeError(f"{model.name} cannot score any of these tests: {'; '.join(tests)}")
-    return left, {reason: list(dict.fromkeys(names)) for reason, names in tests.items()}
 
 
 def tabulate_senses(units: UnitTable, model: SenseVectors) -> ScoredRows:
@@ -359,6 +328,7 @@ def _single_category(level: str, title: str, says: str, **functions: Any) -> Sco
         cannot_say=f"{NEARNESS} It is not a preference: no sentence is scored.",
         level=level,
         estimands=("sc-weat", "gender-direction", "sense-difference"),
+        cosines=SENSE_COSINES,
         select=partial(select_contrasts, by_key=by_key),
         tabulate=partial(tabulate_contrasts, by_key=by_key),
         **functions,
@@ -379,6 +349,8 @@ SCORERS = (
         says="Vectors of the senses of words. For two words, the two nearest senses count.",
         cannot_say=f"{NEARNESS} Words with more senses have larger maxima, whatever their meanings.",
         level="sense",
+        roles={"word": "word"},
+        cosines=SENSE_COSINES,
         select=select_words,
         tabulate=tabulate_senses,
         score=partial(encode_level, "sense"),

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from senseprobe.arrays import explained
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
+from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions, compare_words
 from senseprobe.evaluate.models.registry import Family
 from senseprobe.evaluate.models.vector_files import (
     MOST_NAMED,
@@ -25,6 +26,7 @@ from senseprobe.evaluate.models.vector_files import (
     path_of,
     wrap_table,
 )
+from senseprobe.evaluate.reporting.word_senses import WordSenses
 from senseprobe.evaluate.senses.files import check_keys, open_senses
 from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import LEXICONS, PARTS_OF_SPEECH, Vocabulary, part_of_speech, senses_of
@@ -33,6 +35,7 @@ from senseprobe.statistics import FloatArray
 from senseprobe.tables import read_json
 from senseprobe.word_vectors import VectorTable
 
+_BLOCK = 500  # words whose cosines are in memory at once
 _REFUSED: Mapping[str, str] = {
     "name": "WordNet's entries of names are other persons and things: john is a toilet",
     **dict.fromkeys(
@@ -151,6 +154,35 @@ class SenseFile:
                 numbers = self.word_vector(unit.text) if level == "word" else count
                 numbers = numbers if numbers.any() else np.full(self.width(level), np.nan)
                 yield [(unit, numbers.astype(np.float32))]
+
+    def compare_words(self, level: str, words: Sequence[str], others: Sequence[str]) -> FloatArray:
+        """Return the cosine of each word with each of the others, shape (words, others).
+
+        At the level ``sense`` it is max_ij cos(s_i, a_j) over the senses of both.
+        """
+        if level == "word":
+            return compare_words(self, level, words, others)
+        from senseprobe.evaluate.senses.scorers import nearest_senses
+
+        second = self._vectors_of_senses(others)
+        blocks = (words[start : start + _BLOCK] for start in range(0, len(words), _BLOCK))
+        return np.concatenate([nearest_senses(self._vectors_of_senses(block), second).cosines for block in blocks])
+
+    def _vectors_of_senses(self, words: Sequence[str]) -> list[FloatArray]:
+        """Return the vectors of the senses of each word, shape (senses, dimensions), read at once."""
+        keys = [self.senses(word) for word in words]
+        return np.split(self.vectors([*chain.from_iterable(keys)]), np.cumsum([*map(len, keys)])[:-1])
+
+    def place_senses(self, shown: WordSenses, nearest: int) -> WordSenses:
+        """Return the senses of a word with their cosine with gender's direction, and the `nearest` others of each.
+
+        Raises SenseprobeError where the file has none of them, or `nearest` is not from 0 to 100.
+        """
+        from senseprobe.evaluate.senses.placement import place_senses, read_blocks
+        from senseprobe.evaluate.senses.scorers import read_gender_pairs
+
+        pairs = [*read_gender_pairs("sense_noun").values()]
+        return place_senses(shown, self, read_blocks(self.table), pairs, nearest)
 
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why units have no vector."""

@@ -7,7 +7,7 @@ Du, Wu & Lan (2019) spread masses from male and female seeds over a graph of ass
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,16 @@ import numpy as np
 
 from senseprobe.document import Cell, Level, Section, Table, build_sections, name_cells, table_section
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.models.encodings import VectorModel
+from senseprobe.evaluate.models.encodings import VectorModel, compare_words
 from senseprobe.evaluate.reporting.notation import format_correlation
-from senseprobe.evaluate.senses.scorers import SenseVectors, nearest_senses
 from senseprobe.evaluate.texts.association_graph import count_components, read_graph, read_scores, spread_masses
-from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted, listed
-from senseprobe.statistics import Correlation, FloatArray, correlate, pairwise_cosines
+from senseprobe.statistics import Correlation, FloatArray, correlate
 
 LEVELS = ("word", "sense")
 ENDS = ("male", "female")
 _MOST_NAMED = 1_000  # words in a record
 _TOP = 10
-_BLOCK = 500  # words whose cosines are in memory at once
 Pair = tuple[str, str]  # the positive word first: male, female
 
 
@@ -200,7 +197,7 @@ def correlate_scores(
     encoding = model.encoding(level).text
     seeds = {word for pair in (*pairs, *result.seeds) for word in pair}
     refuses = getattr(model, "refuses", lambda _: "")
-    read: Callable[..., FloatArray] = _largest_by_sense if level == "sense" else _cosines_of_words
+    compare: Callable[..., FloatArray] = getattr(model, "compare_words", partial(compare_words, model))
     used, dropped = [], []
     for pair in pairs:
         reasons = [refuses(word_class(word)) or ("no vector" if model.lacks(word) else "") for word in pair]
@@ -211,7 +208,7 @@ def correlate_scores(
     numbers = np.full((len(able), 2, len(used)), np.nan)
     if used and able:
         male, female = zip(*used, strict=True)
-        numbers = read(model, able, [*male, *female]).reshape(len(able), 2, len(used))
+        numbers = compare(level, able, [*male, *female]).reshape(len(able), 2, len(used))
     scores = (numbers[:, 0] - numbers[:, 1]).mean(axis=1) if used else np.full(len(able), np.nan)
     scored = {word for word, score in zip(able, scores, strict=True) if math.isfinite(score)}
     value, low, high, count = correlate(scores, [result.scores[word] for word in able])
@@ -228,27 +225,6 @@ def correlate_scores(
         dropped=tuple(dropped),
         missing=Words.of([word for word in words if word not in scored]),
     )
-
-
-def _cosines_of_words(model: VectorModel, words: Sequence[str], seeds: Sequence[str]) -> FloatArray:
-    """Return the cosine of each word with each seed, shape (words, seeds); NaN where a vector is missing."""
-    units = [Unit(word) for word in dict.fromkeys((*words, *seeds))]
-    vectors = {unit.text: vector for answers in model.encode("word", units, ()) for unit, vector in answers}
-    first, second = (np.array([vectors[word] for word in side], dtype=np.float64) for side in (words, seeds))
-    return pairwise_cosines(first, second)
-
-
-def _largest_by_sense(model: SenseVectors, words: Sequence[str], seeds: Sequence[str]) -> FloatArray:
-    """Return max_ij cos(s_i, a_j) over the senses of each word and of each seed, shape (words, seeds)."""
-    targets = _vectors_of_senses(model, seeds)
-    blocks = (words[start : start + _BLOCK] for start in range(0, len(words), _BLOCK))
-    return np.concatenate([nearest_senses(_vectors_of_senses(model, block), targets).cosines for block in blocks])
-
-
-def _vectors_of_senses(model: SenseVectors, words: Sequence[str]) -> list[FloatArray]:
-    """Return the vectors of the senses of each word, shape (senses, dimensions), read at once."""
-    keys = [model.senses(word) for word in words]
-    return np.split(model.vectors([*chain.from_iterable(keys)]), np.cumsum([*map(len, keys)])[:-1])
 
 
 # --- what people read -----------------------------------------------------------------------------------------------

@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 from tests.lexicon.test_lexicon import TINY, Synset, write_wordnet
 from tests.profiles import examples
 
-from senseprobe.api.senses import show_senses
+from senseprobe.api import show_senses
 from senseprobe.document import render_html
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.reporting.word_senses import (
-    PlacedSense,
-    WordSenses,
-    find_nearest,
-    place_senses,
-)
+from senseprobe.evaluate.reporting.word_senses import PlacedSense, WordSenses
+from senseprobe.evaluate.senses.placement import find_nearest, place_senses
 from senseprobe.lexicon import SenseEntry, prepare
 
 MAN, WOMAN, NURSE, NURSING = "man%1:18:00::", "woman%1:18:00::", "nurse%1:18:00::", "nurse%2:29:00::"

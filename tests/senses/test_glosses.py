@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from tests.commands import typing
 
-from senseprobe import api
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models import load
+from senseprobe.evaluate.senses import api
 from senseprobe.evaluate.senses.glosses import build_senses, gloss_texts
 from senseprobe.evaluate.senses.vectors import SenseFile
 from senseprobe.lexicon.install import wordnet_in
@@ -29,7 +29,7 @@ WORDS = "judge\nnurse\nice cream\nblack\nnonesuchword\n"
 # A program of its own: builds into the file of its first argument, and kills itself at the third step of progress.
 BUILD = """
 import os, signal, sys
-from senseprobe import api
+from senseprobe.evaluate.senses import api
 encoder, out, words = sys.argv[1:]
 calls = []
 def progress(done, count):

@@ -11,9 +11,9 @@ from tests.reporting.medium import printed
 
 from senseprobe import api
 from senseprobe.api.results import compare, gate, load_result, report, slice_result, summarize_results
-from senseprobe.api.senses import report_senses
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.senses.api import report_senses
 from senseprobe.statistics import FloatArray
 
 PAIRS = {"man": "woman", "boy": "girl", "father": "mother", "son": "daughter", "guy": "gal", "male": "female"}

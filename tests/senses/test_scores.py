@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from senseprobe.evaluate.senses.scorers import compare_senses, nearest_senses, refused_tests
+from senseprobe.evaluate.scorers.association import refused_tests
+from senseprobe.evaluate.senses.scorers import compare_senses, nearest_senses
 from senseprobe.statistics import (
     FloatArray,
     division_p,

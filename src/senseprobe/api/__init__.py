@@ -1,6 +1,6 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
-from senseprobe.api.author import open_catalogue
+from senseprobe.api.author import open_catalogue, show_senses
 from senseprobe.api.hub import publish, pull, why_unpublishable
 from senseprobe.api.models import model, server, source_of, vectors, vectors_of
 from senseprobe.api.releases import (
@@ -17,7 +17,6 @@ from senseprobe.api.releases import (
     verify,
 )
 from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
-from senseprobe.api.senses import build_senses, report_senses, show_senses
 from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.progress import Step, progress_bar
 
@@ -25,7 +24,6 @@ __all__ = [
     "ServingOptions",
     "Step",
     "build",
-    "build_senses",
     "build_shard",
     "diff",
     "draft",
@@ -43,7 +41,6 @@ __all__ = [
     "pull",
     "read_import",
     "replay",
-    "report_senses",
     "restore",
     "score",
     "server",

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from senseprobe import api
 from senseprobe.api import annotation, results
 from senseprobe.api import author as author_api
-from senseprobe.cli import annotate, author, hub, release, report, score, texts
+from senseprobe.cli import annotate, author, hub, release, report, score
 from senseprobe.cli.command import COMMANDS, AddedCommand, Command, Group, as_dict, as_it_is, show_sections
 from senseprobe.cli.console import complain, print_line, print_note
 from senseprobe.cli.examples import USES
@@ -116,7 +116,6 @@ def _options(
         print_line(_BEGIN)
 
 
-_SHOW_SENSES = Command(api.show_senses, texts.show_placed, as_dict, call=texts.place, name="show", wordnet=True)
 _CORE: dict[str, tuple[Command | Group, ...]] = {
     "Author": (
         Command(author_api.init, author.show_project),
@@ -137,7 +136,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             (
                 Command(author_api.word_lists, author.show_lists, author.describe_lists, name="list"),
                 Command(author_api.add_word_list, author.show_added, author.describe_added, name="add"),
-                _SHOW_SENSES,
+                author.SHOW_SENSES,
             ),
         ),
     ),
@@ -269,15 +268,6 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             "study",
             "Measure bias in texts, word associations, word senses and parts of a result.",
             (
-                Group(
-                    "senses",
-                    "Make, show and report embeddings of word senses.",
-                    (
-                        Command(api.build_senses, texts.show_built, name="build", wordnet=True),
-                        _SHOW_SENSES,
-                        Command(api.report_senses, texts.show_page, name="report"),
-                    ),
-                ),
                 Command(
                     results.slice_result,
                     show_sections,

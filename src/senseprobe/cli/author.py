@@ -1,6 +1,6 @@
 """What commands that make a dataset print: init, new, lint, words, count, preview and wordnet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from senseprobe.api import author
+from senseprobe.api.models import vectors_of
+from senseprobe.cli.command import Command, as_dict
 from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
-from senseprobe.options import Option
+from senseprobe.options import HEADER, SKIP_BAD, Option
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     from senseprobe.api.author import DatasetCounts, Preview
+    from senseprobe.evaluate.reporting.word_senses import WordSenses
     from senseprobe.generator.checks import Report
     from senseprobe.generator.checks.fixes import Change
     from senseprobe.generator.preview import Piece
@@ -279,3 +282,26 @@ def _marked(piece: "Piece", colours: Mapping[str, str]) -> "Text":
     if colours:
         return Text(text + star, style=f"bold {colours[piece.slot]}")
     return Text(f"[{text}{star}:{piece.slot}]")
+
+
+def place_senses(
+    senses: Path | None,
+    say: Callable[[str], None],
+    header: Annotated[bool | None, HEADER] = None,
+    skip_bad: Annotated[bool, SKIP_BAD] = False,
+    **options: Any,  # noqa: ANN401
+) -> "WordSenses":
+    """Return the senses of a word, placed by an embedding that is read as the options say."""
+    source = None if senses is None else vectors_of(senses, "senses:", header=header, skip_bad=skip_bad)
+    return author.show_senses(senses=source, say=say, **options)
+
+
+def show_senses(placed: "WordSenses", out: Path | None) -> None:
+    """Print the senses of a word, and where their page is."""
+    print_sections(placed.sections("brief"))
+    if out is not None:
+        print_line(f"page in {out.resolve()}")
+
+
+SHOW_SENSES = Command(author.show_senses, show_senses, as_dict, call=place_senses, name="show", wordnet=True)
+"""A command of two groups: of words, and of embeddings of senses."""

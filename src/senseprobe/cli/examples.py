@@ -152,31 +152,6 @@ USES = {
         "Measure bias in something other than a model's choice between two sentences.",
         ("study corpus letters.csv", f"study slice {_RESULT} --by person"),
     ),
-    "study senses": Use(
-        "Work with vectors of word senses instead of words.",
-        (
-            "study senses build --encoder minilm --words sssb -o s.safetensors",
-            "study senses show nurse --senses senses.safetensors",
-        ),
-    ),
-    "study senses build": Use(
-        "Make sense vectors if you have no file of them.",
-        (
-            "study senses build --encoder minilm --words sssb -o s.safetensors",
-            "study senses build --encoder minilm --examples --words sssb -o s.safetensors",
-        ),
-    ),
-    "study senses show": Use(
-        "See where an embedding puts the senses of a word.",
-        (
-            "study senses show nurse --senses senses.safetensors",
-            "study senses show nurse --senses senses.safetensors -n 3",
-        ),
-    ),
-    "study senses report": Use(
-        "Compare sense vectors with word vectors and models.",
-        ("study senses report results", "study senses report results --wat wat.json -o senses.html"),
-    ),
     "study slice": Use(
         "Find the words behind a figure.",
         (f"study slice {_RESULT} person=hiker", f"study slice {_RESULT} --by person --by bad"),

@@ -1,4 +1,4 @@
-"""Sense embeddings: make one of WordNet's glosses, show the senses of a word, and report what was scored on them."""
+"""Sense embeddings: make one of WordNet's glosses, and report what was scored on them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version as installed_version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from senseprobe.api.author import prepare_wordnet
-from senseprobe.api.models import open_vectors, source_of, vectors_of, warn, with_old_keywords
+from senseprobe.api.models import open_vectors, source_of, warn
 from senseprobe.api.pages import refuse_results, write_page
 from senseprobe.api.releases import load
 from senseprobe.api.results import gather_sources, list_sources
@@ -19,8 +19,6 @@ from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.api.results import ReleaseNames, ResultSource
-    from senseprobe.api.sources import Vectors
-    from senseprobe.evaluate.reporting.word_senses import WordSenses
     from senseprobe.evaluate.senses.glosses import BuiltSenses
 
 _WORDS = ("word", "target", "stereo_value", "anti_value", "sense_key", "stereo_value_key", "anti_value_key")
@@ -91,55 +89,6 @@ def _words_of(source: str | Path) -> list[str]:
             if column in table:
                 found.update(dict.fromkeys(map(str, table[column].dropna().unique())))
     return [*found]
-
-
-def _of_senses(given: str | Path | Vectors | None, **options: Any) -> Vectors | None:  # noqa: ANN401
-    return None if given is None else vectors_of(given, "senses:", **options)
-
-
-@with_old_keywords(senses=(_of_senses, ("header", "skip_bad")))
-@with_progress("reading senses")
-def show_senses(
-    word: Annotated[str, Argument(metavar="WORD")],
-    senses: Annotated[
-        str | Path | Vectors | None,
-        Option(type=Path, metavar="FILE", help="Also look the senses up in this embedding."),
-    ] = None,
-    out: Annotated[str | Path | None, Option("--out -o", metavar="PAGE.html", help="Also write a page.")] = None,
-    *,
-    nearest: Annotated[int, Option("--nearest -n", help="Number of nearest senses, 0 to 100.")] = 5,
-    folder: Annotated[
-        str | Path | None, Option(help="Read WordNet from this NLTK data folder.", shown_default="senseprobe's own")
-    ] = None,
-    say: Callable[[str], None] = warn,
-) -> WordSenses:
-    """Show the senses of a word in WordNet: keys, definitions, and their place in an embedding.
-
-    They are in the order of WordNet 3.0, which is prepared in `folder` first, where it is not there; of a word that may
-    be a form of others they are those of these. The embedding gives each sense its cosine with the direction of gender
-    (pairs of the list `gender_senses`), and the nearest other senses. `say` hears what is odd about its file. Raises
-    LexiconError where WordNet cannot be prepared or does not have the word, ModelError for a file that is not one of
-    senses, and SenseprobeError where it has none of these.
-    """
-    from senseprobe.evaluate.reporting.word_senses import PlacedSense, WordSenses, place_senses, read_blocks
-    from senseprobe.lexicon import look_up
-
-    if out is not None:
-        refuse_results(Path(out), [])
-    entries = look_up(word, prepare_wordnet(folder).folder)
-    shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
-    if source := _of_senses(senses):
-        from senseprobe.evaluate.senses.scorers import read_gender_pairs
-        from senseprobe.evaluate.senses.vectors import SenseFile
-
-        model = SenseFile.load(source.name, source.encoding)
-        for remark in model.remarks:
-            say(f"{model.name}: {remark}")
-        pairs = [*read_gender_pairs("sense_noun").values()]
-        shown = place_senses(shown, model, read_blocks(model.table), pairs, nearest)
-    if out is not None:
-        write_page(Path(out), shown.page())
-    return shown
 
 
 @with_progress("reporting")

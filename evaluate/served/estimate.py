@@ -14,7 +14,6 @@ from senseprobe.document import Section, Table
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers import Scorer
 from senseprobe.evaluate.served import chat_scorers
-from senseprobe.evaluate.served.capabilities import ProbeReport
 from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.conversation import REPLY_TOKENS, ControlItem, ReplyQuestion
 from senseprobe.evaluate.served.json_values import list_or_empty, object_or_empty
@@ -115,32 +114,20 @@ def _between(low: float, high: float, digits: int = 0) -> str:
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-def requests_of(report: ProbeReport, plans: Sequence[Plan]) -> dict[str, list[Request]]:
+def requests_of(plans: Sequence[Plan]) -> dict[str, list[Request]]:
     """Return the distinct requests by scorer; one that two of them share is the first one's."""
     seen: set[Request] = set()
     requests: dict[str, list[Request]] = {}
-    for plan in plans:
-        own = dict.fromkeys(_requests_of(report, plan))
-        requests[plan.scorer.id] = [request for request in own if request not in seen]
-        seen.update(own)
+    for scorer, units, items in plans:
+        if scorer.ability == "chat":
+            questions = [question for unit in units for question in chat_scorers.questions_of(scorer.id, unit)]
+            questions += chat_scorers.control_questions(scorer.id, items)
+            of_scorer = [Request(q.prompt, q.reply if isinstance(q, ReplyQuestion) else "") for q in questions]
+        else:
+            of_scorer = [Request("", unit.text) for unit in units]
+        requests[scorer.id] = [request for request in dict.fromkeys(of_scorer) if request not in seen]
+        seen.update(of_scorer)
     return requests
-
-
-def _requests_of(report: ProbeReport, plan: Plan) -> Iterator[Request]:
-    if plan.scorer.ability != "chat":
-        yield from (Request("", unit.text) for unit in plan.units)
-        return
-    of_rows = (question for unit in plan.units for question in chat_scorers.questions_of(plan.scorer.id, unit))
-    for question in (*of_rows, *chat_scorers.control_questions(plan.scorer.id, plan.items)):
-        yield Request(question.prompt, question.reply if isinstance(question, ReplyQuestion) else "")
-
-
-def _is_stored(model: ServedModel, request: Request) -> bool:
-    """Return whether the answer to a request is stored; of a forced text that is not looked up."""
-    report = model.report
-    if request.forced:
-        return False
-    return model.client.is_stored(CHAT, chat_body(request.prompt, report.model, report.dialect))
 
 
 def estimate(
@@ -151,14 +138,18 @@ def estimate(
     `may_send`: whether up to `SAMPLE` prompts of the release may go to the server's tokenizer, to be counted; where
     tokens are requests, a server on this machine counts all texts, and requests to another are at most those told.
     """
-    requests = requests_of(model.report, plans)
+    requests = requests_of(plans)
     counter = TokenCounter(model.client, model.report.model, model.report.dialect, may_send=may_send)
     route = model.report.route
     parts: dict[Request, int] = {}
     for request in (request for own in requests.values() for request in own):
         by_token = request.forced and route is not None and route.by_token
         parts[request] = counter.tokens_of(request.forced) if by_token else 1
-    asked = {request: number for request, number in parts.items() if not _is_stored(model, request)}
+    asked = {}  # whether the answer to a forced text is stored is not looked up
+    for request, number in parts.items():
+        body = chat_body(request.prompt, model.report.model, model.report.dialect)
+        if request.forced or not model.client.is_stored(CHAT, body):
+            asked[request] = number
     read = counter.count([text for request, number in asked.items() for text in _texts_read(request, number)])
     forced = [request.forced for request in asked if request.forced]
     written = counter.count(forced, template=False)[1] + (len(asked) - len(forced)) * REPLY_TOKENS

@@ -12,7 +12,7 @@ from senseprobe.evaluate.served import address, wire
 from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
 from senseprobe.evaluate.served.answer_store import AnswerStore
 from senseprobe.evaluate.served.capabilities import LIKELIHOODS, SAME, ProbeReport
-from senseprobe.evaluate.served.client import Client, Response
+from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.conversation import (
     PROMPTS,
     Answer,
@@ -25,7 +25,7 @@ from senseprobe.evaluate.served.fingerprint import Fingerprint, change
 from senseprobe.evaluate.served.json_values import model_name
 from senseprobe.evaluate.served.probe import probe, take_fingerprint
 from senseprobe.evaluate.served.task_records import TaskCheck
-from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, Unanswered, chat_body, read_chat, read_failure
+from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, chat_body, read_chat, read_failure
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -163,14 +163,12 @@ class ServedModel:
     def answer(self, prompts: Sequence[LabelQuestion]) -> list[Answer | None]:
         """Return greedy answers, without what is thought before; None where there is none (`why`)."""
         self._demand("text-likely")
-        return [
-            Answer(answer.text, answer.refused) if answer is not None else self._refusal(question.prompt)
-            for question, answer in zip(prompts, self._chat(prompts), strict=True)
-        ]
-
-    def _refusal(self, prompt: str) -> Answer | None:
-        """Return the answer to a prompt that the server declines, None where it is too long."""
-        return Answer("", refused=True) if self._reasons.get(prompt) == REFUSED else None
+        answers: list[Answer | None] = []
+        for question, answer in zip(prompts, self._chat(prompts), strict=True):
+            # To decline a prompt is an answer, too, but where it is too long.
+            declined = Answer("", refused=True) if self._reasons.get(question.prompt) == REFUSED else None
+            answers.append(declined if answer is None else Answer(answer.text, answer.refused))
+        return answers
 
     def _has_stopped(self, prompts: Iterable[str]) -> bool:
         """Return whether the model changed, so that nothing more is asked, and note of prompts that they are not."""
@@ -182,30 +180,22 @@ class ServedModel:
         if self._has_stopped(question.prompt for question in questions):
             return [None] * len(questions)
         bodies = [chat_body(question.prompt, self.report.model, self.report.dialect) for question in questions]
-        answers: list[ChatAnswer | None] = []
-        for question, response in zip(questions, self._map(CHAT, bodies), strict=True):
-            place = self.report.dialect.place
-            read = read_chat(response.body, place) if response.status == 200 else self._declined(response)
-            if isinstance(read, Unanswered):
-                self._reasons[question.prompt] = REFUSED if read.refused else read.reason
-                answers.append(None)
-            else:
-                self._recognise(read, stored=response.stored)
-                answers.append(read)
-        return answers
-
-    def _map(self, path: str, bodies: Sequence[dict[str, Any]]) -> list[Response]:
-        """Send requests, remember the first one, and check at times that the same model still answers."""
         self._shown = self._shown or next(iter(bodies), None)
-        responses = self.client.map(path, bodies)
+        responses = self.client.map(CHAT, bodies)
         self._compare_often()
-        return responses
-
-    def _declined(self, response: Response) -> Unanswered:
-        try:
-            return read_failure(response.status, response.body)
-        except ModelError:
-            raise ModelError(f"{self.name} declines a request: {self.client.reason(response)}") from None
+        answers: list[ChatAnswer | None] = []
+        for question, response in zip(questions, responses, strict=True):
+            answer = read_chat(response.body, self.report.dialect.place) if response.status == 200 else None
+            if answer is not None:
+                self._recognise(answer, stored=response.stored)
+            else:
+                try:
+                    failure = read_failure(response.status, response.body)
+                except ModelError:
+                    raise ModelError(f"{self.name} declines a request: {self.client.reason(response)}") from None
+                self._reasons[question.prompt] = REFUSED if failure.refused else failure.reason
+            answers.append(answer)
+        return answers
 
     # --- likelihoods --------------------------------------------------------------------------------------------------
 

@@ -81,6 +81,8 @@ class _Probe:
         self._check_answers()
         self._check_limits(opening is not None)
         route = self._route(opening)
+        counts = (opening.read, opening.written) if opening else (None, None)
+        tokens = None if counts[0] is None or counts[1] is None else (float(counts[0]), float(counts[1]))
         report = ProbeReport(
             origin=self.client.address.origin,
             model=self.model,
@@ -94,7 +96,7 @@ class _Probe:
             tops=all(self._state(id_) == PASSED for id_ in ("logprobs", "raw", "thinking")),
             route=route,
             concurrent=concurrent,
-            tokens=self._tokens(opening),
+            tokens=tokens,
             requests=0,
         )
         # A fingerprint is made either of whole answers or of one-token answers, never of both.
@@ -105,12 +107,6 @@ class _Probe:
         else:
             fingerprint = take_fingerprint(self.client, report)
         return replace(report, fingerprint=fingerprint, requests=self.client.requests - self.before)
-
-    def _tokens(self, opening: ChatAnswer | None) -> tuple[float, float] | None:
-        """Return the tokens read and written by a request such as rows make; None without counts."""
-        if opening is None or opening.read is None or opening.written is None:
-            return None
-        return float(opening.read), float(opening.written)
 
     def _once(self, path: str, body: dict[str, Any], *, with_key: bool = True) -> Response:
         return self.client.post(path, body, store=False, retry=False, with_key=with_key)
@@ -134,7 +130,11 @@ class _Probe:
             declined = response.status in (400, 403, 422)
             dialect = self.dialect.adapted(*self.client.complaint(response)) if declined else None
             if dialect is None:
-                self.faults.append(f"no chat: {self.client.reason(response)}{self._other_models()}")
+                listed = self.facts.models
+                hint = "" if self.model else " (add a model name to the address, as #NAME)"
+                if self.model and listed and self.model not in listed:
+                    hint = f" (the server lists {', '.join(listed[:10])})"
+                self.faults.append(f"no chat: {self.client.reason(response)}{hint}")
                 return None
             self.dialect = dialect
         try:
@@ -147,15 +147,13 @@ class _Probe:
         self.heard.append(opening)
         self._check_model(opening)
         self._check_tops(opening)
-        self._check_thinking(opening)
+        if wire.thinks(opening):
+            self._note("thinking", FAILED, "the answer begins with thinking, which the server cannot switch off")
+            # Thinking counts as written tokens, and must end before the answer begins.
+            self.dialect = replace(self.dialect, written=_THOUGHT)
+        else:
+            self._note("thinking", PASSED, "none")
         return opening
-
-    def _other_models(self) -> str:
-        """Return the models of the server if the requested one is not among them, or none was requested."""
-        if not self.model:
-            return " (add a model name to the address, as #NAME)"
-        listed = self.facts.models
-        return f" (the server lists {', '.join(listed[:10])})" if listed and self.model not in listed else ""
 
     def _ask(self, prompt: str, *, whole: bool = False, **more: Any) -> ChatAnswer | None:  # noqa: ANN401 - JSON
         """Return the answer to a prompt, up to its label or whole; None without a usable answer."""
@@ -195,14 +193,6 @@ class _Probe:
             place = self.dialect.place
             behind = f", after {counted(place, 'token')} without text" if place else ""
             self._note("logprobs", PASSED, f"{len(order)}, with {sum(np.exp(order)):.3f} of all probability{behind}")
-
-    def _check_thinking(self, opening: ChatAnswer) -> None:
-        if wire.thinks(opening):
-            self._note("thinking", FAILED, "the answer begins with thinking, which the server cannot switch off")
-            # Thinking counts as written tokens, and must end before the answer begins.
-            self.dialect = replace(self.dialect, written=_THOUGHT)
-        else:
-            self._note("thinking", PASSED, "none")
 
     def _check_raw(self, opening: ChatAnswer) -> None:
         if self._state("logprobs") != PASSED:

@@ -1,9 +1,8 @@
 """Compute a result again from its signature, and compare it with the first one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,19 +11,15 @@ import pyarrow as pa
 from senseprobe.errors import ModelError, ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figure_check import figure_differences
-from senseprobe.evaluate.models import packages
-from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.registry import ModelSource, is_served, opens
-from senseprobe.evaluate.models.vector_files import path_of
+from senseprobe.evaluate.models import ModelSource, source_class
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.retired import DECISION, RETIRED, describe_retired
+from senseprobe.evaluate.retired import RETIRED, describe_retired
 from senseprobe.evaluate.score_tables import read_scored
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
-from senseprobe.evaluate.served.address import DEFAULT, PREFIX, parse
 from senseprobe.evaluate.task_gates import accuracy_read, find_verdict
-from senseprobe.messages import counted, printable
+from senseprobe.messages import counted
 
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
@@ -68,45 +63,19 @@ def source_of(
 ) -> ModelSource:
     """Return where the model of a result is, to be loaded as it was; `moved` says where it is now, if it was moved.
 
-    A served model is asked anew, as `moved` says: no stored answer is used. ModelError where a result of a served
-    model is to be computed by another kind, or the other way round; ResultError where only the result says which
-    machine is to be asked.
+    ModelError where a result of a served model is to be computed by another kind, or the other way round.
     """
     if "planted" in first.model:
         raise ResultError("a planted truth is not a model's score: `senseprobe model plant` makes it again")
-    name = None if moved is None else moved.name
-    if is_served(name or first.model["name"]) != is_served(first.model["name"]):
+    kind = source_class(first.model["name"])
+    if moved is not None and source_class(moved.name) is not kind:
         raise ModelError("a served model and a model loaded here are never the same: nothing was computed")
-    if is_served(first.model["name"]):
-        address = parse(name or first.model["name"])
-        if name is None and not address.is_loopback:  # a stranger's result would be sent the key, and the rows
-            raise ResultError(
-                f"the result names {printable(address.text)}, a server on another machine: permit requests to "
-                f"it, or to another address, with --model {PREFIX}URL#MODEL"
-            )
-        return ModelSource(address.text, serving=replace(moved.serving if moved else DEFAULT, stored=False))
-    revision = first.model.get("revision")
-    spec, dtype, labels = first.model["name"], first.model["dtype"], first.model.get("labels")
-    of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
-    place = path_of(spec) if opens(spec) else Path(spec)
-    if moved is None and of_folder and not place.exists() and spec not in packages.packaged_models():
-        raise ResultError(
-            f"the model of the result, {printable(spec)}, is not on this machine: give its place with --model"
-        )
-    encoding = EncodingOptions.of_text(first.model.get("encoding", ""))
-    if moved is not None:
-        return replace(moved, dtype=dtype, labels=labels, encoding=encoding)
-    return ModelSource(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
+    return kind.of_result(first.model, moved, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
 
 
 def describe_retired_result(first: Result) -> str:
     """Return that a result is of what is no longer computed, so that nothing is; empty where it can be replayed."""
-    if is_served(first.model["name"]):
-        from senseprobe.evaluate.served.fingerprint import is_of_decisions
-
-        if is_of_decisions(first.model.get("vector", "")):
-            return describe_retired(DECISION)
-    return describe_retired(first.scorer)
+    return source_class(first.model["name"]).describe_retired(first.model) or describe_retired(first.scorer)
 
 
 def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, progress: Progress | None) -> Replay:
@@ -123,36 +92,11 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
     first, scorer = replace(first, scored=read_scored(path, first)), get(first.scorer)
     with opened_model(source, scorer.ability) as model:
         identity = scorer.identity(model)
-        differing = _served_differences(first, identity, model) if source.is_served else _differences(first, identity)
-        if differing:
+        if differing := source.compare_identities(first.model, identity, model):
             return Replay(first, None, differing)
         check = scorer.check(model, accuracy=accuracy_read(first.tasks.values()), show=_shows_failing(first))
         again = run(job, model, first.scorer, progress=progress, check=check)
     return compare(first, again, noise=getattr(model, "noise", 0.0))
-
-
-def _differences(first: Result, identity: Mapping[str, str]) -> tuple[str, ...]:
-    """Return in which parts of its identity a model is not that of a result."""
-    parts = ("weights", "config", "tokenizer", "template", "dtype", "family", "encoding")
-    lengths = {"encoding": None}
-    then, now = (
-        {part: str(of.get(part, "ours"))[: lengths.get(part, 12)] for part in parts} for of in (first.model, identity)
-    )
-    differing = [part for part in parts if first.model.get(part) != identity.get(part)]
-    return tuple(f"model, {part}: {then[part]} -> {now[part]}" for part in differing)
-
-
-def _served_differences(first: Result, identity: Mapping[str, str], model: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """Return in what a served model is not that of a result: what it is asked, and its answers to fixed prompts.
-
-    What a server says of itself is not compared: it may be elsewhere now, or call the model otherwise.
-    """
-    from senseprobe.evaluate.served.fingerprint import change
-
-    if (then := first.model.get("prompts")) != (now := identity.get("prompts")):
-        return (f"prompts: version {then} -> {now}",)
-    changed = change(first.model.get("vector", ""), identity["vector"], model.tolerance)
-    return (f"model: {changed}",) if changed else ()
 
 
 def _shows_failing(first: Result) -> bool:

@@ -11,13 +11,13 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.control import CHAT_ROWS, is_probe, sufficient_controls
-from senseprobe.evaluate.models.registry import ModelSource
+from senseprobe.evaluate.models.source import ModelSource
 from senseprobe.evaluate.pipeline import Progress, ScoringJob, answer_units, run, units_of_job
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.result_form import SEPARATOR
@@ -97,7 +97,7 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
     Every model of texts has vectors: whether of what is requested, it says itself once it is loaded.
     """
     others = [scorer for scorer in requested if not scorer.level]
-    abilities = models.abilities_of_source(source) if others else ()
+    abilities = source.abilities if others else ()
     for scorer in others:
         if scorer.ability not in abilities:
             fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability in abilities) or "none"
@@ -116,33 +116,13 @@ def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
     """
     takers = [scorer for scorer in SCORERS.values() if scorer.kind in kinds]
     are_of_vectors = {scorer.ability for scorer in takers} == {VECTORS}  # which every model of texts has
-    abilities = (VECTORS,) if are_of_vectors else (*models.abilities_of_source(source), VECTORS)
+    abilities = (VECTORS,) if are_of_vectors else (*source.abilities, VECTORS)
     if not any(scorer.ability == abilities[0] for scorer in SCORERS.values()):
         raise ModelError(f"no scorer works with {models.title_of(abilities[0])}")
     for ability in abilities:
         if fitting := [scorer for scorer in takers if scorer.ability == ability]:
             return fitting if fitting[0].level else fitting[:1]
     return [next(scorer for scorer in SCORERS.values() if scorer.ability == abilities[0])]
-
-
-def open_model(source: ModelSource, ability: str) -> "Model":
-    """Load a model, called by its name without a revision: that is in its identity, as a commit; or wrap one."""
-    if source.model is not None:
-        return models.wrap(source, ability)
-    model = models.load(
-        source.spec,
-        ability=ability,
-        device=source.device,
-        dtype=source.dtype,
-        allow_pickle=source.allow_pickle,
-        batch_tokens=source.batch_tokens,
-        labels=source.labels,
-        encoding=source.encoding,
-        serving=source.serving,
-        say=source.say,
-    )
-    model.name = source.name
-    return model
 
 
 def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -> list[Scorer]:
@@ -153,13 +133,12 @@ def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -
 
 @contextmanager
 def opened_model(source: ModelSource, ability: str) -> "Iterator[Model]":
-    """Open a model (`open_model`), and close the connections of a served one in the end."""
-    model: Any = open_model(source, ability)
+    """Open a model, and release what it holds in the end."""
+    model = source.open(ability)
     try:
         yield model
     finally:
-        if source.is_served:
-            model.close()
+        source.close(model)
 
 
 def _run_ability(
@@ -258,11 +237,11 @@ def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOp
     """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
     results = [result for result, _ in runs]
     coarse = [result for result, job in runs if job is not None and caveats.is_coarse(result)]
-    if not coarse or source.is_served:  # what a server calls its format is not ours to change
+    if not coarse or not source.is_local:  # what a server calls its format is not ours to change
         return results
     revision = coarse[0].model.get("revision") or source.revision
     try:
-        fine = open_model(replace(source, dtype="float32", revision=revision), get(coarse[0].scorer).ability)
+        fine = replace(source, dtype="float32", revision=revision).open(get(coarse[0].scorer).ability)
         for number, (result, job) in enumerate(runs):
             if job is not None and caveats.is_coarse(result):
                 results[number] = write(replace(result, coarse=_flipped(job, result, fine, options)), options.out)

@@ -9,6 +9,7 @@ import pytest
 
 import senseprobe
 from senseprobe import ModelError, SenseprobeError, api
+from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.evaluate.texts.api import bias_score
 
 PLANE = {"rose": (1, 0), "lily": (3, 4), "ant": (0, 2), "fly": (4, 3), "joy": (5, 0), "grief": (0, 1)}
@@ -126,7 +127,7 @@ def test_other_keywords_of_02(tmp_path: Path) -> None:
         pytest.warns(DeprecationWarning, match="server"),
         pytest.raises(ModelError, match="leave out --concurrency, an"),
     ):
-        senseprobe.score(PLANE, table, serving=api.ServingOptions(concurrency=3))  # type: ignore[call-arg]
+        senseprobe.score(PLANE, table, serving=ServingOptions(concurrency=3))  # type: ignore[call-arg]
 
 
 def test_unknown_keywords_are_refused() -> None:

@@ -4,14 +4,12 @@ from senseprobe.evaluate.models.registry import (
     FAMILIES,
     Family,
     Model,
-    ModelSource,
-    abilities_of_source,
     ability_in_memory,
     ability_of,
     load,
     title_of,
-    wrap,
 )
+from senseprobe.evaluate.models.source import ModelSource, abilities_of_source, source_class, wrap
 
 __all__ = [
     "FAMILIES",
@@ -22,6 +20,7 @@ __all__ = [
     "ability_in_memory",
     "ability_of",
     "load",
+    "source_class",
     "title_of",
     "wrap",
 ]

@@ -3,19 +3,16 @@
 The architecture in config.json decides which of our families a model is of; a plug-in's family says which it claims.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
-from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
-from senseprobe.evaluate.served.address import DEFAULT, ServingOptions
-from senseprobe.evaluate.served.address import PREFIX as SERVED
-from senseprobe.messages import printable
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.tables import read_json
 
@@ -24,26 +21,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SERVED_ABILITIES = ("chat", "causal")
-"""What a model behind a server may be asked for: whether its server gives exact log-likelihoods, the probe finds."""
-
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
 RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
 
 
-def _files_of(spec: str) -> Any:  # noqa: ANN401 - a class as `VectorFile`
+def files_of(spec: str) -> Any:  # noqa: ANN401 - a class as `VectorFile`
     """Return the class of the file that a model is named as, ``vectors:FILE`` or ``senses:FILE``; None of others."""
-    return next((resolve_name(family.path) for family in FAMILIES.ours.values() if family.names(spec)), None)
-
-
-def is_served(spec: str) -> bool:
-    """Return whether a model is named as one behind a server."""
-    return spec.startswith(SERVED)
+    families = (family for family in FAMILIES.ours.values() if family.names(spec) and family.source is None)
+    return next((resolve_name(family.path) for family in families), None)
 
 
 def opens(spec: str) -> bool:
     """Return whether a model is named as a file of vectors of words, or of senses."""
-    return any(family.names(spec) for family in FAMILIES.ours.values())
+    return any(family.names(spec) and family.source is None for family in FAMILIES.ours.values())
 
 
 def summarize(
@@ -56,7 +46,7 @@ def summarize(
 
     `sets` are the words of each test and role of `release`, or sense keys. Raises ModelError where it cannot be used.
     """
-    summary: FileSummary = (_files_of(spec) or VectorFile).load(spec, options).summarize(release, sets or {})
+    summary: FileSummary = (files_of(spec) or VectorFile).load(spec, options).summarize(release, sets or {})
     return summary
 
 
@@ -72,96 +62,16 @@ class Model(Protocol):
         """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, ``dtype``; a Hub ``revision``."""
 
 
-_PARTS = ("name", "model", "tokenizer", "encoding", "serving", "say")  # of a source, which are no options
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ModelSource:
-    """The place that a model is loaded from, and options of loading.
-
-    - `name`: a folder, a model that was fetched (`packages`), or a name on the Hub; the first of these that there is.
-    - `revision`: a branch, tag or commit of the Hub.
-    - `labels`: the classes of a model of inference that has no names for them.
-    - `model` and `tokenizer`: of transformers, in memory; they are used as they are, and `name` is only a name. Or
-      `model` are vectors by word, and there is no tokenizer.
-    - `encoding`: how vectors are made, where that is not the model's own way.
-    - `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
-    - `serving`: how a served model (``openai:URL#MODEL``) is talked to, and `say` what hears of waiting for it.
-    """
-
-    name: str
-    revision: str | None = None
-    device: str = "auto"
-    dtype: str = "float32"
-    batch_tokens: int | None = None
-    allow_pickle: bool = False
-    labels: str | None = None
-    model: Any = None
-    tokenizer: Any = None
-    encoding: EncodingOptions = OWN_WAY
-    serving: ServingOptions = DEFAULT
-    say: Callable[[str], None] = log_warning
-
-    def __repr__(self) -> str:
-        """Return what it is, its name, and the options that are not the usual ones, in a line."""
-        groups = ((self, ModelSource("")), (self.encoding, OWN_WAY), (self.serving, DEFAULT))
-        names = ((field.name, *group) for group in groups for field in fields(group[0]) if field.name not in _PARTS)
-        values = ((name, getattr(options, name), getattr(usual, name)) for name, options, usual in names)
-        chosen = ", ".join(f"{name} {value!r}" for name, value, usual in values if value != usual)
-        return f"<{type(self).__name__} {printable(str(self))}{': ' if chosen else ''}{chosen}>"
-
-    def __str__(self) -> str:
-        """Return its name."""
-        return self.name
-
-    @property
-    def abilities(self) -> tuple[str, ...]:
-        """What scorers may ask of it, the first of which is its own. Raises ModelError where that cannot be told."""
-        return abilities_of_source(self)
-
-    @property
-    def is_served(self) -> bool:
-        """Whether its model is behind a server."""
-        return self.model is None and is_served(self.name)
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether its model reads texts, and is not a table of vectors."""
-        return not opens(self.name) and (self.model is None or self.tokenizer is not None)
-
-    @property
-    def reads_wordnet(self) -> bool:
-        """Whether its words are looked up in WordNet."""
-        return bool((files := _files_of(self.name)) and files.reads_wordnet)
-
-    @property
-    def spec(self) -> str:
-        """The model as `load` takes it: a folder, ``NAME`` or ``NAME@REVISION``.
-
-        Raises ModelError where a folder has a revision, where a model that can be fetched was not, or where vectors
-        were, which have a prefix.
-        """
-        if self.is_served:
-            return self.name
-        is_folder = Path(self.name).expanduser().is_dir()
-        fetched = None if is_folder else find_fetched(self.name)
-        if self.revision and (is_folder or fetched or opens(self.name)):
-            what = "a file" if opens(self.name) else "a folder"
-            raise ModelError(f"{self.name} is {what}, and revisions exist only on the Hub: leave --revision out")
-        if fetched and not (fetched / "config.json").is_file():
-            raise ModelError(f"{self.name} is a file of vectors: write {PREFIX}{self.name}")
-        return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
     """Models that are loaded in one way, and have one ability.
 
     - `ability`: what scorers ask for; `title`: what a model is called in messages, with its article.
     - `path`: of ours, the module and the class whose `load` opens them.
-    - `prefix`: of ours that are files of vectors, what stands before the path where a model is named.
     - `base`, `fits(source)`: of ours that are models of another ability, too, which comes first: that ability, and
       whether the model of a source is also one of these.
+    - `prefix`: of ours that are no folders, what a model's name begins with: a file of vectors after it, unless there
+      is a `source`: the class of the sources of models that are not loaded here.
 
     A plug-in has instead
 
@@ -176,7 +86,8 @@ class Family:
     path: str = ""
     prefix: str = ""
     base: str = ""
-    fits: Callable[[ModelSource], bool] | None = None
+    fits: Callable[[Any], bool] | None = None
+    source: Callable[..., Any] | None = None
     load: Callable[..., Any] | None = None
     claims: Callable[[str, Mapping[str, Any]], bool] | None = None
     origin: str = ""
@@ -222,8 +133,8 @@ def ability_of(spec: str) -> str:
     """
     if opens(spec):
         return VectorFile.ability
-    if is_served(spec):
-        return SERVED_ABILITIES[0]
+    if prefix := re.match(r"[a-z]+:(?=[a-z]+://)", spec):  # the rest may hold a secret
+        raise ModelError(f"nothing in this installation of senseprobe opens models whose names begin with {prefix[0]}")
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
     from senseprobe.evaluate.models.checkpoint import explained, read_config, refuse_encoder_decoder
@@ -276,14 +187,11 @@ def load(
     batch_tokens: int | None = None,
     labels: str | None = None,
     encoding: EncodingOptions = OWN_WAY,
-    serving: ServingOptions = DEFAULT,
-    say: Callable[[str], None] = log_warning,
 ) -> Model:
     """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
 
-    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses, ``openai:URL#MODEL`` a model behind a server,
-    which is talked to as `serving` says, while `say` hears of waiting;
-    `encoding` says how vectors are made where that is not the model's own way.
+    ``vectors:PATH`` is a file of vectors, ``senses:PATH`` one of senses; `encoding` says how vectors
+    are made where that is not the model's own way.
 
     `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
     bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device; `labels` the
@@ -291,12 +199,8 @@ def load(
     never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
     """
     ability = ability or ability_of(spec)
-    if is_served(spec):
-        from senseprobe.evaluate.served.model import ServedModel
-
-        return cast("Model", ServedModel.open(spec, ability=ability, options=serving, say=say))
-    stated = _stated(spec, ability, labels)
-    if files := _files_of(spec):
+    stated = options_of_labels(spec, ability, labels)
+    if files := files_of(spec):
         if dtype != "float32":
             raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave --dtype out")
         return cast("Model", files.load(spec, encoding))
@@ -304,66 +208,36 @@ def load(
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
     elif (named := FAMILIES.get(ability)) and named.path:
-        model = resolve_name(FAMILIES[ability].path).load(spec, **options, **_stated_way(ability, encoding))
+        model = class_of(ability).load(spec, **options, **options_of_encoding(ability, encoding))
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
     model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
 
 
-def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
+def class_of(ability: str) -> Any:  # noqa: ANN401
+    """Return the class of the models of a family of ours."""
+    return resolve_name(FAMILIES[ability].path)
+
+
+def options_of_labels(name: str, ability: str, labels: str | None) -> dict[str, str]:
     """Return what stated labels are as an option, and in the identity. ModelError without inference."""
     if labels is not None and ability != "inference":
         raise ModelError(f"{name} is {title_of(ability)}: --labels applies to NLI models only")
     return {} if labels is None else {"labels": labels}
 
 
-def _stated_way(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOptions]:
+def options_of_encoding(ability: str, encoding: EncodingOptions) -> dict[str, EncodingOptions]:
     """Return how vectors are made, as an option of models that have them."""
     return {"options": encoding} if ability == VectorFile.ability else {}
 
 
-def abilities_of_source(source: ModelSource) -> tuple[str, ...]:
-    """Return the abilities of the model of a source, loaded or in memory, the first of which is the default.
-
-    A model has those of families that fit it, too, unless a plug-in claims it. Raises ModelError.
-    """
-    if source.is_served:
-        return SERVED_ABILITIES
-    if source.model is not None:
-        ability = ability_in_memory(source) if source.reads_texts else VectorFile.ability
-    else:
-        ability = ability_of(source.spec)
-    built = [family for family in FAMILIES.values() if family.fits and family.base == ability]
-    if built and source.model is None and claiming(source.spec, FAMILIES.values()):
-        return (ability,)
-    return (ability, *(family.ability for family in built if family.fits and family.fits(source)))
-
-
-def ability_in_memory(source: ModelSource) -> str:
+def ability_in_memory(source: Any) -> str:  # noqa: ANN401 - a `ModelSource`
     """Return the ability of the model that a source has in memory. ModelError where its class is of none."""
     kind = type(source.model).__name__
     if (ability := _ability_of_head(kind)) is None:
         raise ModelError(f"cannot tell what kind of model {source.name} is: its class is {kind}")
     return ability
-
-
-def wrap(source: ModelSource, ability: str) -> Model:
-    """Wrap the model of transformers that a source has in memory, on its own device; it stays as it is."""
-    stated = _stated(source.name, ability, source.labels)
-    if not source.reads_texts:
-        return cast("Model", (_files_of(source.name) or VectorFile).wrap(source.name, source.model, source.encoding))
-    from senseprobe.evaluate.models.base import dtype_of
-    from senseprobe.evaluate.models.checkpoint import adopt
-
-    model, tokenizer = adopt(source.name, source.model, source.tokenizer)
-    model.to(dtype_of(source.dtype))
-    more = _stated_way(ability, source.encoding)
-    wrapped = resolve_name(FAMILIES[ability].path).wrap(
-        source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more
-    )
-    wrapped.identity.update(stated)
-    return cast("Model", wrapped)
 
 
 def claiming(spec: str, families: Iterable[Family], ability: str | None = None) -> Family | None:

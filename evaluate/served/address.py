@@ -5,6 +5,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
 from senseprobe.errors import ModelError
@@ -42,6 +43,13 @@ class ServingOptions:
     price: tuple[float, float] | None = None
     budget: float | None = None
     stored: bool = True
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The options as keywords of `senseprobe.server`."""
+        names = ("concurrency", "accept_noise", "send", "price", "budget")
+        key_variable = None if self.key_variable == KEY_VARIABLE else self.key_variable
+        return {**{name: getattr(self, name) for name in names}, "api_key_env": key_variable}
 
 
 DEFAULT = ServingOptions()

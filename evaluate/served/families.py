@@ -1,6 +1,9 @@
 """The families of models that chat scorers ask, as the registry of families takes them."""
 
-from senseprobe.evaluate.models.registry import Family, ModelSource
+from senseprobe.evaluate.models.registry import Family
+from senseprobe.evaluate.models.source import ModelSource
+from senseprobe.evaluate.served.address import PREFIX
+from senseprobe.evaluate.served.server import Server
 
 
 def has_chat_template(source: ModelSource) -> bool:
@@ -19,5 +22,7 @@ CHAT = Family(
     path="senseprobe.evaluate.served.chat_model:ChatLM",
     base="causal",
     fits=has_chat_template,
+    prefix=PREFIX,
+    source=Server,
 )
 FAMILIES = (CHAT,)

@@ -182,7 +182,7 @@ def _documents(
 
 
 def _importance(encoder: str | None, file: VectorFile, *, keep_boundary: bool) -> WordImportance:
-    from senseprobe.evaluate.models import registry
+    from senseprobe.evaluate.models import ModelSource, load
     from senseprobe.evaluate.texts import infersent, word_importance
 
     if encoder is None:
@@ -191,7 +191,7 @@ def _importance(encoder: str | None, file: VectorFile, *, keep_boundary: bool) -
         return word_importance.InferSentImportance(infersent.load(encoder), file, keep_boundary=keep_boundary)
     if encoder.startswith("vectors:"):
         raise SenseprobeError(f"{encoder} is a file of vectors, which cannot weight words: leave out --encoder")
-    model: Any = registry.load(registry.ModelSource(encoder).spec, ability="vectors")
+    model: Any = load(ModelSource(encoder).spec, ability="vectors")
     return word_importance.ProxyImportance(model, keep_boundary=keep_boundary)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
     from senseprobe.api.hub import publish, pull
-    from senseprobe.api.models import model, server, vectors
+    from senseprobe.api.models import model, vectors
     from senseprobe.api.releases import (
         build,
         build_shard,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from senseprobe.evaluate.exports.api import export
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.served.api import server
     from senseprobe.records import Design, Figure, Finding
     from senseprobe.release.changelog import ReleaseDiff as Diff
     from senseprobe.release.release import Release
@@ -101,12 +102,13 @@ _HOMES = {
     "annotation.decisions": ("Adjudication",),
     "annotation.agreement": ("Agreement",),
     "api.author": ("count", "init", "lint", "new", "preview"),
-    "api.models": ("model", "server", "vectors"),
+    "api.models": ("model", "vectors"),
     "api.hub": ("publish", "pull"),
     "api.releases": (*("build", "build_shard", "diff", "import_release", "join", "load", "restore", "verify"),),
     "api.results": ("Comparison", "compare", "gate", "load_result", "metrics", "report"),
     "api.scoring": ("draft", "fetch", "plant", "replay", "score"),
     "evaluate.exports.api": ("export",),
+    "evaluate.served.api": ("server",),
     "evaluate.result": ("Result",),
     "records": ("Design", "Figure", "Finding"),
     "release.release": ("Release",),

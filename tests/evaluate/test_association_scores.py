@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import senseprobe
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.models import ModelSource
 from senseprobe.evaluate.models.encodings import EncodingOptions
-from senseprobe.evaluate.models.registry import ModelSource
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 

@@ -15,7 +15,7 @@ from senseprobe import api
 from senseprobe.cli.application import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline, scoring
-from senseprobe.evaluate.models.registry import ModelSource
+from senseprobe.evaluate.models import ModelSource
 from senseprobe.evaluate.pipeline import ScoringJob
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores

@@ -10,6 +10,7 @@ import pytest
 from tests.commands import typing
 from tests.served.planted_server import PlantedServer
 
+import senseprobe
 from senseprobe import api
 from senseprobe.api.results import report
 from senseprobe.evaluate.result import read_result
@@ -31,7 +32,7 @@ def test_replay_says_so_and_asks_nobody(
     done = typed("replay", str(path))
     assert (done.code, done.out.splitlines()) == (0, [RETIRED, "nothing was computed"]), done.err
     with PlantedServer(kind="transformers") as server:
-        assert api.replay(path, model=api.server(server.url, model="planted")).redefined == (RETIRED,)
+        assert api.replay(path, model=senseprobe.server(server.url, model="planted")).redefined == (RETIRED,)
         assert server.log == []
 
 

@@ -14,6 +14,7 @@ from tests.served.planted_server import PlantedServer, Reply, Request
 from tests.served.test_likelihood import _free as without_grammar
 from tests.served.test_likelihood import told
 
+import senseprobe
 from senseprobe import api
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.served.address import ServingOptions, parse
@@ -167,7 +168,7 @@ def test_a_run_asks_as_many_requests_as_were_counted(
     with PlantedServer(kind=kind, twist=twist) as server:
         counted_before = api.estimate(server.spec, table, scorer, store=False, say=unsaid.append)
         asked()
-        api.server(server.spec).describe()
+        senseprobe.server(server.spec).describe()
         probed = asked()
         api.score(server.spec, table, scorer, store=False, say=unsaid.append)
         assert (counted_before.requests, counted_before.asked) == ({scorer: requests}, requests)

@@ -15,7 +15,7 @@ from tests.served.planted_chat import PlantedChat, checked_run, planted
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import scoring
-from senseprobe.evaluate.models.registry import ModelSource
+from senseprobe.evaluate.models import ModelSource
 from senseprobe.evaluate.pipeline import ScoringJob, rows_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
@@ -387,7 +387,7 @@ def test_probes_are_gated_by_the_control_which_is_asked_first(
     probe = draft_of(rows.assign(gold="neutral"))
     model = inferring(gold)
     model.gold = {**model.gold, **dict.fromkeys(zip(rows["premise"], rows["hypothesis"], strict=True), "neutral")}
-    monkeypatch.setattr(scoring, "open_model", lambda source, ability: model)
+    monkeypatch.setattr(ModelSource, "open", lambda source, ability: model)
     monkeypatch.setattr(scoring, "fitting_scorers", lambda source, scorers: scorers)
     job = ScoringJob(probe, None, seed=0, version="0")
     options = RunOptions(None, stored=False, warn=lambda text: None, progress=None)

@@ -17,7 +17,7 @@ from tests.profiles import examples
 from tests.served.raw_server import SEED, RawServer, http
 from tests.slow_server import ENDLESS, SlowServer, bomb
 
-from senseprobe import api
+import senseprobe
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.served import client as served_client
 from senseprobe.evaluate.served import transport
@@ -273,7 +273,7 @@ def test_a_probe_of_a_server_that_never_ends(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(transport, "READ", 0.5)
     monkeypatch.setattr(served_client, "FIRST_WAIT", 0.0)
     with SlowServer(*ENDLESS["header lines"]) as slow, pytest.raises(ModelError, match="no answer within"):
-        api.server(f"{slow.origin}/v1").describe()
+        senseprobe.server(f"{slow.origin}/v1").describe()
 
 
 def test_a_small_answer_that_unpacks_to_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from senseprobe.api.author import open_catalogue, show_senses
 from senseprobe.api.hub import publish, pull, why_unpublishable
-from senseprobe.api.models import model, server, source_of, vectors, vectors_of
+from senseprobe.api.models import model, source_of, vectors, vectors_of
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -17,11 +17,9 @@ from senseprobe.api.releases import (
     verify,
 )
 from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
-from senseprobe.evaluate.served.address import ServingOptions
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
-    "ServingOptions",
     "Step",
     "build",
     "build_shard",
@@ -43,7 +41,6 @@ __all__ = [
     "replay",
     "restore",
     "score",
-    "server",
     "show_senses",
     "source_of",
     "vectors",

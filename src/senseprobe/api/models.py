@@ -1,4 +1,4 @@
-"""Models, files of vectors and servers as objects: what is scored, and how it is loaded or talked to.
+"""Models and files of vectors as objects, and which other kinds there are: what is scored, and how it is loaded.
 
 Nothing is loaded or asked until an object is used: by `score`, or by its own `describe`.
 """
@@ -8,20 +8,21 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.options import HEADER, SKIP_BAD, Option, parameters_of
+from senseprobe.plugins import Registry, Unfit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from senseprobe.api.sources import Model, Server, Vectors
+    from senseprobe.api.sources import Model, Vectors
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.encodings import VectorModel
 
@@ -49,16 +50,6 @@ def _tokens(text: str) -> int | None:
     raise ValueError(f"{text}: expected auto, or a number of tokens")
 
 
-def _price(text: str) -> tuple[float, float]:
-    try:
-        read, written = map(float, text.split(","))
-    except ValueError:
-        read = written = -1.0
-    if not (isfinite(read) and isfinite(written) and min(read, written) >= 0):
-        raise ValueError(f"{text}: expected two prices of a million tokens, for example 0.15,0.60")
-    return read, written
-
-
 DEVICE = Option(metavar="DEVICE", help="Run on cpu, cuda, or auto.")
 BATCH_TOKENS = Option(
     old="--batch-size",
@@ -69,15 +60,6 @@ BATCH_TOKENS = Option(
     help="Number of tokens (not texts) per forward pass; auto chooses by device. It is halved if memory runs out.",
 )
 ALLOW_PICKLE = Option(help="Also load weights that are not safetensors; they can run arbitrary code.")
-API_KEY_ENV = Option(
-    metavar="NAME",
-    help="Read the API key of a model server from this environment variable. Default: SENSEPROBE_API_KEY.",
-)
-CONCURRENCY = Option(
-    metavar="N",
-    least=1,
-    help="Send this many requests to a server at a time. Default: 1 on this machine, 4 elsewhere, at most its slots.",
-)
 
 
 def model(
@@ -203,57 +185,6 @@ def vectors(
     return Vectors(str(file) if opens(str(file)) else f"{PREFIX}{file}", encoding=reading)
 
 
-def server(
-    url: str,
-    *,
-    model: str = "",
-    api_key_env: Annotated[str | None, API_KEY_ENV] = None,
-    concurrency: Annotated[int | None, CONCURRENCY] = None,
-    accept_noise: Annotated[
-        bool, Option("--accept-noise", help="Send several requests at a time even if that changes answers.")
-    ] = False,
-    send: Annotated[
-        bool, Option("--send", help="Send rows that may not be distributed to a server on another machine.")
-    ] = False,
-    price: Annotated[
-        tuple[float, float] | None,
-        Option(
-            type=str,
-            parse=_price,
-            metavar="IN,OUT",
-            help="Price of a million tokens that the server reads, and writes.",
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None, Option(metavar="MONEY", help="Stop when this much is spent, by --price; answers are kept.")
-    ] = None,
-) -> Server:
-    """Name a model behind a server, and how it is talked to.
-
-    `url` is ``http://HOST:PORT/v1``, with ``#MODEL`` at its end unless `model` names the model. `describe()` of the
-    result tests the features of the server with about thirty requests, which do not contain rows of a release.
-    Raises ModelError if the address, the environment variable of the key, or another option is invalid.
-    """
-    from senseprobe.api.served import checked_serving
-    from senseprobe.api.sources import Server
-    from senseprobe.evaluate.models.registry import is_served
-    from senseprobe.evaluate.served.address import KEY_VARIABLE, PREFIX, ServingOptions, parse
-
-    if not isinstance(url, str):
-        raise ModelError(f"expected the address of a server, not {type(url).__name__}: give http://HOST:PORT/v1")
-    spec = url if is_served(url) else f"{PREFIX}{url}"
-    spec = f"{spec}#{model}" if model else spec
-    serving = ServingOptions(
-        key_variable=KEY_VARIABLE if api_key_env is None else api_key_env,
-        concurrency=concurrency,
-        accept_noise=accept_noise,
-        send=send,
-        price=price,
-        budget=budget,
-    )
-    return Server(parse(spec).text, serving=checked_serving(spec, serving))
-
-
 def vectors_of(given: str | Path | Vectors, prefix: str, **options: Any) -> Vectors:  # noqa: ANN401
     """Return the object of a file of vectors whose name may lack its prefix."""
     from senseprobe.api.sources import Vectors
@@ -266,22 +197,61 @@ def vectors_of(given: str | Path | Vectors, prefix: str, **options: Any) -> Vect
 def open_vectors(source: ModelSource, say: Callable[[str], None]) -> VectorModel:
     """Return the vectors of a source; `say` hears what is odd about them."""
     from senseprobe.api.author import prepare_wordnet
-    from senseprobe.evaluate.scoring import open_model
 
     if source.reads_wordnet:
         prepare_wordnet()
-    model = cast("VectorModel", open_model(source, "vectors"))
+    model = cast("VectorModel", source.open("vectors"))
     for remark in getattr(model, "remarks", ()):
         say(f"{model.name}: {remark}")
     return model
 
 
-_KINDS: Mapping[Callable[..., ModelSource], tuple[str, str]] = {
-    model: ("a model that is loaded here", "models that are loaded here"),
-    vectors: ("a file of vectors", "files of vectors"),
-    server: ("behind a server", "models behind a server, openai:URL#MODEL"),
-}
-"""What makes an object, with what messages call one and several of what it makes."""
+# --- kinds of sources -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceKind:
+    """A function that makes an object of what `score` is given, such as `senseprobe.model`.
+
+    - `make(given, **options)`: returns the object, a `ModelSource`; its declared options are those of `score`.
+    - `claims(given)`: whether what `score` is given is of this kind; where none claims it, it is a model.
+    - `title`, `plural`: what messages call one of what it makes, and several.
+    """
+
+    id: str
+    make: Callable[..., Any]
+    title: str
+    plural: str
+    claims: Callable[[Any], bool]
+    origin: str = ""
+
+
+def _are_vectors(given: object) -> bool:
+    """Return whether these are vectors in memory, or the name of a file of them."""
+    from senseprobe.evaluate.models.registry import opens
+
+    return opens(str(given)) if isinstance(given, str | Path) else not hasattr(given, "config")
+
+
+def _admit(kind: SourceKind) -> SourceKind:
+    """Return the kind of a plug-in. Raise Unfit where it cannot make an object, or say of what."""
+    if not callable(kind.make) or not callable(kind.claims):
+        raise Unfit("its `make` or `claims` is not a function")
+    return kind
+
+
+MODEL = SourceKind(
+    id="model",
+    make=model,
+    title="a model that is loaded here",
+    plural="models that are loaded here",
+    claims=lambda given: False,
+)
+VECTORS = SourceKind(
+    id="vectors", make=vectors, title="a file of vectors", plural="files of vectors", claims=_are_vectors
+)
+SOURCES = Registry("senseprobe.sources", SourceKind, "kind of source", (MODEL, VECTORS), _admit)
+"""What makes an object of what `score` is given, by id: of a model, of vectors, then of rooms and plug-ins."""
 
 
 def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> ModelSource:  # noqa: ANN401
@@ -289,28 +259,25 @@ def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> Model
 
     Raises ModelError where an option is not of what it is, unless it has its default.
     """
-    from senseprobe.evaluate.models import ModelSource
-    from senseprobe.evaluate.models.registry import is_served, opens
+    from senseprobe.evaluate.models import ModelSource, source_class
 
     if isinstance(given, ModelSource):
         if options:
             raise SenseprobeError(f"{given} already has its options: leave out {', '.join(options)}")
-        return given
-    name = str(given) if isinstance(given, str | Path) else ""
-    make: Callable[..., ModelSource] = model
-    if is_served(name):
-        make = server
-    elif opens(name) or not (name or hasattr(given, "config")):
-        make = vectors
-    declared = {each.name: (other, each) for other in _KINDS for each in parameters_of(other)}
+        kind_of_name = ModelSource if given.model is not None else source_class(given.name)
+        return given if isinstance(given, kind_of_name) else kind_of_name(given.name)
+    kinds = [*SOURCES.values()]
+    kind = next((kind for kind in kinds if kind.claims(given)), MODEL)
+    declared = {each.name: (other, each) for other in kinds for each in parameters_of(other.make)}
     usual = {key: each.default for key, (_, each) in declared.items()}
     chosen = {key: value for key, value in options.items() if value != usual.get(key)}
-    if unfit := [key for key in chosen if key in declared and declared[key][0] is not make]:
-        kinds = dict.fromkeys(_KINDS[declared[key][0]][1] for key in unfit)
+    if unfit := [key for key in chosen if key in declared and declared[key][0] is not kind]:
+        plurals = dict.fromkeys(declared[key][0].plural for key in unfit)
         which = "an option" if len(unfit) == 1 else "which are options"
-        leave = f"leave out {', '.join(declared[key][1].flag for key in unfit)}, {which} of {' and of '.join(kinds)}"
-        raise ModelError(f"{name or 'the model in memory'} is {_KINDS[make][0]}: {leave}")
-    return make(cast("Any", given), **chosen)
+        leave = f"leave out {', '.join(declared[key][1].flag for key in unfit)}, {which} of {' and of '.join(plurals)}"
+        name = str(given) if isinstance(given, str | Path) else "the model in memory"
+        raise ModelError(f"{name or 'the model in memory'} is {kind.title}: {leave}")
+    return cast("ModelSource", kind.make(given, **chosen))
 
 
 # --- keywords of 0.2 ------------------------------------------------------------------------------------------------
@@ -333,13 +300,7 @@ OLD_KEYWORDS = tuple(keyword for keyword in _SPELLINGS if keyword not in ("store
 
 def source_of_keywords(given: Any, *, serving: Any = None, **options: Any) -> ModelSource:  # noqa: ANN401
     """Return what `score` was given as an object, of the keywords that `score` had in 0.2."""
-    from senseprobe.evaluate.served.address import KEY_VARIABLE
-
-    if serving is not None:
-        names = ("concurrency", "accept_noise", "send", "price", "budget")
-        options |= {name: getattr(serving, name) for name in names}
-        options["api_key_env"] = None if serving.key_variable == KEY_VARIABLE else serving.key_variable
-    return source_of(given, **options)
+    return source_of(given, **options, **({} if serving is None else serving.keywords))
 
 
 def _join_spellings(keywords: Iterable[str]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from senseprobe import project
-from senseprobe.api import served
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.models import (
     ALLOW_PICKLE,
@@ -25,7 +24,7 @@ from senseprobe.api.models import (
     with_old_keywords,
 )
 from senseprobe.api.releases import verified
-from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.errors import SenseprobeError
 from senseprobe.options import RELEASE_HELP, RELEASE_OR_CONFIG, Argument, Option
 from senseprobe.progress import with_progress
 
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
+    from senseprobe.evaluate.models.source import Estimate
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.served.estimate import Estimate
     from senseprobe.importers.draft import Draft, Factors, RowTable
 
 Progress = Callable[[int], None]
@@ -213,18 +212,17 @@ def score(
     from senseprobe.importers.draft import key_vectors
 
     levels = (level,) if isinstance(level, str) else tuple(level)
-    source = _prepared(source_of(model), say, stored=store, levels=levels)
+    source = _with_wordnet(source_of(model)).prepare(say, stored=store, levels=levels)
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, say, columns=map, level_named=are_vectors or bool(levels))
-    job = _job(resolved, seed, limit, estimands, config, _libraries(source))
+    job = _job(resolved, seed, limit, estimands, config, source.libraries)
     run = scoring.RunOptions(None if out is None else Path(out), store, say, progress, show_failing)
     scoring.check_out(job, source.name, run.out)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
         keyed, own = key_vectors(source.model, job.release)
         source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
-    if source.is_served:
-        names = served.prepare(job, source, names, say, control=control)
+    names = [*source.choose_scorers(job, names, say, control=control)]
     if names or levels:
         job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
     return scoring.score(job, source, names, run, _control_job(source, seed) if control else None)
@@ -250,44 +248,25 @@ def estimate(
     not for distribution. Raises as `score` does, and ModelError where the model is not served.
     """
     source = source_of(model)
-    if not source.is_served:
-        raise ModelError(f"{source.name} is not behind a server, so there is nothing to estimate")
-    source = _prepared(source, say, stored=store)
+    source.check_estimable()
+    source = source.prepare(say, stored=store)
     job = _job(_resolve_release(release, say, columns=map, level_named=False), seed, limit, (), config, ())
     names = [scorers] if isinstance(scorers, str) else [*scorers]
-    chosen = served.chosen_scorers(job, source, names)
-    return served.estimated(job, source, chosen, _control_job(source, seed) if control else None)
+    return source.estimate(job, names, _control_job(source, seed) if control else None)
 
 
 def _control_job(source: ModelSource, seed: int) -> Callable[[], ScoringJob]:
     """Return what makes the job of the control of inference."""
     from senseprobe.evaluate.control import RELEASE, ROWS
 
-    return partial(_job, RELEASE, seed, ROWS, libraries=_libraries(source))
+    return partial(_job, RELEASE, seed, ROWS, libraries=source.libraries)
 
 
-def _prepared(
-    source: ModelSource, say: Callable[[str], None], *, stored: bool, levels: Sequence[str] = ()
-) -> ModelSource:
-    """Return a source that can be used, with what it needs there.
-
-    Raises LexiconError where its words are looked up in WordNet and there is no copy, and SenseprobeError where what
-    talks to servers is not installed.
-    """
+def _with_wordnet(source: ModelSource) -> ModelSource:
+    """Return a source, with WordNet where its words are looked up in it; LexiconError where there is no copy."""
     if source.reads_wordnet:
         prepare_wordnet()
-    if not source.is_served:
-        return source
-    if levels:
-        raise ModelError(f"{source.name} is behind a server, which does not return vectors: leave out level")
-    served.require_client()
-    serving = served.checked_serving(source.name, source.serving)
-    return replace(source, serving=replace(serving, stored=stored), say=say)
-
-
-def _libraries(source: ModelSource) -> tuple[str, ...]:
-    """Return the libraries that run the model of a source here."""
-    return LIBRARIES if source.reads_texts and not source.is_served else ()
+    return source
 
 
 def _resolve_release(
@@ -363,11 +342,8 @@ def replay(
         prepare_wordnet()
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
-    job = _job(where, first.seed, first.limit, estimands, first.release["config"], _libraries(source))
-    if source.is_served:
-        served.require_client()
-        served.checked_serving(source.name, source.serving)
-        served.check_consent(job, source)
+    job = _job(where, first.seed, first.limit, estimands, first.release["config"], source.libraries)
+    source.check_consent(job)
     replayed = replays.replay(job, source, first, Path(result), progress)
     if replayed.result is None or first.verdicts == replayed.result.verdicts:
         return replayed

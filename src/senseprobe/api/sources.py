@@ -1,4 +1,4 @@
-"""What is scored, as objects that describe themselves: models, files of vectors, and models behind servers."""
+"""What is scored, as objects that describe themselves: models, and files of vectors."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from senseprobe.api.author import prepare_wordnet
 from senseprobe.api.releases import load
-from senseprobe.api.served import require_client
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import ModelSource, title_of, wrap
 from senseprobe.evaluate.models.encodings import LEVELS
 from senseprobe.evaluate.models.registry import summarize
-from senseprobe.evaluate.served.address import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.models.vector_files import FileSummary
-    from senseprobe.evaluate.served.capabilities import ProbeReport
 
 _KEYS = {"target": "sense_key", "stereo": "stereo_value_key", "anti": "anti_value_key"}
 """The columns of sense keys of pairs, by what has these senses."""
@@ -100,22 +95,3 @@ class Vectors(ModelSource):
                 keys = {role: [*table[column].dropna()] for role, column in _KEYS.items() if column in table}
                 sets.update({(name, role): words for role, words in keys.items() if words})
         return opened.manifest.name, sets
-
-
-class Server(ModelSource):
-    """A model behind a server, asked when it is used; `senseprobe.server` makes it."""
-
-    __slots__ = ()
-
-    def describe(self, *, say: Callable[[str], None] | None = None) -> ProbeReport:
-        """Ask the server, and return what it is seen to do: the checks, its noise, and which scorers it can do.
-
-        About thirty requests are sent, nothing of a release among them. `say` hears of waiting. Raises ModelError where
-        it does not answer.
-        """
-        require_client()
-        from senseprobe.evaluate.served import probe as probes
-        from senseprobe.evaluate.served.client import Client
-
-        with Client(parse(self.name), self.serving, say=say or (lambda _: None)) as client:
-            return probes.probe(client)

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from senseprobe import api
 from senseprobe.api import annotation, results
 from senseprobe.api import author as author_api
+from senseprobe.api.models import SOURCES
 from senseprobe.cli import annotate, author, hub, release, report, score
 from senseprobe.cli.command import COMMANDS, AddedCommand, Command, Group, as_dict, as_it_is, show_sections
 from senseprobe.cli.console import complain, print_line, print_note
@@ -188,7 +189,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             score.describe_results,
             score.exit_code_of_score,
             call=score.score,
-            others=(api.model, api.vectors, api.server),
+            others=tuple(kind.make for kind in SOURCES.values()),
             wordnet=True,
         ),
         Command(
@@ -260,7 +261,6 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
             "Describe vectors, test a model server, or plant a known bias in a model.",
             (
                 Command(score.describe_vectors, show_sections, as_dict, name="vectors", wordnet=True),
-                Command(score.probe, show_sections, as_dict, score.exit_code_of_probe, name="check"),
                 Command(api.plant, score.show_planted, score.describe_planted),
             ),
         ),

@@ -139,10 +139,6 @@ USES = {
         "See whether a file of vectors has the words of a release.",
         ("model vectors glove", "model vectors senses:senses.safetensors --release sssb@1.1.0"),
     ),
-    "model check": Use(
-        "Find the scorers that a chat server supports, before a long run.",
-        ("model check http://127.0.0.1:8080/v1", "model check http://127.0.0.1:8080/v1 --concurrency 1"),
-    ),
     "model plant": Use(
         "Test whether a scorer finds a bias of known size.",
         ("model plant sssb:race planted", "model plant sssb:race planted --share 0.6 --seed 1"),

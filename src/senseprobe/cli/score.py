@@ -1,4 +1,4 @@
-"""Commands that score models: fetch, score, replay, and model vectors, check and plant."""
+"""Commands that score models: fetch, score, replay, and model vectors and plant."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -7,22 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
-from senseprobe.api.models import API_KEY_ENV, CONCURRENCY
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
 from senseprobe.api.scoring import with_exact
 from senseprobe.cli.console import print_document, print_line, print_sections
 from senseprobe.cli.release import parse_map
-from senseprobe.errors import FindingsError, ModelError, SenseprobeError
+from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.options import HEADER, SKIP_BAD, Argument, Option
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.packages import FetchedModel
+    from senseprobe.evaluate.models.source import Estimate
     from senseprobe.evaluate.models.vector_files import FileSummary
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.served.capabilities import ProbeReport
-    from senseprobe.evaluate.served.estimate import Estimate
 
 
 def show_fetched(model: "FetchedModel") -> None:
@@ -168,22 +166,3 @@ def show_planted(result: "Result", out: Path, release: str) -> None:
 def describe_planted(result: "Result", out: Path, release: str) -> Any:  # noqa: ANN401 - JSON
     """Return what `model plant --json` prints."""
     return describe_scored([result], out, release)
-
-
-def probe(
-    address: Annotated[
-        str, Argument(metavar="URL[#MODEL]", help="Address of the server, for example http://127.0.0.1:8080/v1#MODEL.")
-    ],
-    say: Callable[[str], None],
-    api_key_env: Annotated[str | None, API_KEY_ENV] = None,
-    concurrency: Annotated[int | None, CONCURRENCY] = None,
-) -> "ProbeReport":
-    """Test which features and scorers a model server supports; no row of a release is sent."""
-    return api.server(address, api_key_env=api_key_env, concurrency=concurrency).describe(say=say)
-
-
-def exit_code_of_probe(report: "ProbeReport") -> int:
-    """Return 0 where some scorer can use the server. Raises ModelError where none can."""
-    if why := report.why_none():
-        raise ModelError(f"{report.origin} does not fit any scorer: {why}")
-    return 0

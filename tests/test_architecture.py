@@ -41,8 +41,9 @@ BELOW |= {"progress": {"messages"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # Rooms that register themselves stand above all that they use, and nobody imports them: each can be missing.
-REGISTERED = {"evaluate.exports", "evaluate.senses", "evaluate.texts"}
+REGISTERED = {"evaluate.exports", "evaluate.senses", "evaluate.served", "evaluate.texts"}
 BELOW |= {room: {*BELOW} for room in REGISTERED}
+BELOW["evaluate.exports"] |= {"evaluate.served"}  # by tasks of Inspect alone, which are refused without it
 BELOW |= {"kinds": {*BELOW["evaluate"], "evaluate", "generator"}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns, and names of rooms that can be missing.
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api", "release", "annotation", "evaluate", *REGISTERED}}

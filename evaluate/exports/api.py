@@ -57,7 +57,12 @@ def export_inspect(
     Inspect would send the sentences of a release to any server. Raises
     DamagedRelease, and SenseprobeError where the scorer is another, no config has labelled pairs, or `out` exists.
     """
-    from senseprobe.evaluate.exports import inspect_tasks
+    try:
+        from senseprobe.evaluate.exports import inspect_tasks
+    except ModuleNotFoundError as error:
+        raise SenseprobeError(
+            f"Inspect tasks ask as chat scorers do, which are not installed: no {error.name}"
+        ) from None
 
     opened, config = verified(release)
     licence = opened.manifest.data["card"].get("license")

@@ -339,20 +339,20 @@ def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
 def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:
     """Pick rows with all that each segment can print; a slot that a segment does not read keeps its first word."""
     reads = dict.fromkeys(block.reads(role, segment.reads) for segment in frame.compiled.segments)
-    combinations = [_combinations(block, slots) for slots in reads if slots] or [({}, 1)]
+    combinations: list[tuple[dict[str, Indices], int]] = []
+    for slots in filter(None, reads):
+        sizes = [len(block.slots[slot]) for slot in slots]
+        if (n := prod(sizes)) <= MOST_COMBINATIONS:
+            combinations.append((digits(np.arange(n), slots, sizes), n))
+        else:
+            n = max(MOST_COMBINATIONS, *sizes)
+            combinations.append(({slot: np.arange(n) % size for slot, size in zip(slots, sizes, strict=True)}, n))
+    combinations = combinations or [({}, 1)]
     at = {
         slot: np.concatenate([columns.get(slot, np.zeros(length, dtype=np.int64)) for columns, length in combinations])
         for slot in block.slots
     }
     return RowSelection(at, sum(length for _, length in combinations))
-
-
-def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[str, Indices], int]:
-    sizes = [len(block.slots[slot]) for slot in slots]
-    if (n := prod(sizes)) <= MOST_COMBINATIONS:
-        return digits(np.arange(n), slots, sizes), n
-    n = max(MOST_COMBINATIONS, *sizes)
-    return {slot: np.arange(n) % size for slot, size in zip(slots, sizes, strict=True)}, n
 
 
 def _longest_row(rows: FrameRows, role: str, selection: RowSelection, side: Side) -> RowSelection:

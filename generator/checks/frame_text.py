@@ -106,16 +106,15 @@ def _run_together(left: pa.Array, right: pa.Array, before: Segment) -> str:
     """Return the first two words that touch and are not a compound; an empty text where there are none."""
     for first, second in dict.fromkeys(zip(left.to_pylist(), right.to_pylist(), strict=True)):
         ends, begins = _LAST.search(first), _FIRST.match(second)
-        if ends and begins and not (_affixed(ends[0], begins[0]) or (ends[0].isdigit() and not before.prints)):
-            return ends[0] + begins[0]
+        if not ends or not begins:
+            continue
+        end, begin = ends[0], begins[0]
+        ending = begin in _ENDINGS and end.lower() not in FUNCTION_WORDS  # wait and ress
+        prefix = end.lower() in _PREFIXES and begin[0].islower()  # un and kind
+        number = (end.isupper() and begin.isdigit()) or (end.isdigit() and not before.prints)  # B and 12
+        if not (ending or prefix or number):
+            return end + begin
     return ""
-
-
-def _affixed(first: str, second: str) -> bool:
-    """Return whether two pieces may be one word, as un and kind, wait and ress, B and 12."""
-    ending = second in _ENDINGS and first.lower() not in FUNCTION_WORDS
-    prefix = first.lower() in _PREFIXES and second[0].islower()
-    return ending or prefix or (first.isupper() and second.isdigit())
 
 
 # ---- Conditions ----
@@ -257,8 +256,10 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
     open_: dict[int, int] = {}
     closed = 0
     for frame in subject.frames:
-        if beginnings := [*_lower_case_beginnings(frame)]:
-            lower_case.setdefault(frame.position, {}).update(dict.fromkeys(beginnings))
+        for text in _beginnings(frame):
+            word = (text.lstrip(_OPENING).split() or [""])[0]
+            if word[:1].islower() and word.lower() == word:  # iPhone may begin a sentence
+                lower_case.setdefault(frame.position, {})[text.strip()] = None
         if all(ends_in_punctuation(text) for text in _beginnings(frame, from_end=True)):
             closed += 1
         else:
@@ -276,14 +277,6 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
 def ends_in_punctuation(text: str) -> bool:
     """Return whether a text ends in punctuation, before what closes a quotation or a bracket."""
     return text.rstrip().rstrip(_CLOSING).endswith(_STOPS)
-
-
-def _lower_case_beginnings(frame: FrameSubject) -> Iterator[str]:
-    """Yield the beginnings of sentences that have a small letter."""
-    for text in _beginnings(frame):
-        word = (text.lstrip(_OPENING).split() or [""])[0]
-        if word[:1].islower() and word.lower() == word:  # iPhone may begin a sentence
-            yield text.strip()
 
 
 def _beginnings(frame: FrameSubject, from_end: bool = False) -> Iterator[str]:

@@ -173,7 +173,9 @@ def _after_person(tokens: list[_Token], vocabulary: Vocabulary) -> Iterator[tupl
         head = _head(tokens, first, vocabulary) if tokens and tokens[first].low in _DETERMINERS else 0
         if not head:
             continue
-        after = head + 1 + _length_of_phrase(tokens, head + 1)
+        after = head + 1
+        if after < len(tokens) and tokens[after].text == "of":  # "of five", "of the village"
+            after += 3 if after + 1 < len(tokens) and tokens[after + 1].low in _DETERMINERS else 2
         at = next((at for at in range(after, len(tokens)) if not _is_plain_adverb(tokens[at], vocabulary)), len(tokens))
         if at == len(tokens) or tokens[at].gap != " " or not _is_bare(tokens[at].text, vocabulary):
             continue
@@ -193,13 +195,6 @@ def _head(tokens: list[_Token], first: int, vocabulary: Vocabulary) -> int:
         if is_person and vocabulary.bases(word, "noun") == (word,) and not vocabulary.has(word, "adj"):
             return at
     return 0
-
-
-def _length_of_phrase(tokens: list[_Token], at: int) -> int:
-    """Return how many words "of five" and "of the village" have; 0 where there is no such phrase."""
-    if at >= len(tokens) or tokens[at].text != "of":
-        return 0
-    return 3 if at + 1 < len(tokens) and tokens[at + 1].low in _DETERMINERS else 2
 
 
 def _is_plain_adverb(token: _Token, vocabulary: Vocabulary) -> bool:
@@ -264,7 +259,12 @@ def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
                 message = f"{typed[1]!r} does not fit {first_words(unfit)}"
                 hint = "remove it, and print the word with `| a`"
                 yield frame.finding("E116", message, hint, column - len(typed[1]) - 1)
-        if needless := [*_needless_articles([text[length:] for text, length in texts if length], words_by_text)]:
+        needless = []
+        for text in dict.fromkeys(text[length:] for text, length in texts if length):
+            word = words_by_text.get(text) or words_by_text.get(text[:1].lower() + text[1:])
+            if no_article(text) and not (word and word.columns.get("article")):
+                needless.append(text)
+        if needless:
             plural = "plural" in frame.source[column - frame.position[1] :].partition("}}")[0]
             hint = "remove `| a`" if plural else "write `none` in a column `article` of the list"
             yield frame.finding("E116", f"`a` before a word without an article: {first_words(needless)}", hint, column)
@@ -304,13 +304,6 @@ def _segment_texts(frame: FrameSubject, at: int) -> tuple[Texts, dict[str, Word]
     prints = frame.segments[at].prints
     words = [word for role in frame.block.roles for name in prints for word in frame.block.words(role, name)]
     return texts, {str(word): word for word in words}
-
-
-def _needless_articles(texts: list[str], words_by_text: Mapping[str, Word]) -> Iterator[str]:
-    for text in dict.fromkeys(texts):
-        word = words_by_text.get(text) or words_by_text.get(text[:1].lower() + text[1:])
-        if no_article(text) and not (word and word.columns.get("article")):
-            yield text
 
 
 def _needed_article(english: English, word: str) -> str:

@@ -109,10 +109,16 @@ def spelling_hint(word: str, vocabulary: Vocabulary, extra: frozenset[str] = fro
         return None
     if len(word) > _LONGEST_WORD:
         return NO_SUGGESTION
-    edits = dict.fromkeys(_edits(word))
-    candidates = [edit for edit in edits if edit in extra or _is_suggestion(edit, vocabulary)]
+    candidates = []
+    for edit in dict.fromkeys(_edits(word)):
+        # Morphy takes disabilitys for a word, and one letter is rarely meant.
+        is_regular = len(edit) > 2 and not _OVERREGULAR.search(edit)
+        if edit in extra or (is_regular and (edit in FUNCTION_WORDS or vocabulary.knows(edit))):
+            candidates.append(edit)
     frequency = {edit: _HIGHEST_FREQUENCY if edit in FUNCTION_WORDS else vocabulary.tagged(edit) for edit in candidates}
-    if _is_compound(word, vocabulary) and not any(frequency.values()):
+    cuts = ((word[:at], word[at:]) for at in range(3, len(word) - 2))
+    is_compound = any(any(vocabulary.has(a, pos) for pos in POS) and vocabulary.bases(b, "noun") for a, b in cuts)
+    if is_compound and not any(frequency.values()):
         return None
 
     # Common words go first, then two neighbours swapped, then what begins with the same letter.
@@ -120,16 +126,6 @@ def spelling_hint(word: str, vocabulary: Vocabulary, extra: frozenset[str] = fro
         return frequency[edit] > 0, sorted(edit) == sorted(word), edit[0] == word[0], frequency[edit]
 
     return f"did you mean {max(candidates, key=rank)!r}?" if candidates else NO_SUGGESTION
-
-
-def _is_compound(word: str, vocabulary: Vocabulary) -> bool:
-    cuts = ((word[:at], word[at:]) for at in range(3, len(word) - 2))
-    return any(any(vocabulary.has(a, pos) for pos in POS) and vocabulary.bases(b, "noun") for a, b in cuts)
-
-
-def _is_suggestion(word: str, vocabulary: Vocabulary) -> bool:
-    """Return whether a word may be suggested: morphy takes disabilitys for a word, and one letter is rarely meant."""
-    return len(word) > 2 and not _OVERREGULAR.search(word) and (word in FUNCTION_WORDS or vocabulary.knows(word))
 
 
 def _edits(word: str) -> Iterator[str]:
@@ -211,7 +207,10 @@ def _misspelt_in_frames(subject: ConfigSubject, vocabulary: Vocabulary) -> Itera
     for frame in subject.sources():
         frame_words = [*_frame_words(frame.source)]
         for number, (start, part) in enumerate(frame_words):
-            if is_word(part, vocabulary) or _is_in_phrase(frame_words, number, vocabulary):
+            if is_word(part, vocabulary):
+                continue
+            pairs = pairwise(word for _, word in frame_words[max(number - 1, 0) : number + 2])
+            if any(vocabulary.knows(join.join(pair)) for pair in pairs for join in ("_", "-")):  # ad hoc, pell-mell
                 continue
             hint = spelling_hint(part, vocabulary, list_words())
             if hint and (hint != NO_SUGGESTION or frame.source[start : start + 1].islower()):
@@ -224,12 +223,6 @@ def _misspelt_words(phrase: str, vocabulary: Vocabulary) -> Iterator[tuple[int, 
     unknown = [(start, part) for start, part in find_words(phrase) if not is_word(part, vocabulary)]
     if unknown and not any(vocabulary.knows(phrase.replace(" ", join)) for join in ("_", "-", "")):
         yield from ((start, part, hint) for start, part in unknown if (hint := spelling_hint(part, vocabulary)))
-
-
-def _is_in_phrase(frame_words: list[tuple[int, str]], number: int, vocabulary: Vocabulary) -> bool:
-    """Return whether WordNet has a word together with the one before or after it: ad hoc, pell-mell."""
-    words = [word for _, word in frame_words[max(number - 1, 0) : number + 2]]
-    return any(vocabulary.knows(join.join(pair)) for pair in pairwise(words) for join in ("_", "-"))
 
 
 def _only_proper(word: str, vocabulary: Vocabulary) -> list[str]:

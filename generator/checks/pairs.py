@@ -4,7 +4,7 @@ A sentence is repeated within a pair, by a slot that changes nothing, or by a fr
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -79,7 +79,11 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
     """
     first: dict[tuple[str, Position], Finding] = {}
     for _, group in groupby(subject.frames, key=lambda frame: id(frame.block)):
-        reads = {frame: {*_slots_read(frame)} for frame in group}
+        reads = {}
+        for frame in group:
+            # `{slot}` is an output that should have been `{{ slot }}`: see E115.
+            names = [*frame.names, *(name for _, name in find_single_braces(frame))]
+            reads[frame] = {slot for role in frame.block.roles for slot in frame.block.reads(role, names)}
         block = next(iter(reads)).block
         for slot, words in block.slots.items():
             unread = [(frame.position, "this frame does not read") for frame in reads if slot not in reads[frame]]
@@ -90,13 +94,6 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
                 finding = subject.finding(position, "E119", message, "print it, or give it one word with `where`")
                 first.setdefault((slot, position), finding)
     yield from first.values()
-
-
-def _slots_read(frame: FrameSubject) -> Iterator[str]:
-    """Yield the slots that a frame reads in any role, and those that it should read: `{slot}`, see E115."""
-    names = [*frame.names, *(name for _, name in find_single_braces(frame))]
-    for role in frame.block.roles:
-        yield from frame.block.reads(role, names)
 
 
 @check("E124")
@@ -158,8 +155,11 @@ def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
         if len(block.roles) == 2 and (not number or "roles" in block.block.sources[0]):
             yield from _text_bindings(subject, block)
     for frame in subject.frames:
-        if len(frame.block.roles) == 2:
-            yield from _differing_segments(frame)
+        for segment, column in zip(frame.segments, frame.columns, strict=True) if len(frame.block.roles) == 2 else ():
+            if texts := _differing_texts(frame, segment):
+                mine, theirs = texts
+                message = f"the two sentences differ in more than the bound words: {mine!r} against {theirs!r}"
+                yield frame.finding("W502", message, "print the same in both roles, or bind what differs", column)
 
 
 def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Finding]:
@@ -176,14 +176,6 @@ def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Fin
             message = f"{mine!s} and {theirs!s} differ in {differing} words"
             hint = "bind the one word that differs, and write the others in the frame"
             yield subject.finding(block.block.locate("roles", "anti", name), "W502", message, hint)
-
-
-def _differing_segments(frame: FrameSubject) -> Iterator[Finding]:
-    for segment, column in zip(frame.segments, frame.columns, strict=True):
-        if texts := _differing_texts(frame, segment):
-            mine, theirs = texts
-            message = f"the two sentences differ in more than the bound words: {mine!r} against {theirs!r}"
-            yield frame.finding("W502", message, "print the same in both roles, or bind what differs", column)
 
 
 def _differing_texts(frame: FrameSubject, segment: Segment) -> Sequence[str] | None:
@@ -215,8 +207,13 @@ class _Rendered:
 
     @cached_property
     def rest(self) -> str:
-        """The text without the words."""
-        return _without_words(self.text, self.words)
+        """The text without the words, and without what else their rows have, as *her* for *she*."""
+        texts = (text for word in self.words for text in (*word.columns.values(), str(word)))
+        cells = {text for text in texts if isinstance(text, str) and text}
+        if not cells:
+            return self.text
+        forms = "|".join(re.escape(cell) for cell in sorted(cells, key=len, reverse=True))
+        return re.sub(rf"(?i)(?<!\w)(?:{forms})(?:s|es)?(?!\w)", "_", self.text)
 
 
 def _rendered_pairs(frame: FrameSubject, segment: Segment, names: Sequence[str]) -> Iterator[Sequence[_Rendered]]:
@@ -237,15 +234,6 @@ def _rendered_pairs(frame: FrameSubject, segment: Segment, names: Sequence[str])
         sides = [side for side in pair if side]
         if len(sides) == len(pair) and sides[0].words != sides[1].words:
             yield sides
-
-
-def _without_words(text: str, words: Iterable[Word]) -> str:
-    """Return the text without the words, and without what else their rows have, as *her* for *she*."""
-    cells = {cell for word in words for cell in (*word.columns.values(), str(word)) if isinstance(cell, str) and cell}
-    if not cells:
-        return text
-    forms = "|".join(re.escape(cell) for cell in sorted(cells, key=len, reverse=True))
-    return re.sub(rf"(?i)(?<!\w)(?:{forms})(?:s|es)?(?!\w)", "_", text)
 
 
 def _differ_in_agreement(first: str, second: str) -> bool:

@@ -18,7 +18,6 @@ from senseprobe.generator.checks.base import (
     resource_position,
     yaml_position,
 )
-from senseprobe.generator.config import Config
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.recipe import find_used_lists
 from senseprobe.generator.schema import Dataset, Template
@@ -120,21 +119,16 @@ def find_unfilled_fields(resolved: ResolvedDataset) -> Iterator[Finding]:
     dataset, lists = resolved.dataset, resolved.lists
     yield from _dataset_fields(dataset)
     for config in resolved.configs:
-        yield from _unstated_count(config)
+        block = config.template.blocks[0]
+        if block.front.expect is None:  # a draft need not say how many rows it makes, a release does
+            form = get_args(type(block.front).model_fields["expect"].annotation)[0]
+            hint = f"write `expect: {{{form.noun}: {config.size}}}`, the present number"
+            yield finding_at(config.template.display_path, (block.line, 1), "E102", "expect: field required", hint)
     for template in dataset.templates:
         yield from _template_fields(template, _FIELD)
         yield from _example_parts(dataset, template, lists)
     for words in find_used_lists(dataset.templates, lists):
         yield from _list_fields(words)
-
-
-def _unstated_count(config: Config) -> Iterator[Finding]:
-    """Yield E102 where a template does not say how many rows it makes: a draft need not, a release does."""
-    block = config.template.blocks[0]
-    if block.front.expect is None:
-        form = get_args(type(block.front).model_fields["expect"].annotation)[0]
-        hint = f"write `expect: {{{form.noun}: {config.size}}}`, the present number"
-        yield finding_at(config.template.display_path, (block.line, 1), "E102", "expect: field required", hint)
 
 
 def is_unfilled(text: str) -> bool:

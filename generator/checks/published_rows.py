@@ -46,21 +46,17 @@ def check_rows(
         if design.kind == "association":
             yield from _shared_words(row, sets)
         for column in SENTENCES[design.kind]:
-            if text := row.get(column):
-                yield from (Remark(row, column, code, message) for code, message in _check_text(text, english=english))
+            text = row.get(column) or ""
+            for match, right in find_article_mistakes(text) if english else ():
+                yield Remark(row, column, "E116", f"{match[0]!r} needs {right!r}")
+            for start, message in find_blank_mistakes(text, english=english):
+                yield Remark(row, column, "E117", f"{message}: {text[max(start - 12, 0) : start + 12]!r}")
         if english and design.differs == "pronoun":
             yield from _mixed_pronouns(row)
         if row.get("context") and not ends_in_punctuation(row["context"]):
             yield Remark(row, "context", "W514", "the context does not end in punctuation")
         if lexicon and row.get("lexicon") in {None, *LEXICONS}:
             yield from _key_remarks(row, SENTENCES[design.kind][:2], lexicon)
-
-
-def _check_text(text: str, *, english: bool) -> Iterator[tuple[str, str]]:
-    for match, right in find_article_mistakes(text) if english else ():
-        yield "E116", f"{match[0]!r} needs {right!r}"
-    for start, message in find_blank_mistakes(text, english=english):
-        yield "E117", f"{message}: {text[max(start - 12, 0) : start + 12]!r}"
 
 
 def _integer_labels(row: Mapping[str, Any], reported: set[str]) -> Iterator[Remark]:

@@ -161,15 +161,11 @@ class _CheckResult:
         Where mistakes of a list leave out some of its words, findings on numbers of words wait for the whole list, and
         what is accepted may yet occur.
         """
-        findings = findings if complete else (finding for finding in findings if not _counts_words(finding.code))
+        if not complete:
+            findings = (finding for finding in findings if not finding.code.startswith(("E121", "W3", "W5")))
         self.findings += apply_waivers(findings, waiver, *others)
         self.accepted += waiver.accepted()
         self.findings += waiver.mistakes({*self.not_checked} if complete else {*waiver.reasons})
-
-
-def _counts_words(code: str) -> bool:
-    """Return whether missing words may be the reason of a finding: on values of conditions, senses, validity."""
-    return code == "E121" or code.startswith(("W3", "W5"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,11 @@ def check_sizes(subject: ConfigSubject) -> Iterator[Finding]:
             columns = {name: column for name, column in front.columns.items() if name in ("gender", "group")}
             yield from _unequal_classes(subject, columns, "columns")
         case AssociationFront():
-            yield from _unequal_sets(subject)
+            position = subject.config.blocks[0].block.locate("role")
+            for test, sets in _association_sets(subject.config).items():
+                for pair in (pair for pair in ("XY", "AB") if all(sets[role] for role in pair)):  # else W518
+                    sizes = {role: len(sets[role]) for role in pair}
+                    yield from _unequal(subject, position, f"sets of {test} are", sizes)
 
 
 def _unequal_roles(subject: ConfigSubject) -> Iterator[Finding]:
@@ -106,14 +110,6 @@ def _words(config: Config, slot: str) -> Iterator[Word]:
     for block in config.blocks:
         if block.block.front.has_labels:
             yield from block.slots[slot]
-
-
-def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
-    position = subject.config.blocks[0].block.locate("role")
-    for test, sets in _association_sets(subject.config).items():
-        for pair in ("XY", "AB"):
-            if all(sets[role] for role in pair):  # else W518
-                yield from _unequal(subject, position, f"sets of {test} are", {role: len(sets[role]) for role in pair})
 
 
 def _association_sets(config: Config) -> dict[str, dict[str, dict[str, None]]]:
@@ -299,7 +295,12 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     unmarked = [block for block in config.blocks if getattr(block.block.front, "unmarked", False)]
     evaluative = derive_design(config).differs == "evaluative"
     if evaluative and unmarked:
-        yield from _check_unmarked_frames(subject, blocks, {f.frame.code for block in unmarked for f in block.frames})
+        codes = {resolved.frame.code for block in unmarked for resolved in block.frames}
+        for frame in dict.fromkeys(resolved.frame for block in blocks for resolved in block.frames):
+            if frame.code not in codes:
+                message = f"there is not an unmarked frame with the id {frame.code!r}, so this frame cannot be compared"
+                hint = "give the two the same name, {# id: NAME #}"
+                yield subject.finding((frame.line, frame.column), "W507", message, hint)
     if len(first) == 1 and evaluative and not unmarked:
         (group, block), *_ = first.items()
         message = f"{group!r} is the only group, so it cannot be compared"
@@ -309,17 +310,6 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
         message = f"other groups have none of the words of {name!r} in {role} that {group!r} has"
         position = _binding_position(first[group], first[group].roles[role][name], role, name)
         yield subject.finding(position, "W507", message, "give all groups the same words")
-
-
-def _check_unmarked_frames(
-    subject: ConfigSubject, blocks: Iterable[ResolvedBlock], unmarked: Collection[str]
-) -> Iterator[Finding]:
-    """Yield a finding for each frame of a group of which no unmarked frame has the id."""
-    for frame in dict.fromkeys(resolved.frame for block in blocks for resolved in block.frames):
-        if frame.code not in unmarked:
-            message = f"there is not an unmarked frame with the id {frame.code!r}, so this frame cannot be compared"
-            hint = "give the two the same name, {# id: NAME #}"
-            yield subject.finding((frame.line, frame.column), "W507", message, hint)
 
 
 Attribute = tuple[str, str]

@@ -32,7 +32,8 @@ def whole_folder(final: Path) -> Iterator[Path]:
             with _advisory_lock(partial):
                 try:
                     yield partial
-                    _sync_tree(partial)
+                    for path in (*partial.rglob("*"), partial):
+                        _sync(path)
                     _rename_new(partial, final)
                 except BaseException:
                     shutil.rmtree(partial, ignore_errors=True)
@@ -72,7 +73,11 @@ def whole_file(path: Path, *, follow: bool = True) -> Iterator[Path]:
 
     Else as `write_whole`: it is for what does not fit into memory.
     """
-    path = _resolve_plain(path, follow=follow)
+    given, path = path, Path(os.path.realpath(path)) if follow else path
+    if given.is_dir() and not path.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(given))
+    if path.is_symlink() or (given.exists() and not given.is_file()):  # where links lead in a circle, one is left
+        raise _not_plain_error(given)
     with new_folders(path.parent):
         partial = _partial_path(path)
         with _naming(path, partial):
@@ -136,16 +141,6 @@ def read_plain(path: Path, most: int) -> bytes:
     if path.stat().st_size > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return path.read_bytes()
-
-
-def _resolve_plain(path: Path, *, follow: bool) -> Path:
-    """Return the path to write, with links resolved; raise OSError where it is not a plain file."""
-    real = Path(os.path.realpath(path)) if follow else path
-    if path.is_dir() and not real.is_symlink():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if real.is_symlink() or (path.exists() and not path.is_file()):  # where links lead in a circle, one is left
-        raise _not_plain_error(path)
-    return real
 
 
 @contextmanager
@@ -254,11 +249,6 @@ def _rename_new(partial: Path, final: Path) -> None:
 
 def _exists_error(final: Path) -> FileExistsError:
     return FileExistsError(errno.EEXIST, "exists", str(final))
-
-
-def _sync_tree(folder: Path) -> None:
-    for path in (*folder.rglob("*"), folder):
-        _sync(path)
 
 
 def _sync(path: Path) -> None:

@@ -220,20 +220,18 @@ def render_html(document: Document) -> str:
     """
     script = (files("senseprobe") / "page_rows.js").read_text("utf-8")
     has_rows = any(section.rows for part in document.parts for section in part.sections)
-    parts = {
-        "style": Markup(_read_style("page.css", *(["page_rows.css"] if has_rows else []))),  # noqa: S704 - our files
+    sheets = ["page.css", *(["page_rows.css"] if has_rows else [])]
+    style = "".join((files("senseprobe") / name).read_text("utf-8") for name in sheets)
+    # Without comments and needless blanks: a page has its styles in full.
+    style = re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL))
+    values = {
+        "style": Markup(style),  # noqa: S704 - our files
         "script": Markup(script) if has_rows else "",  # noqa: S704 - a file of this package
         "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
         "percent_along": percent_along,
         "most_tiles": MOST_TILES,
     }
-    return _environment().get_template("page.html.j2").render(document=document, **parts)
-
-
-def _read_style(*names: str) -> str:
-    """Return style sheets of this package without comments and needless blanks: a page has them in full."""
-    text = "".join((files("senseprobe") / name).read_text("utf-8") for name in names)
-    return re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+    return _environment().get_template("page.html.j2").render(document=document, **values)
 
 
 def render_markdown(document: Document) -> str:

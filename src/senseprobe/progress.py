@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from senseprobe.messages import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress
 
 Parameters = ParamSpec("Parameters")
@@ -90,7 +89,8 @@ def progress_bar(label: str, clock: Callable[[], float] = monotonic) -> Iterator
     console = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
     count, rate, left = MofNCompleteColumn(separator=" of "), Rate(), TimeRemainingColumn()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), count, rate, left)
-    token, is_watched = _busy.set(True), _is_watched(console)
+    token = _busy.set(True)
+    is_watched = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     bar = Progress(
         *columns,
         console=console,
@@ -122,12 +122,6 @@ def _safe(label: str) -> str:
     return visible(re.sub(r"//\S*@|\?\S*", "…", label)).replace("\n", " ")
 
 
-def _is_watched(console: "Console") -> bool:
-    if console.is_jupyter:
-        return find_spec("ipywidgets") is not None
-    return console.is_terminal
-
-
 def with_progress(label: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
     """Show a bar while a function works, unless it is called with a `progress` of its own.
 
@@ -143,7 +137,7 @@ def with_progress(label: str) -> Callable[[Callable[Parameters, Returned]], Call
             given.apply_defaults()
             if _busy.get() or given.arguments.get("progress") is not None:
                 return function(*args, **kwargs)
-            texts = {name: _short(value) for name, value in given.arguments.items()}
+            texts = {name: str(value).partition("\n")[0][:_LONGEST] for name, value in given.arguments.items()}
             with progress_bar(label.format(**texts)) as step:
                 if "progress" in given.arguments:
                     given.arguments["progress"] = step
@@ -152,8 +146,3 @@ def with_progress(label: str) -> Callable[[Callable[Parameters, Returned]], Call
         return wrapped
 
     return decorate
-
-
-def _short(value: object) -> str:
-    """Return the first line of an argument, which may be a whole model."""
-    return str(value).partition("\n")[0][:_LONGEST]

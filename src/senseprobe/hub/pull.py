@@ -190,7 +190,9 @@ def cached(spec: str, verify: Verify = verify_release) -> tuple[Path, str | None
     """Return folder and config of ``hf://USER/NAME[@VERSION][:CONFIG]``; a copy is verified, and fetched if damaged."""
     address = _with_version(parse_address(spec), TIMEOUT)
     folder = cache_folder(address)
-    damaged = os.path.lexists(folder) and not _is_undamaged(folder, verify)
+    damaged = os.path.lexists(folder)
+    with suppress(ReleaseError):
+        damaged = damaged and not (folder.is_dir() and not verify(folder)[1])
     if damaged:
         shutil.rmtree(folder) if folder.is_dir() and not folder.is_symlink() else folder.unlink()
     if not folder.is_dir():
@@ -212,13 +214,6 @@ def cache_folder(address: ReleaseAddress) -> Path:
     host = re.sub(r"[^\w.-]+", "-", constants.ENDPOINT.rpartition("://")[2].rpartition("@")[2])
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "senseprobe" / "hub" / host / address.repo / address.version
-
-
-def _is_undamaged(folder: Path, verify: Verify) -> bool:
-    try:
-        return folder.is_dir() and not verify(folder)[1]
-    except ReleaseError:
-        return False
 
 
 def pull(

@@ -283,10 +283,11 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
 
 def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells) -> Row:
     """Return the values of a row by the columns of the release; raise LeftOut where it makes none."""
-    texts = {
-        role: name_label(_as_text(cells.get(column)), column_map.labels.get(role, {}))
-        for role, column in column_map.sources().items()
-    }
+    texts = {}
+    for role, column in column_map.sources().items():
+        value = cells.get(column)
+        text = str(value).lower() if isinstance(value, bool) else (value or "").strip()
+        texts[role] = name_label(text or None, column_map.labels.get(role, {}))
     row: Row = {role: text and source.with_plain_spaces(text, line).strip() for role, text in texts.items()}
     pair = SENTENCES[column_map.kind]
     for name in [*pair, *(["unrelated"] if row.get("unrelated") else [])]:
@@ -315,11 +316,6 @@ def _check_values(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> Non
         raise LeftOut(f"{flags[0]}: {excerpt(row[flags[0]])!r} is not true or false")
     if empty := [factor.name for factor in column_map.named_factors() if row.get(factor.columns[0], "") is None]:
         raise LeftOut(f"no value in the factor {empty[0]}")
-
-
-def _as_text(value: str | bool | None) -> str | None:
-    """Return the text of a cell without blanks around it; None where there is none."""
-    return (str(value).lower() if isinstance(value, bool) else (value or "").strip()) or None
 
 
 # ---- Tables of three forms -----------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.integer_labels import (
     NO_NAME,
-    Names,
     as_integer,
     name_label,
     number_names,
@@ -102,7 +101,10 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
         state = "is empty" if kind else f"has the columns {listed(rows.column_names) or '(none)'}"
         expected = "stereo and anti, premise and hypothesis, or test, role and word or sentence"
         raise SenseprobeError(f"the table {state}: expected {expected}")
-    _check_sentences(rows, SENTENCES.get(kind, ()))
+    for column in SENTENCES.get(kind, ()):
+        lacking = [number for number, text in enumerate(rows[column].to_pylist()) if not (text and str(text).strip())]
+        if lacking:
+            raise SenseprobeError(f"column {column!r} is empty in rows {listed(map(str, lacking))} (from 0)")
     named = _factors(factors, columns)
     records = rows.to_pylist()
     design, complete, left_out = complete_rows(kind, records, rows.schema, named)
@@ -176,21 +178,11 @@ def _as_arrow(table: Any) -> pa.Table:  # noqa: ANN401 - of three libraries
             table = table.append_column(f"span_{name}", pc.struct_field(table["span"], name))
     flat = {field.name: field.type for field in table.schema if not pa.types.is_nested(field.type)}
     types = {name: kind if pa.types.is_boolean(kind) else pa.string() for name, kind in flat.items()}
-    cast = {name: pc.cast(table[name], kind) for name, kind in types.items()}
-    return pa.table({name: _named(column, names.get(name, {})) for name, column in cast.items()})
-
-
-def _named(column: pa.ChunkedArray, names: Names) -> pa.ChunkedArray | pa.Array:
-    """Return a column of texts with the names of its integers."""
-    is_text = names and pa.types.is_string(column.type)
-    return pa.array([name_label(text, names) for text in column.to_pylist()], pa.string()) if is_text else column
-
-
-def _check_sentences(rows: pa.Table, columns: Sequence[str]) -> None:
-    for column in columns:
-        lacking = [number for number, text in enumerate(rows[column].to_pylist()) if not (text and str(text).strip())]
-        if lacking:
-            raise SenseprobeError(f"column {column!r} is empty in rows {listed(map(str, lacking))} (from 0)")
+    columns = {name: pc.cast(table[name], kind) for name, kind in types.items()}
+    for name, column in columns.items():
+        if names.get(name) and pa.types.is_string(column.type):
+            columns[name] = pa.array([name_label(text, names[name]) for text in column.to_pylist()], pa.string())
+    return pa.table(columns)
 
 
 def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
@@ -255,11 +247,12 @@ def _contrast(
         (("pronoun-interaction",), classed and praised, "these and a column `valence`"),
         (("lms", "ss", "icat"), "unrelated" in schema.names, "a column `unrelated`"),
     )
+    sense_types = {row.get("sense_type") for row in rows}
     design = contrast_design(
         bias_type=list_bias_types(rows) if all(row.get("bias_type") for row in rows) else "",
         factors={},
         columns=(),
-        sense_type=_only_value(rows, "sense_type"),
+        sense_type=str(next(iter(sense_types)) or "") if len(sense_types) == 1 else "",
         differs="pronoun" if pronouns else "evaluative" if crossed else "group",
         estimands=estimands,
         group=group,
@@ -274,12 +267,6 @@ def _divides(rows: Sequence[Mapping[str, Any]], column: str, label: str) -> bool
     """Return whether each word of a column has one value of a label, and both values of that occur."""
     classes = {(row.get(column), row.get(label)) for row in rows}
     return {value for _, value in classes} == STRATA[label] and len({word for word, _ in classes}) == len(classes)
-
-
-def _only_value(rows: Sequence[Mapping[str, Any]], column: str) -> str:
-    """Return the value that all rows have in a column; empty where they have several, or none."""
-    values = {row.get(column) for row in rows}
-    return str(values.pop() or "") if len(values) == 1 else ""
 
 
 def _frame_without_group(row: Mapping[str, Any], language: str) -> str:

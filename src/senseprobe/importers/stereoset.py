@@ -40,7 +40,9 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         for part, rows in parts.items():
             before = len(rows)
             for number, item in enumerate(data.get(part, ()), start=1):
-                name, line = f"{part} item {number}", _first_line(item)
+                lines = map(line_of, item.values() if isinstance(item, dict) else [item])
+                # The first line, as far as that is known: a file may have a single line.
+                name, line = f"{part} item {number}", min(filter(None, lines), default=0)
                 with notes.leaving_out(source, line, f"{name}: "):
                     rows.append(_row(source, line, part, name, _check_item(item), notes))
                     check_count(len(rows), source.name)
@@ -119,11 +121,6 @@ def _row(source: Source, line: int, part: str, name: str, item: Mapping[str, Any
         anti_labels=_count_votes(sentences[LABELS[1]]),
         source_id=item["id"],
     )
-
-
-def _first_line(item: object) -> int:
-    """Return the first line of an item, as far as that is known: a file may have a single line."""
-    return min(filter(None, map(line_of, item.values() if isinstance(item, dict) else [item])), default=0)
 
 
 def _check_item(item: object) -> dict[str, Any]:

@@ -156,6 +156,7 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         url = spdx_url(about.licence) or "https://spdx.org/licenses"
         licence |= {"license_name": about.licence, "license_link": url}
     files = {name: [{"split": "test", "path": f"{name}/test-*.parquet"}] for name in designs}
+    sizes = [f"n<{_BOUNDS[0]}", *(f"{low}<n<{high}" for low, high in pairwise(_BOUNDS)), f"n>{_BOUNDS[-1]}"]
     first = next(iter(designs), "")
     return {
         "pretty_name": card["title"],
@@ -165,7 +166,7 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         **({"language_bcp47": card["languages"]} if any("-" in tag for tag in card["languages"]) else {}),
         **_makers(about),
         "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",
-        "size_categories": [_size_category(about.rows())],
+        "size_categories": [sizes[min(max(len(str(about.rows())) - 3, 0), len(_BOUNDS))]],
         "source_datasets": ["extended|other" if imported else "original"],
         "task_categories": [*dict.fromkeys(task for kind in kinds for task in KINDS[kind].tasks)],
         "tags": ["bias", "fairness", "stereotypes", *senses, "croissant"],
@@ -191,12 +192,6 @@ def _makers(about: DocumentInput) -> dict[str, list[str]]:
         "annotations_creators": declared.get("labels") or labels,
         "language_creators": declared.get("sentences") or sentences,
     }
-
-
-def _size_category(rows: int) -> str:
-    """Return the Hub's name for a number of rows."""
-    names = [f"n<{_BOUNDS[0]}", *(f"{low}<n<{high}" for low, high in pairwise(_BOUNDS)), f"n>{_BOUNDS[-1]}"]
-    return names[min(max(len(str(rows)) - 3, 0), len(_BOUNDS))]
 
 
 def _info(about: DocumentInput, name: str, design: Design) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import croissant_fields
 from senseprobe.release.citation import render_bibtex
-from senseprobe.release.documents import Author, CardSources, DocumentInput, mismatch, unlike
+from senseprobe.release.documents import CardSources, DocumentInput, mismatch, unlike
 from senseprobe.release.licences import spdx_url
 from senseprobe.release.manifest import CARDS, ResponsibleAi
 from senseprobe.release.schema import design_schema, meanings
@@ -77,6 +77,12 @@ _NOBODY = "Rows do not mention real persons."
 def render(about: DocumentInput, form: int = CARDS) -> str:
     """Return the description, without hashes of itself and of the manifest, which holds the hash of this file."""
     card, facts = about.card, about.facts
+    creators = [
+        {"@type": "sc:Person", "name": str(author), "givenName": author.given, "familyName": author.family}
+        if author.given
+        else {"@type": "sc:Organization", "name": author.family}
+        for author in about.authors
+    ]
     description = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -86,7 +92,7 @@ def render(about: DocumentInput, form: int = CARDS) -> str:
         "description": f"{card['summary']} Content warning: {card['content_warning']}",
         "version": facts["version"],
         **({"license": spdx_url(about.licence) or about.licence} if about.licence else {}),
-        "creator": [_creator(author) for author in about.authors],
+        "creator": creators,
         "citeAs": render_bibtex(about),
         "inLanguage": card["languages"],
         "keywords": ["bias", "fairness", "stereotypes"],
@@ -129,12 +135,6 @@ def _responsible_ai(about: DocumentInput, form: int) -> dict[str, Any]:
 def missing_fields(text: str) -> list[str]:
     """Return the fields on responsible AI that a description lacks, without ``rai:``."""
     return [name for name in get_args(ResponsibleAi) if f"rai:{name}" not in read_json(text)]
-
-
-def _creator(author: Author) -> dict[str, str]:
-    if not author.given:
-        return {"@type": "sc:Organization", "name": author.family}
-    return {"@type": "sc:Person", "name": str(author), "givenName": author.given, "familyName": author.family}
 
 
 def _files(about: DocumentInput) -> Iterator[dict[str, Any]]:

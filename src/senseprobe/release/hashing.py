@@ -105,18 +105,13 @@ def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:
     if kind == "string":
         filled = pc.fill_null(array, "").cast(pa.large_string())
         lengths = pc.binary_length(filled).cast(pa.int32()).to_numpy().astype("<i4").tobytes()
-        return validity, lengths, _text_bytes(filled)
+        _, offsets, data = filled.buffers()
+        if data is None:
+            return validity, lengths, b""
+        bounds = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
+        return validity, lengths, bytes(memoryview(data)[bounds[0] : bounds[-1]])
     numbers = pc.fill_null(array, 0 if kind == "int32" else False).cast(pa.int32())
     return validity, b"", numbers.to_numpy(zero_copy_only=False).astype("<i4").tobytes()
-
-
-def _text_bytes(array: pa.Array) -> bytes:
-    """Return the UTF-8 of all texts of a large_string array, one after another."""
-    _, offsets, data = array.buffers()
-    if data is None:
-        return b""
-    bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    return bytes(memoryview(data)[bounds[0] : bounds[-1]])
 
 
 def memory_bytes(batch: pa.RecordBatch) -> int:

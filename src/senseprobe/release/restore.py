@@ -105,7 +105,10 @@ def restore_rows(
     try:
         with locked(target):
             if target.resolve() != release.folder.resolve():
-                _copy_all_but_rows(release, target)
+                if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
+                    raise ReleaseError(f"{target} contains another release: nothing was changed")
+                for name in (*_files_without_rows(manifest), NAME):
+                    write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
             if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
                 files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
                 rows = sum(manifest.expanded(config) for config in away)
@@ -119,14 +122,6 @@ def restore_rows(
         advice = "wait until it ends, then run again to check that all rows are there"
         raise ReleaseError(f"another process is restoring {manifest.name} in {target}: {advice}") from error
     return restored
-
-
-def _copy_all_but_rows(release: Release, target: Path) -> None:
-    manifest = release.manifest
-    if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
-        raise ReleaseError(f"{target} contains another release: nothing was changed")
-    for name in (*_files_without_rows(manifest), NAME):
-        write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
 
 
 def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:

@@ -107,7 +107,10 @@ def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     """Return the files that `add` writes, with their texts."""
     if kind not in LISTS:
         raise SenseprobeError(f"unknown kind {kind!r}: {kind_hint(kind, LISTS)}")
-    dataset, config = _split_name(name)
+    dataset, _, config = name.partition("/")
+    if not _NAME.fullmatch(dataset) or not _NAME.fullmatch(config):
+        expected = "use DATASET/CONFIG, both with lower-case letters, digits, - and _, and a letter first"
+        raise SenseprobeError(f"{name!r} cannot be the name of a config: {expected}")
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"
     if os.path.lexists(path):
@@ -118,17 +121,13 @@ def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     about = yaml_source.parse(read_template_file("dataset/about.yaml"), "about.yaml")
     texts = about["example" if name == f"{EXAMPLE}/{CONFIG}" else "to_fill_in"]
     template = fill_template_file(f"dataset/{kind}.j2", rows=_count_rows(layer, config, kind, lists), **texts)
-    card = _card(folder / "dataset.yaml", dataset, config, {**texts, "margin": f"{MARGINS[kind]:g}"})
-    return {**lists, **_add_bibliography(layer), path: template, folder / "dataset.yaml": card}
-
-
-def _split_name(name: str) -> tuple[str, str]:
-    dataset, _, config = name.partition("/")
-    for part in (dataset, config):
-        if not _NAME.fullmatch(part):
-            expected = "use DATASET/CONFIG, both with lower-case letters, digits, - and _, and a letter first"
-            raise SenseprobeError(f"{name!r} cannot be the name of a config: {expected}")
-    return dataset, config
+    card = folder / "dataset.yaml"
+    if card.exists():
+        card_text = with_item(card, read_yaml(card), "configs", config)
+    else:
+        texts = {**texts, "margin": f"{MARGINS[kind]:g}"}
+        card_text = fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **texts)
+    return {**lists, **_add_bibliography(layer), path: template, card: card_text}
 
 
 def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
@@ -147,12 +146,6 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
         for name in missing:
             text = with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
         yield path, text
-
-
-def _card(path: Path, dataset: str, config: str, texts: Mapping[str, str]) -> str:
-    if path.exists():
-        return with_item(path, read_yaml(path), "configs", config)
-    return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **texts)
 
 
 def read_yaml(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from senseprobe.errors import SenseprobeError
@@ -93,14 +93,11 @@ def _describe_field(name: str, cells: Sequence[str], columns: Mapping[str, Seque
     constraints = ["required: true"] if all(cells) else []
     constraints += ["unique: true"] if name == "word" and _primary_key(columns) == ["word"] else []
     facts = f", constraints: {{{', '.join(constraints)}}}" if constraints else ""
-    facts = (_describe_senses(cells) if name.startswith("sense_") else "") + facts
+    if name.startswith("sense_"):
+        poses = {part_of_speech(key) for key in cells if key}
+        if len(poses) == 1 and all(poses):  # not of several, and no cell without a key
+            facts = f", lexicon: {LEXICONS[0]}, pos: {poses.pop()}{facts}"
     return f"{{name: {_quoted(name)}, type: {'string' if is_text else infer_type(cells)}{facts}}}"
-
-
-def _describe_senses(keys: Iterable[str]) -> str:
-    """Return the lexicon and the part of speech of a column's keys; nothing where they are of several, or no keys."""
-    poses = {part_of_speech(key) for key in keys if key}
-    return f", lexicon: {LEXICONS[0]}, pos: {poses.pop()}" if len(poses) == 1 and all(poses) else ""
 
 
 def _primary_key(columns: Mapping[str, Sequence[str]]) -> list[str]:

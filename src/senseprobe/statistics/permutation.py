@@ -124,20 +124,14 @@ def divisions(labels: BoolArray, seed: int, most: int = PERMUTATIONS) -> Divisio
     exact = math.comb(len(labels), int(labels.sum())) - 1 <= most
     rng = np.random.default_rng(seed)
     if exact:
-        others = _all_divisions(labels)
+        marks = list(itertools.combinations(range(len(labels)), int(labels.sum())))  # in lexical order
+        divided = np.zeros((len(marks), len(labels)), dtype=np.bool_)
+        divided[np.arange(len(marks))[:, None], np.array(marks, dtype=np.intp)] = True
+        others = np.asarray(divided[(divided != labels).any(axis=1)])
     else:
         others = _draw_distinct(lambda rows: rng.permuted(np.tile(labels, (rows, 1)), axis=1), labels, most)
     mirrored = bool((others == ~labels).all(axis=1).any())
     return Divisions(labels=others, exact=exact, smallest=(1 + mirrored) / (1 + len(others)))
-
-
-def _all_divisions(labels: BoolArray) -> BoolArray:
-    """Return every other division, in lexical order."""
-    count, marked = len(labels), int(labels.sum())
-    chosen = np.array(list(itertools.combinations(range(count), marked)), dtype=np.intp)
-    every = np.zeros((len(chosen), count), dtype=np.bool_)
-    every[np.arange(len(chosen))[:, None], chosen] = True
-    return np.asarray(every[(every != labels).any(axis=1)])
 
 
 def _draw_distinct(draw: Callable[[int], BoolArray], observed: BoolArray, count: int) -> BoolArray:

@@ -33,7 +33,10 @@ def estimate_rest(
     if not total:
         return None
     share = float(np.clip(weights @ hits / total, 0, 1))
-    inverse = max(np.square(weights).sum() / total**2, _weighting_effect(expansion, rest) / np.count_nonzero(weights))
+    # By how much unequal weights lower the number of rows, as they would on average.
+    factors, rows = expansion[expansion > 0], rest[expansion > 0]
+    effect = (rows / factors).sum() * (rows * factors).sum() / rows.sum() ** 2 if rows.any() else 1.0
+    inverse = max(np.square(weights).sum() / total**2, float(effect) / np.count_nonzero(weights))
     effective = 1 / (inverse + 1 / open_rows)
     groups = np.where(judged[strata] > 1, strata, len(sizes))
     variance = _rest_variance(weights * (hits - share) / total, groups, sizes[strata] / judged[strata])
@@ -43,12 +46,6 @@ def estimate_rest(
     low = special.betaincinv(count, effective - count + 1, tail) if share > 0 else 0.0
     high = special.betaincinv(count + 1, effective - count, 1 - tail) if share < 1 else 1.0
     return share * open_rows, math.floor(low * open_rows + TIE), math.ceil(high * open_rows - TIE)
-
-
-def _weighting_effect(expansion: FloatArray, rest: IntArray) -> float:
-    """Return by how much unequal weights lower the number of rows, as is expected of `rest` rows of each stratum."""
-    weights, rows = expansion[expansion > 0], rest[expansion > 0]
-    return float((rows / weights).sum() * (rows * weights).sum() / rows.sum() ** 2) if rows.any() else 1.0
 
 
 def _rest_variance(residuals: FloatArray, groups: IntArray, expansion: FloatArray) -> float:

@@ -53,16 +53,13 @@ def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
     """
     seen: set[Position] = set()
     for frame in subject.frames:
-        findings = [*_blanks_in_frame(frame)] or [*_blanks_in_sentences(frame), *_missing_blanks(frame)]
+        findings = []
+        for start, message in find_blank_mistakes(mask_tags(frame.source, "\x00"), english=subject.is_english):
+            hint = "write one full stop, or three for an ellipsis" if message == _TWO_STOPS else "remove it"
+            findings.append(frame.finding("E117", message, hint, frame.position[1] + start))
+        findings = findings or [*_blanks_in_sentences(frame), *_missing_blanks(frame)]
         yield from (finding for finding in findings if (finding.line, finding.column) not in seen)
         seen |= {(finding.line, finding.column) for finding in findings}
-
-
-def _blanks_in_frame(frame: FrameSubject) -> Iterator[Finding]:
-    """Yield the mistakes that the source of the frame has itself."""
-    for start, message in find_blank_mistakes(mask_tags(frame.source, "\x00"), english=frame.config_subject.is_english):
-        hint = "write one full stop, or three for an ellipsis" if message == _TWO_STOPS else "remove it"
-        yield frame.finding("E117", message, hint, frame.position[1] + start)
 
 
 def find_blank_mistakes(text: str, *, english: bool) -> Iterator[tuple[int, str]]:

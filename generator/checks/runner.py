@@ -213,9 +213,14 @@ class Run:
     # ---- Datasets ----
 
     def _dataset(self, folder: Path) -> Report:
-        if unnamed := [*_not_utf8(folder, *folder.iterdir())]:
-            return self._report(_CheckResult(findings=unnamed))
         result, only = _CheckResult(), self.target.config
+        for path in (folder, *folder.iterdir()):
+            if any(unicodedata.category(c) == "Cs" for c in path.name):  # Python reads other bytes as lone surrogates
+                message = f"its name is not UTF-8: {os.fsencode(path.name)!r}"
+                name = printable(format_path(path))
+                result.findings.append(Finding(path=name, code="E100", message=message, hint="rename it"))
+        if result.findings:
+            return self._report(result)
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates but lacks dataset.yaml", "copy the one of another dataset, and change it"
             result.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
@@ -298,11 +303,3 @@ class Run:
             guesses=tuple(result.guesses),
             not_checked=dict(result.not_checked),
         )
-
-
-def _not_utf8(*paths: Path) -> Iterator[Finding]:
-    """Yield E100 of each path whose name has bytes that are not UTF-8, which Python reads as lone surrogates."""
-    for path in paths:
-        if any(unicodedata.category(c) == "Cs" for c in path.name):
-            message, hint = f"its name is not UTF-8: {os.fsencode(path.name)!r}", "rename it"
-            yield Finding(path=printable(format_path(path)), code="E100", message=message, hint=hint)

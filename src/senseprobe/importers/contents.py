@@ -54,7 +54,13 @@ def delimited_rows(
     try:
         if is_declared:
             next(rows)
-        header = _check_header(source, next(rows, CsvRow(1, 1, [])).cells, needed)
+        header = [cell.strip() for cell in next(rows, CsvRow(1, 1, [])).cells]
+        if missing := [name for name in needed if name not in header]:
+            raise ReleaseError(f"{source.name}: lacks the column {missing[0]!r}: is it another format?")
+        if twice := [name for name, number in Counter(header).items() if number > 1]:
+            raise ReleaseError(
+                f"{source.name}: has the column {excerpt(twice[0])!r} twice: rename or remove one of them"
+            )
         for start, last, row in rows:
             joined = last > start
             if joined and (len(row) != len(header) or _are_rows(source.lines[start - 1 : last], delimiter, header)):
@@ -82,15 +88,6 @@ def _are_rows(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> bo
     *before, opened = header_cells(lines[0], delimiter)
     whole = any(line.count('"') % 2 == 0 and count_cells(line) == len(header) for line in lines[1:])
     return whole or len(lines) > MAX_JOINED or len(before) + count_cells(opened) >= len(header)
-
-
-def _check_header(source: Source, row: Sequence[str], needed: Sequence[str]) -> list[str]:
-    header = [cell.strip() for cell in row]
-    if missing := [name for name in needed if name not in header]:
-        raise ReleaseError(f"{source.name}: lacks the column {missing[0]!r}: is it another format?")
-    if twice := [name for name, number in Counter(header).items() if number > 1]:
-        raise ReleaseError(f"{source.name}: has the column {excerpt(twice[0])!r} twice: rename or remove one of them")
-    return header
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

@@ -74,7 +74,10 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
         end = end if end > 0 else len(body)
         # An author in braces is an organisation, which `_split_name` recognises by them.
         name = head.group(1).lower()
-        yield name, _plain(body[start:end], keep="{}" if name == "author" else "")
+        text = _ACCENT.sub(_accented, body[start:end])
+        text = text.replace("---", "\u2014").replace("--", "\u2013").replace("\\&", "&").replace("~", " ")
+        braces = () if name == "author" else "{}"
+        yield name, " ".join(text.translate({ord(c): None for c in braces}).split())
         position = end + 1
 
 
@@ -86,13 +89,6 @@ def _closing(text: str, start: int) -> int:
         if not depth and text[position] == last and position > start:
             return position
     return 0
-
-
-def _plain(text: str, keep: str = "") -> str:
-    """Return the text without TeX's accents, braces and dashes."""
-    text = _ACCENT.sub(_accented, text)
-    text = text.replace("---", "\u2014").replace("--", "\u2013").replace("\\&", "&").replace("~", " ")
-    return " ".join(text.translate({ord(c): None for c in "{}" if c not in keep}).split())
 
 
 def _accented(match: re.Match[str]) -> str:

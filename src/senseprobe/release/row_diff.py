@@ -1,6 +1,6 @@
 """Two tables side by side: which ids both have, and where their values differ, as codes of shared dictionaries."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +56,11 @@ def build_table(batches: Iterable[pa.RecordBatch], names: Sequence[str], label: 
     for batch in batches:
         ids.append(batch["id"].cast(pa.large_string()))
         for name in names:
-            for leaf, array in _leaves(batch[name]):
+            leaves = [("", batch[name])]
+            if pa.types.is_struct((struct := batch[name]).type):
+                fields = zip([field.name for field in struct.type], struct.flatten(), strict=True)
+                leaves = [("", pc.is_valid(struct)), *fields]
+            for leaf, array in leaves:
                 columns.setdefault(name, {}).setdefault(leaf, []).append(array.dictionary_encode())
     whole = pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
     if whole.null_count:
@@ -66,15 +70,6 @@ def build_table(batches: Iterable[pa.RecordBatch], names: Sequence[str], label: 
         twice = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()
         raise ReleaseError(f"{label} has the id {printable(twice)[:200]} in more than one row")
     return Table(whole, columns)
-
-
-def _leaves(array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
-    """Yield the array itself; of a struct whether each value is one, and its fields."""
-    if not pa.types.is_struct(array.type):
-        yield "", array
-        return
-    yield "", pc.is_valid(array)
-    yield from zip([field.name for field in array.type], array.flatten(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,16 +107,6 @@ class FactorLevels:
         return tuple(f"{self.name} ({stratum})" for stratum in sorted(small))
 
 
-def _contributing(factor: FactorLevels, factors: Sequence[FactorLevels]) -> BoolArray:
-    """Mark the levels that add to the variance: in a large enough stratum, in no sampled level of an outer one."""
-    adds = factor.sampled.copy()
-    for other in factors:
-        outer = factor.outer_levels(other) if other is not factor else None
-        if outer is not None:
-            adds &= ~other.sampled[outer]
-    return adds
-
-
 @dataclass(frozen=True)
 class _CountedLevels:
     """The levels of a factor that a variance counts, with their strata.
@@ -136,7 +126,12 @@ class _CountedLevels:
         """Return the levels of one of the factors that the variance of a whole figure counts; `more` is by stratum."""
         _, strata = np.unique(np.array(factor.strata, dtype=object), return_inverse=True)
         added = np.array([more.get(stratum, 0) for stratum in factor.strata], dtype=np.intp)
-        return cls(factor.incidence, _contributing(factor, factors), strata.astype(np.intp), added)
+        counts = factor.sampled.copy()
+        for other in factors:
+            outer = factor.outer_levels(other) if other is not factor else None
+            if outer is not None:  # the levels of a sampled outer level add nothing
+                counts &= ~other.sampled[outer]
+        return cls(factor.incidence, counts, strata.astype(np.intp), added)
 
     def among(self, rows: IntArray) -> "_CountedLevels":
         """Return the same for some of the rows; levels that none of them has do not count."""

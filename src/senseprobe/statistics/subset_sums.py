@@ -241,7 +241,9 @@ def _follow_sums(values: Integers, size: int, threshold: int) -> float | None:
 
 def _enclose(values: Integers, size: int, threshold: int) -> tuple[float, float]:
     """Return two ends of the share of subsets that reach the threshold, on finer and finer grids."""
-    low, high = 0.0, _bound_tail(values, size, threshold)
+    # Serfling's (1974) bound of the share, which holds for any number of values.
+    excess = max(0.0, (threshold / size - float(values.mean())) / float(values[-1]))
+    low, high = 0.0, math.exp(-2 * size * excess**2 / (1 - (size - 1) / len(values)))
     if len(values) * size > MOST_ROWS:
         return low, high
     span = int(values[-1])
@@ -256,12 +258,6 @@ def _enclose(values: Integers, size: int, threshold: int) -> tuple[float, float]
             return low, high
         finer = 1.2 * (high - low) / (WIDTH * high)
         steps = min(most, int(steps * min(16.0, max(2.0, finer))))
-
-
-def _bound_tail(values: Integers, size: int, threshold: int) -> float:
-    """Return Serfling's (1974) bound of the share of subsets, which holds for any number of values."""
-    excess = max(0.0, (threshold / size - float(values.mean())) / float(values[-1]))
-    return math.exp(-2 * size * excess**2 / (1 - (size - 1) / len(values)))
 
 
 def _choose_grid(values: Integers, size: int, steps: int) -> int:

@@ -67,7 +67,6 @@ def _sample_numbers(size: int, n: int, seed: int) -> list[int]:
 
 
 def _single_row(config: Config, number: int) -> Config:
-    """Return a config of one row, the one with this number."""
     for block in config.blocks:
         for frame in block.frames:
             if number < block.product:

@@ -67,7 +67,7 @@ def join_recipes(folders: Sequence[Path]) -> dict[str, bytes]:
     """Return the recipe of rows made in parts; raise ReleaseError where two parts have different answers of English."""
     answers: dict[Guess, str] = {}
     for folder in folders:
-        for guess, answer in _frozen(folder).items():
+        for guess, answer in _read_answers(folder).items():
             if (other := answers.setdefault(guess, answer)) != answer:
                 difference = f"for {guess[0]} of {guess[1]!r}, {folder} has {answer!r} and another shard {other!r}"
                 raise ReleaseError(f"{difference}: make the shards with one version of inflect")
@@ -78,11 +78,10 @@ def join_recipes(folders: Sequence[Path]) -> dict[str, bytes]:
 
 def open_recipe(folder: Path, dataset: str) -> ResolvedDataset:
     """Return the dataset of a release's recipe, with its English; raise ReleaseError where it cannot be read."""
-    return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), _frozen(folder))
+    return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), _read_answers(folder))
 
 
-def _frozen(folder: Path) -> dict[Guess, str]:
-    """Return the answers in a recipe."""
+def _read_answers(folder: Path) -> dict[Guess, str]:
     path = folder / "english.csv"
     try:
         rows = table_objects(read_csv_file(path, _MOST_BYTES, ","), _HEADER)

@@ -80,8 +80,6 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
 
 
 class _Resolver:
-    """Resolves one block."""
-
     def __init__(self, checker: ReferenceChecker, lists: WordLists) -> None:
         self.checker, self.lists = checker, lists
         self.block, self.front, self.add = checker.block, checker.block.front, checker.add

@@ -238,7 +238,6 @@ def _read_list(folder: Path, resource: Resource) -> WordList:
 
 
 def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | Finding]:
-    """Yield the word of each row, or what is wrong with the row."""
     finding = partial(_finding, display_path)
     specs, lines = {spec.name: spec for spec in resource.table.fields}, text.split("\n")
     separator = _separator(lines[0], specs)

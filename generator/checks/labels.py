@@ -169,6 +169,5 @@ def _is_contested(block: ResolvedBlock, contested: list[Condition], condition: C
 
 
 def _matches(condition: Condition, slot: str, word: Word) -> bool:
-    """Return whether a word of a slot fulfils what a condition says of this slot."""
     columns = ((key.partition("."), value) for key, value in condition.items())
     return all(word.has(column or "word", value) for (name, _, column), value in columns if name == slot)

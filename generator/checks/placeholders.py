@@ -187,7 +187,6 @@ def _example_finding(path: str, position: Position, what: str) -> Finding:
 
 
 def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, str]]:
-    """Yield every text of a declaration, with its location."""
     if isinstance(data, str):
         yield location, data
     elif isinstance(data, Mapping):

@@ -120,8 +120,6 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _CheckResult:
-    """The result so far of checking a list or a dataset."""
-
     findings: list[Finding] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
     claims: list[senses.Claim] = field(default_factory=list)

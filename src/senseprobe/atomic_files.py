@@ -225,7 +225,6 @@ def _is_in_use(leftover: Path) -> bool:
 
 
 def _is_running(process_id: str) -> bool:
-    """Return whether another process with this id is running."""
     if process_id == str(os.getpid()):
         return False
     try:

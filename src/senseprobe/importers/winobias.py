@@ -121,7 +121,6 @@ def _rows(config: str, rest: str, pro: Source, anti: Source, notes: Notes) -> li
 
 
 def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
-    """Return the sentences of a file by number."""
     sentences: dict[int, Sentence] = {}
     for line, text in enumerate(source.lines, start=1):
         if not text.strip():

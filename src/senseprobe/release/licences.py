@@ -133,13 +133,11 @@ def combine_licences(licences: Mapping[str, str]) -> str:
 
 
 def _covering_licences(texts: Sequence[str]) -> list[str]:
-    """Return the licences that could cover all of these expressions."""
     choices = islice(product(*map(alternatives, texts)), MAX_CHOICES)
     return [licence for choice in choices if (licence := _common_licence(frozenset().union(*choice)))]
 
 
 def _common_licence(names: frozenset[str]) -> str | None:
-    """Return the licence that meets all of these; None where none does."""
     names = frozenset(_LATER.get(name, name) if _LATER.get(name) in names else name for name in names)
     if len(names) == 1 or not names:
         return next(iter(names), None)

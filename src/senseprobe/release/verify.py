@@ -144,7 +144,6 @@ def _set_and_document_findings(
 
 
 def _document_names(manifest: Manifest) -> list[str]:
-    """Return the documents that a release of this form has."""
     return [*_COMPARE] if manifest.cards > 1 else [card.NAME]
 
 

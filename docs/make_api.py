@@ -129,8 +129,9 @@ def _type(annotation: object) -> object:
 
 
 def _text(doc: str | None) -> str:
-    """Return a docstring as Markdown: names in one pair of backticks."""
-    return inspect.cleandoc(doc or "").replace("``", "`") + "\n"
+    """Return a docstring as Markdown: names in one pair of backticks, and examples as code."""
+    text = inspect.cleandoc(doc or "").replace("``", "`")
+    return re.sub(r"^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", text, flags=re.M | re.S) + "\n"
 
 
 if __name__ == "__main__":

@@ -61,7 +61,11 @@ class RowSelection:
 
 
 def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:
-    """Return the words that codes stand for; as ``np.unravel_index``, which is limited to 64 slots."""
+    """Return the words that codes stand for; as ``np.unravel_index``, which is limited to 64 slots.
+
+    >>> {slot: at.tolist() for slot, at in digits(np.arange(4), ["noun", "verb"], [2, 3]).items()}
+    {'verb': [0, 1, 2, 0], 'noun': [0, 0, 0, 1]}
+    """
     at = {}
     for slot, size in zip(reversed(slots), reversed(sizes), strict=True):
         codes, at[slot] = np.divmod(codes, size)

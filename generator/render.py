@@ -211,6 +211,10 @@ def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
 
 
 def join(parts: list[pa.Array] | list[str | pa.Array], n: int, between: str = "") -> pa.Array:
-    """Return the parts of each row in one text; missing parts are left out."""
+    """Return the parts of each row in one text; missing parts are left out.
+
+    >>> join(["race", pa.array(["nurse", "judge"])], 2, ".").to_pylist()
+    ['race.nurse', 'race.judge']
+    """
     columns = [constant(part, n) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*columns, between, null_handling="skip")

@@ -58,7 +58,11 @@ KINDS_ELSEWHERE = {
 
 
 def kind_hint(name: object, kinds: Iterable[str]) -> str:
-    """Return which kind was meant by a name, and which there are."""
+    """Return which kind was meant by a name, and which there are.
+
+    >>> kind_hint("nli", ["contrast", "inference"]), kind_hint("contrasts", ["contrast", "inference"])
+    ('its name here is inference', "did you mean 'contrast'? there is contrast, inference")
+    """
     kind = KINDS_ELSEWHERE.get(str(name).lower())
     return f"its name here is {kind}" if kind else offered(str(name), kinds)
 

@@ -326,7 +326,11 @@ _TYPES: dict[str, tuple[str, Callable[[str], Value], str]] = {
 
 
 def infer_type(cells: Iterable[str]) -> str:
-    """Return the type that all cells fit that are not empty; numbers with zeros in front are codes, and so texts."""
+    """Return the type that all cells fit that are not empty; numbers with zeros in front are codes, and so texts.
+
+    >>> infer_type(["1", "2"]), infer_type(["true", ""]), infer_type(["1", "a"])
+    ('integer', 'boolean', 'string')
+    """
     filled = [cell for cell in cells if cell]
     codes = any(re.match(r"[+-]?0\d", cell) for cell in filled)
     types = [] if codes or not filled else ["boolean", "integer", "number"]

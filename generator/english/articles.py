@@ -46,7 +46,11 @@ _PLAIN_ONSET = re.compile(
 
 
 def article_of(text: str) -> str:
-    """Return ``a`` or ``an``: the article that an English speaker puts before the text."""
+    """Return ``a`` or ``an``: the article that an English speaker puts before the text.
+
+    >>> article_of("honest nurse"), article_of("European"), article_of("FBI agent")
+    ('an', 'a', 'an')
+    """
     if _SIGN.match(text):
         return "a"
     # Elite for Élite: an accent leaves the vowel a vowel.

@@ -78,7 +78,11 @@ def _is_plural(noun: str) -> bool:
 
 
 def plural_of(text: str) -> str:
-    """Return the text with its head noun in the plural; a plural stays as it is."""
+    """Return the text with its head noun in the plural; a plural stays as it is.
+
+    >>> plural_of("head of state"), plural_of("nurse")
+    ('heads of state', 'nurses')
+    """
     before, noun, after = _split(text)
     return before + _plural_noun(noun) + after if noun else text
 
@@ -109,7 +113,11 @@ _THIRD = {"be": "is", "have": "has", "stomach": "stomachs"}
 
 
 def past_of(text: str) -> str:
-    """Return the simple past; raise jinja2.TemplateRuntimeError for a verb of which no rule gives it."""
+    """Return the simple past; raise jinja2.TemplateRuntimeError for a verb of which no rule gives it.
+
+    >>> past_of("stop at home"), past_of("teach")
+    ('stopped at home', 'taught')
+    """
     verb, word, rest = _split_verb(text)
     if word in _NO_RULE:
         message = f"the past of {verb!r} is irregular: write it into the column past of its list"
@@ -140,7 +148,11 @@ def _doubled(verb: str) -> str:
 
 
 def third_of(text: str) -> str:
-    """Return the form after *she*, in the present."""
+    """Return the form after *she*, in the present.
+
+    >>> third_of("carry on"), third_of("have")
+    ('carries on', 'has')
+    """
     verb, word, rest = _split_verb(text)
     if word in _MODALS:
         return text
@@ -154,7 +166,11 @@ def third_of(text: str) -> str:
 
 
 def plain_of(text: str, subject: str) -> str:
-    """Return what an infinitive or a past is after *they*, *I* and *you*: own, are or am; owned, were."""
+    """Return what an infinitive or a past is after *they*, *I* and *you*: own, are or am; owned, were.
+
+    >>> plain_of("be", "they"), plain_of("was late", "you")
+    ('are', 'were late')
+    """
     verb, word, rest = _split_verb(text)
     return {"be": "am" if subject == "I" else "are", "was": "were"}.get(word, verb) + rest
 

@@ -71,7 +71,15 @@ class Table:
     def of_texts(
         cls, columns: Mapping[str, str], rows: Iterable[Iterable[object]], caption: str = "", note: str = ""
     ) -> Self:
-        """Return a table of texts and numbers; `columns` maps each heading to the kind of its cells. None is empty."""
+        """Return a table of texts and numbers; `columns` maps each heading to the kind of its cells. None is empty.
+
+        >>> table = Table.of_texts({"config": "name", "rows": "number"}, [["race", 870], ["colour", 90]])
+        >>> for line in render_terminal(Section("", tables=(table,))):
+        ...     print(line)
+        config  rows
+        race     870
+        colour    90
+        """
         kinds = tuple(columns.values())
         cells = (
             tuple(Cell("" if text is None else str(text), kind=kind) for text, kind in zip(row, kinds, strict=True))
@@ -122,6 +130,11 @@ class Section:
 
     `lead` are sentences that come before all else, and `tiles` the findings that follow them. `rows` is JSON that the
     page's script lets readers search, in place of the tables (page_rows.js says what it has).
+
+    >>> print(Section("Sizes", ("The release has 960 rows.",)))
+    <BLANKLINE>
+    Sizes
+    The release has 960 rows.
     """
 
     title: str
@@ -240,7 +253,14 @@ def render_markdown(document: Document) -> str:
 
 
 def render_section(section: Section, labels: Sequence[str] = ()) -> str:
-    """Return the paragraphs and tables of a section as Markdown, for a comment on a pull request."""
+    """Return the paragraphs and tables of a section as Markdown, for a comment on a pull request.
+
+    >>> print(render_section(Section("Sizes", ("The release has 960 rows.",))))
+    **Sizes**
+    <BLANKLINE>
+    <BLANKLINE>
+    The release has 960 rows.
+    """
     title = f"**{_escape_markdown(section.title)}**\n\n" if section.title else ""
     text = title + _environment().get_template("section.md.j2").render(section=section, labels=labels)
     return f"{text.strip()}\n"

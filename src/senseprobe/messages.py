@@ -65,7 +65,11 @@ def _may_join(letter: str) -> bool:
 
 
 def listed(items: Any, count: int | None = None) -> str:  # noqa: ANN401 - any iterable of texts
-    """Join the first items, and say how many more there are of `count` (default: of the items)."""
+    """Join the first items, and say how many more there are of `count` (default: of the items).
+
+    >>> listed(["a", "b"]), listed(["a", "b"], 5)
+    ('a, b', 'a, b and 3 more')
+    """
     texts = list(items)
     more = (len(texts) if count is None else count) - len(texts[:MAX_LISTED])
     return ", ".join(texts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
@@ -82,7 +86,11 @@ def capitalized(text: str) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return a clause with a capital and a full stop, unless it ends like a sentence; empty of nothing."""
+    """Return a clause with a capital and a full stop, unless it ends like a sentence; empty of nothing.
+
+    >>> as_sentence("the file is damaged")
+    'The file is damaged.'
+    """
     return capitalized(text) + ("" if text.endswith((".", "?")) else ".") if text else ""
 
 
@@ -124,7 +132,11 @@ def meant(name: str, names: Iterable[str]) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a hint: the most similar of `names`, or else the first twenty of them in alphabetical order."""
+    """Return a hint: the most similar of `names`, or else the first twenty of them in alphabetical order.
+
+    >>> nearest("raec", ["race", "colour"])
+    "did you mean 'race'?"
+    """
     all_names = sorted(names)
     return meant(name, all_names) or f"there is {', '.join(all_names[:20]) or 'none'}"
 

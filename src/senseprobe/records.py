@@ -20,6 +20,9 @@ class Finding:
     """One error or warning, and its location.
 
     `line` and `column` count from 1; 0 means the whole file. `fix` is set only if the correction is certain.
+
+    >>> print(Finding(path="race.j2", line=3, column=5, code="E107", message="unclosed output", hint="write }}"))
+    race.j2:3:5: E107 unclosed output (write }})
     """
 
     path: str
@@ -46,6 +49,10 @@ class Factor:
     `columns`: the row columns of its levels, two where both members of a pair draw from the same factor (the nouns of
     sssb's colour), else one. A factor ``good.cluster`` has clusters of the words of a slot as its levels, in a column
     ``good_cluster``: words that go together are no samples of their own.
+
+    >>> factor = Factor(name="good.cluster", columns=("good_cluster",))
+    >>> factor.slot, factor.is_clustered
+    ('good', True)
     """
 
     name: str
@@ -245,6 +252,15 @@ class Figure:
     - `missing`: by set (``X``, ``Y``, ``A``, ``B``) the words without a vector, which are left out; `levels` counts
       the words that each set has left.
     - `senses`: by set how many senses its words have on average, where senses are compared: more have larger maxima.
+
+    >>> figure = Figure(
+    ...     config="race", sense_type="race", estimand="preference", value=4.0, low=-1.0, high=9.0, neutral=0.0,
+    ...     rows=100, scored=98, unscored=2, ties=0,
+    ... )
+    >>> figure.key
+    ('race', 'preference', None)
+    >>> figure.low <= figure.neutral <= figure.high
+    True
     """
 
     config: str

@@ -145,6 +145,9 @@ def read_csv(
     the comma, semicolon or TAB that ends the first cell. `quoted`: whether quotation marks surround cells. `strict`: a
     mark within a cell is a mistake. Raise UnreadableError with a line, for a row of more than `longest` characters or
     MOST_CELLS cells, too.
+
+    >>> [row.cells for row in read_csv(["sep=;", "word;slug", "nurse;n"], None)]
+    [['word', 'slug'], ['nurse', 'n']]
     """
     rest = iter(lines)
     first, skipped, size = next(rest, ""), 0, 0
@@ -226,7 +229,11 @@ def table_objects(
 
 
 def header_cells(line: str, delimiter: str, *, quoted: bool = True) -> list[str]:
-    """Return the cells of the first line of CSV; none where it cannot be read, which who reads the rows says."""
+    """Return the cells of the first line of CSV; none where it cannot be read, which who reads the rows says.
+
+    >>> header_cells('word,"a, b"', ",")
+    ['word', 'a, b']
+    """
     try:
         return next((row.cells for row in read_csv([line], delimiter, quoted=quoted, strict=False)), [])
     except UnreadableError:
@@ -308,6 +315,9 @@ def read_json_lines(lines: Iterable[str], **how: Any) -> Iterator[tuple[int, dic
     """Yield the number, from 1, and the object of each line that is not blank; UnreadableError where one has none.
 
     `how`: as for `read_json`.
+
+    >>> [*read_json_lines(['{"a": 1}', "", '{"a": 2}'])]
+    [(1, {'a': 1}), (3, {'a': 2})]
     """
     for number, line in enumerate(lines, 1):
         if len(line) > LONGEST:

@@ -90,6 +90,11 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
     ``group``, ``stereotype``, ``valence``, ``contested``, ``unrelated``, ``gender`` and ``pair``. `factors` are
     columns whose levels stand for more of their kind; by name where both sentences of a pair have a level each, in two
     columns. Raises SenseprobeError where a column is missing, a row has no sentence, or two rows have one id.
+
+    >>> table = pa.table({"stereo": ["Nurses are rude."], "anti": ["Nurses are kind."], "target": ["nurse"]})
+    >>> draft = draft_of(table)
+    >>> draft.design("rows").estimands
+    ('preference', 'preference-half')
     """
     try:
         rows = _as_arrow(table)

@@ -182,7 +182,11 @@ FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _PUBLISHED
 
 
 def find_format(name: str) -> Format:
-    """Return the format of a name; raise SenseprobeError, which lists the formats, where there is none."""
+    """Return the format of a name; raise SenseprobeError, which lists the formats, where there is none.
+
+    >>> find_format("crows-pairs").title
+    'CrowS-Pairs'
+    """
     if name not in FORMATS:
         raise SenseprobeError(f"unknown format {name!r}: expected {', '.join((*FORMATS, *TABLES))}")
     return FORMATS[name]

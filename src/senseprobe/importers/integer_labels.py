@@ -30,7 +30,11 @@ def as_integer(text: str | None) -> str | None:
 
 
 def name_label(text: str | None, names: Names) -> str | None:
-    """Return the name of an integer that has one; any other text as it is."""
+    """Return the name of an integer that has one; any other text as it is.
+
+    >>> name_label("0", {"0": "male"}), name_label("2", {"0": "male"})
+    ('male', '2')
+    """
     return names.get(as_integer(text) or "", text)
 
 

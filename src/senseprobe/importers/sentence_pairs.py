@@ -134,7 +134,11 @@ def differ_in_pronouns(differences: Sequence[Difference]) -> bool:
 
 
 def find_difference(stereo: str, anti: str) -> Difference:
-    """Return the words in which two sentences differ, and what they share; the same for either order of the two."""
+    """Return the words in which two sentences differ, and what they share; the same for either order of the two.
+
+    >>> find_difference("He is a nurse.", "She is a nurse.").shared
+    '_ is a nurse .'
+    """
     left, right = tuple(_TOKEN.finditer(stereo)), tuple(_TOKEN.finditer(anti))
     words, others = [match.group() for match in left], [match.group() for match in right]
     # Of several longest alignments one is chosen by the order of their words, whichever sentence is `stereo`.

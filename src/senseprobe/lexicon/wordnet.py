@@ -394,7 +394,11 @@ def senses_of(vocabulary: Vocabulary, word: str, *, exact: bool = False) -> tupl
 
 
 def part_of_speech(key: str) -> str:
-    """Return the part of speech of a sense key; empty where it is not of a key's form."""
+    """Return the part of speech of a sense key; empty where it is not of a key's form.
+
+    >>> part_of_speech("japanese%1:18:00::"), part_of_speech("cold%3:00:01::"), part_of_speech("cold")
+    ('noun', 'adjective', '')
+    """
     return _parse(key)[1]
 
 

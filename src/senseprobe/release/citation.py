@@ -41,7 +41,12 @@ class Entry:
 
 
 def find_entry(bibliography: str, key: str) -> Entry | None:
-    """Return the entry with this key; None where there is none that can be read."""
+    """Return the entry with this key; None where there is none that can be read.
+
+    >>> entry = find_entry("@article{zhou2022, title={{S}ense embeddings}, year=2022}", "zhou2022")
+    >>> entry.kind, entry.fields
+    ('article', {'title': 'Sense embeddings', 'year': '2022'})
+    """
     for head in _HEAD.finditer(bibliography):
         if head.group(2) != key:
             continue

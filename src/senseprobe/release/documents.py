@@ -47,7 +47,11 @@ class Author(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> "Author":
-        """Read ``Family, Given`` as the name of a person; any other name is that of a group."""
+        """Read ``Family, Given`` as the name of a person; any other name is that of a group.
+
+        >>> Author.of("Zhou, Yi")
+        Author(family='Zhou', given='Yi')
+        """
         family, _, given = (part.strip() for part in name.partition(","))
         return cls(family, given) if family and given else cls(name.strip(), "")
 

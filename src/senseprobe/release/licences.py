@@ -73,6 +73,9 @@ def alternatives(expression: str) -> tuple[frozenset[str], ...]:
     """Return the ways to meet an SPDX expression, sets of identifiers that all apply, but for those without changes.
 
     Sentences made of words are changed versions. Raises ReleaseError where no way is left, and for any other text.
+
+    >>> [sorted(names) for names in alternatives("(MIT OR CC-BY-4.0) AND CC0-1.0")]
+    [['CC-BY-4.0', 'CC0-1.0'], ['CC0-1.0', 'MIT']]
     """
     choices = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
     usable = tuple(
@@ -122,6 +125,9 @@ def combine_licences(licences: Mapping[str, str]) -> str:
 
     Of several licences it is the most restrictive. Raises ReleaseError, naming the parts, where one licence cannot
     cover them all: share-alike ones that differ, share-alike with non-commercial, and what senseprobe does not know.
+
+    >>> combine_licences({"the dataset": "CC-BY-4.0", "the list people": "CC-BY-SA-4.0"})
+    'CC-BY-SA-4.0'
     """
     texts = [*dict.fromkeys(licences.values())]
     if candidates := _covering_licences(texts):

@@ -47,7 +47,11 @@ BatchCallback = Callable[[pa.RecordBatch], None]
 
 
 def file_names(size: int) -> list[str]:
-    """Return the names of the files of a config of `size` rows, in the order of its rows."""
+    """Return the names of the files of a config of `size` rows, in the order of its rows.
+
+    >>> file_names(400_000)
+    ['test-00000-of-00002.parquet', 'test-00001-of-00002.parquet']
+    """
     return [_file_name(number, files_of(size)) for number in range(files_of(size))]
 
 

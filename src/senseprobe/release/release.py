@@ -25,7 +25,17 @@ DRAFT = "not a release"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """A frozen dataset in a folder."""
+    """A frozen dataset in a folder.
+
+    >>> import senseprobe
+    >>> release = senseprobe.load("sssb@1.0.2")
+    >>> release.configs[:3]
+    ('nationality', 'language', 'race')
+    >>> release.design("noun").factors[0]
+    Factor(name='occupation', columns=('occupation',))
+    >>> [batch.num_rows for batch in release.batches("noun", ["stereo", "anti"])]
+    [186]
+    """
 
     folder: Path
     manifest: Manifest

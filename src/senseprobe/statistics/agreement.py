@@ -66,6 +66,11 @@ def agreement_within(
     - `counts`: shape (U, C), how often each of C labels was given to each of U units. Units with fewer than two answers
       are left out, and counted.
     - `items`: shape (U,), the item that each unit belongs to; items are resampled, `draws` times with `seed`.
+
+    >>> counts, items = np.array([[3, 0], [0, 3], [2, 1]]), np.array([0, 1, 2])
+    >>> estimate = agreement_within(counts, items)
+    >>> round(estimate.percent.value, 2), round(estimate.corrected.value, 2), estimate.corrected.why
+    (0.78, 0.6, 'no interval from fewer than 20 items')
     """
     answered = counts.sum(axis=1)
     compared = answered >= 2

@@ -22,6 +22,9 @@ def pairwise_cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
     """Return the cosine of each vector of the first, shape (N, D), with each of the second, (M, D): shape (N, M).
 
     NaN where one of the two is zero or not finite.
+
+    >>> pairwise_cosines([[1, 0], [0, 2]], [[3, 0], [1, 1]]).round(3).tolist()
+    [[1.0, 0.707], [0.0, 0.707]]
     """
     vectors = [np.asarray(side, dtype=np.float64) for side in (first, second)]
     lengths = [np.sqrt(np.einsum("nd,nd->n", side, side)) for side in vectors]
@@ -43,6 +46,9 @@ def effect_size(x: ArrayLike, y: ArrayLike, *, population: bool = False) -> floa
     The deviation is that of all values around their common mean, with n - 1 in its denominator, or n for `population`.
     With sets of equal size n, d lies in ±2 · √((2n - 1)/2n), and in ±2 for `population`. None where all values are
     equal. Raise ValueError where a set is empty or a value is not finite.
+
+    >>> round(effect_size([0.3, 0.2, 0.4], [0.1, 0.0, -0.1]), 3)
+    1.604
     """
     first, second = (np.sort(np.asarray(side, dtype=np.float64).ravel()) for side in (x, y))
     every = np.sort(np.concatenate([first, second]))  # the order of the words changes nothing
@@ -191,7 +197,12 @@ def shared_effect_difference(
 
 
 def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Ends | None:
-    """Return the t interval of the mean of values, shape (n,); None of fewer than five, or of equal ones."""
+    """Return the t interval of the mean of values, shape (n,); None of fewer than five, or of equal ones.
+
+    >>> low, high = mean_interval([1, 2, 3, 4, 5])
+    >>> round(low, 2), round(high, 2)
+    (1.04, 4.96)
+    """
     sample = np.asarray(values, dtype=np.float64)
     if len(sample) < FEWEST_LEVELS or not (deviation := float(sample.std(ddof=1))) > 0:
         return None
@@ -245,6 +256,10 @@ def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Cor
     The interval is z ± t · √V, back from z = atanh r, with n - 1 degrees of freedom; V is the jackknife's over pairs,
     (n - 1)/n · Σ (z without a pair - their mean)², which assumes no normal distribution. None below five pairs, where
     a side does not vary, and where r is ±1, also without one of the pairs.
+
+    >>> result = correlate([1, 2, 3, 4, 5, 6], [1, 2, 2, 4, 5, 7])
+    >>> round(result.value, 2), round(result.low, 2), round(result.high, 2)
+    (0.97, 0.69, 1.0)
     """
     first, second = (np.asarray(side, dtype=np.float64).ravel() for side in (x, y))
     both = np.isfinite(first) & np.isfinite(second)

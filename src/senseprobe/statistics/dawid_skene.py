@@ -84,6 +84,10 @@ def dawid_skene(
     The first posterior is the share of votes of each label, so the same answers, in whatever order, give the same
     estimate. With a `smoothing` of 0 it is the estimate of the paper; SMOOTHING describes a larger one. It ends after
     `most` steps where it has not converged.
+
+    >>> answers = dawid_skene(items=[0, 0, 0, 1, 1, 1], people=[0, 1, 2, 0, 1, 2], labels=[1, 1, 0, 0, 0, 0])
+    >>> answers.posterior.round(2).tolist()
+    [[0.04, 0.96], [0.98, 0.02]]
     """
     answers = _count_answers(items, people, labels)
     size = answers.labels

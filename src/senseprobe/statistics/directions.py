@@ -15,6 +15,9 @@ def difference_direction(first: ArrayLike, second: ArrayLike) -> FloatArray:
     That is g of Zhou, Kaneko & Bollegala (2022), equation 8, where the first of each pair is the male word: what has a
     positive cosine with it lies on the side of the first words. Raise ValueError without pairs, and where a number is
     not finite.
+
+    >>> difference_direction([[1, 0], [3, 0]], [[0, 0], [0, 2]]).tolist()
+    [2.0, -1.0]
     """
     sides = _check_pairs(first, second)
     return np.asarray((sides[0] - sides[1]).mean(axis=0))

@@ -53,7 +53,11 @@ def psi(difference: ArrayLike, size: ArrayLike, scale: Scale) -> FloatArray:
 
 
 def psi_between(first: ArrayLike, second: ArrayLike, scale: Scale) -> FloatArray:
-    """Return ψ of two scores, any shapes that fit: 1 where the first is above the second, 0 where below, ½ at a tie."""
+    """Return ψ of two scores, any shapes that fit: 1 where the first is above the second, 0 where below, ½ at a tie.
+
+    >>> psi_between([-1.0, -2.0, -3.0], [-2.0, -1.0, -3.0], "log").tolist()
+    [1.0, 0.0, 0.5]
+    """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     return psi(a - b, np.fmax(np.abs(a), np.abs(b)), scale)
 
@@ -404,7 +408,12 @@ def difference_p(difference: float, variance: float, df: int | None) -> float | 
 
 @cache
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> Ends:
-    """Return the exact interval of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934)."""
+    """Return the exact interval of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934).
+
+    >>> low, high = clopper_pearson(8, 10)
+    >>> round(low, 1), round(high, 1)
+    (-5.6, 47.5)
+    """
     from scipy.stats import binomtest  # 25 MB that most figures do without
 
     exact = binomtest(hits, trials).proportion_ci(confidence, method="exact")

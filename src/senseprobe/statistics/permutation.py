@@ -34,6 +34,9 @@ def permutation_p(observed: ArrayLike, permuted: ArrayLike, *, relative: bool = 
     """Return (1 + #{permuted ≥ observed}) / (1 + P) for P permutations along the first axis.
 
     Equal within 1e-9 counts; where `relative`, within 1e-9 of the observed statistic, which is then 0 or more.
+
+    >>> float(permutation_p(2.0, [0.1, 1.0, 3.0]))
+    0.5
     """
     draws, least = np.asarray(permuted, dtype=np.float64), np.asarray(observed, dtype=np.float64)
     hits = (draws >= (least * (1 - EQUAL) if relative else least - EQUAL)).sum(axis=0)
@@ -120,7 +123,11 @@ class Divisions:
 
 
 def divisions(labels: BoolArray, seed: int, most: int = PERMUTATIONS) -> Divisions:
-    """Return other divisions of `labels`, shape (W,): all if at most `most`, else so many, drawn with a seed."""
+    """Return other divisions of `labels`, shape (W,): all if at most `most`, else so many, drawn with a seed.
+
+    >>> divisions(np.array([True, True, False]), seed=0).labels.tolist()
+    [[True, False, True], [False, True, True]]
+    """
     exact = math.comb(len(labels), int(labels.sum())) - 1 <= most
     rng = np.random.default_rng(seed)
     if exact:
@@ -167,6 +174,9 @@ def sign_flips(values: ArrayLike, seed: int = 0) -> SignFlips:
 
     Exact where the sums of either half of the values are few enough: for any 36 values, and for many more where they
     are equal in size. For values of -1, 0 and 1 this is McNemar's exact test.
+
+    >>> sign_flips([1, 1, 1, 1, 1, -1])
+    SignFlips(p=0.21875, smallest=0.03125, levels=6, exact=True)
     """
     given = np.asarray(values, dtype=np.float64)
     size = np.abs(given).sum()
@@ -213,7 +223,11 @@ def _tail_probability(
 
 
 def holm(p: ArrayLike) -> FloatArray:
-    """Return p-values, shape (m,), after Holm's (1979) step-down correction over all of them, in the same order."""
+    """Return p-values, shape (m,), after Holm's (1979) step-down correction over all of them, in the same order.
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
     values = np.asarray(p, dtype=np.float64)
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
@@ -228,6 +242,9 @@ def tarone_holm(p: ArrayLike, least: ArrayLike, alpha: float) -> FloatArray:
     `least` is the smallest p that each test can have. With k the smallest number such that at most k tests can reach
     alpha/k, the others leave: they could not be rejected, and cost the rest nothing (Tarone 1990). A test whose p is
     NaN was not made and leaves before.
+
+    >>> tarone_holm([0.01, 0.04, 0.5], [0.001, 0.001, 0.25], alpha=0.05).tolist()
+    [0.02, 0.04, nan]
     """
     values, smallest = np.asarray(p, dtype=np.float64), np.asarray(least, dtype=np.float64)
     tested = ~np.isnan(values)

@@ -64,6 +64,9 @@ def division_p(x: ArrayLike, y: ArrayLike, *, two_sided: bool = False, exact: bo
     upper one, or by more where counting on a finer grid would take longer than some seconds (beyond about 150 values).
 
     Raise ValueError where a set is empty or a value not finite; ResultError where `exact` is beyond what is possible.
+
+    >>> division_p([3, 4, 5], [0, 1, 2])
+    EnclosedP(low=0.05, high=0.05, least=0.05)
     """
     values, n_x, tie = _to_integers(x, y)
     count = len(values)

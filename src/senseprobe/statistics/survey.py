@@ -23,6 +23,11 @@ def estimate_rest(
     on average: chance may have missed the domain in a large stratum. The variance is that of a ratio in a stratified
     sample without replacement, and of the rest itself; strata of one judged row are pooled for it. The ends are whole
     rows, rounded outwards. None where no row of the domain stands for others.
+
+    >>> hits = np.array([True, False, False, False])
+    >>> rows = np.zeros(4, dtype=int)  # all of one stratum, of 20 rows
+    >>> estimate_rest(hits, rows == 0, rows, sizes=np.array([20]), rest=np.array([16]))
+    (4.0, 0, 15)
     """
     if not (open_rows := int(rest.sum())):
         return 0.0, 0, 0

@@ -255,11 +255,11 @@ def render_markdown(document: Document) -> str:
 def render_section(section: Section, labels: Sequence[str] = ()) -> str:
     """Return the paragraphs and tables of a section as Markdown, for a comment on a pull request.
 
-    >>> print(render_section(Section("Sizes", ("The release has 960 rows.",))))
-    **Sizes**
-    <BLANKLINE>
-    <BLANKLINE>
-    The release has 960 rows.
+    >>> table = Table.of_texts({"config": "name", "rows": "number"}, [["race", 870]])
+    >>> print(render_section(Section("", tables=(table,))).strip())
+    | config | rows |
+    | --- | --- |
+    | race | 870 |
     """
     title = f"**{_escape_markdown(section.title)}**\n\n" if section.title else ""
     text = title + _environment().get_template("section.md.j2").render(section=section, labels=labels)

@@ -253,14 +253,10 @@ class Figure:
       the words that each set has left.
     - `senses`: by set how many senses its words have on average, where senses are compared: more have larger maxima.
 
-    >>> figure = Figure(
-    ...     config="race", sense_type="race", estimand="preference", value=4.0, low=-1.0, high=9.0, neutral=0.0,
-    ...     rows=100, scored=98, unscored=2, ties=0,
-    ... )
-    >>> figure.key
-    ('race', 'preference', None)
-    >>> figure.low <= figure.neutral <= figure.high
-    True
+    >>> counts = {"rows": 100, "scored": 98, "unscored": 2, "ties": 1}
+    >>> figure = Figure(config="race", sense_type="race", estimand="preference", value=4, low=-1, high=9, **counts)
+    >>> figure.key, figure.low <= 0 <= figure.high
+    (('race', 'preference', None), True)
     """
 
     config: str

@@ -98,7 +98,7 @@ class Transport:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnansweredError(self._clean(str(error) or "no connection"), reached=False) from None
         except BodyError as error:
-            raise UnansweredError(f"the answer {error}", again=error.again) from None
+            raise UnansweredError(f"the answer {error}", again=error.retryable) from None
         except (httpx.TimeoutException, LateError):
             raise UnansweredError(f"no answer within {READ:.0f} s") from None
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, LookupError) as error:

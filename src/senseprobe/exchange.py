@@ -27,12 +27,12 @@ class LateError(TimeoutError):
 class BodyError(ValueError):
     """Raised where a body is too large, cut, or packed in a way that cannot be read; the text says which.
 
-    `again`: whether it helps to ask again.
+    `retryable`: whether it helps to ask again.
     """
 
-    def __init__(self, reason: str, *, again: bool = False) -> None:
+    def __init__(self, reason: str, *, retryable: bool = False) -> None:
         super().__init__(reason)
-        self.again = again
+        self.retryable = retryable
 
 
 def limit_exchanges(
@@ -168,7 +168,7 @@ def _read_body(response: Any, most: int) -> bytes:  # noqa: ANN401 - of httpx
             if len(data) > most:
                 raise BodyError(f"is larger than {most >> 20} MiB")
     except zlib.error:
-        raise BodyError("cannot be decompressed", again=True) from None
+        raise BodyError("cannot be decompressed", retryable=True) from None
     if unpacker and data and not unpacker.eof:
-        raise BodyError("is cut short", again=True)
+        raise BodyError("is cut short", retryable=True)
     return bytes(data)

@@ -268,9 +268,9 @@ def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False)
             return check_finite(vectors, rows, "line", 1 + layout.headed, vocabulary, f": {_SKIP}")
 
     form = "text, as word2vec and fastText write it" if layout.header_counts else "text, as GloVe writes it"
-    stated = first.decode(errors="replace").strip()
+    header_line = first.decode(errors="replace").strip()
     remarks = tuple(scan.remarks())
-    return VectorTable(form, (path,), vocabulary, layout.dimensions, "decimal", read, stated, remarks=remarks)
+    return VectorTable(form, (path,), vocabulary, layout.dimensions, "decimal", read, header_line, remarks=remarks)
 
 
 class _LineScan:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from senseprobe.messages import visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 Parameters = ParamSpec("Parameters")
@@ -89,8 +90,7 @@ def progress_bar(label: str, clock: Callable[[], float] = monotonic) -> Iterator
     console = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
     count, rate, left = MofNCompleteColumn(separator=" of "), Rate(), TimeRemainingColumn()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), count, rate, left)
-    token = _busy.set(True)
-    is_watched = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
+    token, is_watched = _busy.set(True), _is_watched(console)
     bar = Progress(
         *columns,
         console=console,
@@ -120,6 +120,10 @@ def _safe(label: str) -> str:
     That is user and password, and what stands behind a question mark.
     """
     return visible(re.sub(r"//\S*@|\?\S*", "…", label)).replace("\n", " ")
+
+
+def _is_watched(console: "Console") -> bool:
+    return find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
 
 
 def with_progress(label: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:

@@ -32,19 +32,17 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
-from senseprobe.evaluate.estimands.association import EXACT_P, TESTS, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
+from senseprobe.evaluate.estimands.association import EXACT_P, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
-from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
+from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
 from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
 from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
-from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
+from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS
 from senseprobe.evaluate.estimands.sense_contrast import (
     CONTRAST_ESTIMANDS,
-    CONTRASTS,
-    RELATIVE_CONTRASTS,
     UNMATCHED,
     difference_of,
 )
@@ -113,8 +111,8 @@ CATALOGUE = Registry(
 
 def families_of(figures: Iterable[Figure]) -> tuple[Family, ...]:
     """Return the families of tests that figures of single models can belong to."""
-    declared = (lookup(figure.estimand).family for figure in figures)
-    return (CONTRASTS, RELATIVE_CONTRASTS, RELATIVE_GROUPS, GAPS, TESTS, *dict.fromkeys(filter(None, declared)))
+    families = (lookup(figure.estimand).family for figure in figures)
+    return tuple(dict.fromkeys(family for family in families if family is not None))
 
 
 RETIRED_ESTIMANDS = {estimand.id: estimand for estimand in (WEAT_PUBLISHED,)}

@@ -55,6 +55,15 @@ CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
 LOST = "more than a fifth of a set has no vector"
 
 
+TESTS = Family(
+    id="tests",
+    says="all tests of a config, at one level and one pooling; those whose smallest p cannot reach the corrected "
+    "threshold leave first (Tarone 1990)",
+    by=("config", "estimand"),
+    estimands=("weat", "weat-pop", "weat-two-sided", "weat-exact", "weat-sentence"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weat(Estimand):
     """The effect size of an association test, with an interval over all four sets and the p of permuted targets.
@@ -68,6 +77,7 @@ class Weat(Estimand):
 
     unit: str = "standard deviations"
 
+    family = TESTS
     neutral = 0.0
     prints_p = True
     compared_with_interval = False
@@ -399,11 +409,4 @@ WEAT_PUBLISHED = RetiredWeat(
     cannot_say="It is no longer computed. It shows a sign only: with sets of equal size it is +2 or -2 for any "
     "vectors.",
     variant_of="weat",
-)
-TESTS = Family(
-    id="tests",
-    says="all tests of a config, at one level and one pooling; those whose smallest p cannot reach the corrected "
-    "threshold leave first (Tarone 1990)",
-    by=("config", "estimand"),
-    estimands=tuple(estimand.id for estimand in WEAT_ESTIMANDS),
 )

@@ -141,7 +141,7 @@ class Estimand(Wording):
 
     @property
     def family(self) -> Family | None:
-        """The family of the tests of its figures, of an estimand of a room."""
+        """The tests that are corrected together with those of its figures; None where nothing is corrected."""
         return None
 
     @property

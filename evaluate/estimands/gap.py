@@ -46,9 +46,18 @@ class Sides:
         return "of no gender" if self.column == "gender" else f"of another {self.column}"
 
 
+GAPS = Family(
+    id="gaps",
+    says="all groups by which a config's `gap` is computed",
+    by=("config", "estimand"),
+    estimands=("gap",),
+)
+
+
 class Gap(InferenceEstimand):
     """Entailment of one word less that of another: a difference of two means, of which 0 is neutral."""
 
+    family = GAPS
     neutral = 0.0
     prints_p = True
     stands_in = True
@@ -209,12 +218,6 @@ GAP = Gap(
     cannot_say="Gaps in different occupations can cancel out, and a model that always answers neutral gets "
     "0. It shows nothing about genders and words other than the two compared.",
     blind=0,
-)
-GAPS = Family(
-    id="gaps",
-    says="all groups by which a config's `gap` is computed",
-    by=("config", "estimand"),
-    estimands=(GAP.id,),
 )
 DECLARED_GAPS = Family(id="declared gaps", says="all gaps that a config declares", by=("config",), estimands=(GAP.id,))
 NLI_ESTIMANDS = (*PROBES, GAP, *ANSWERS)

@@ -85,10 +85,19 @@ class Spread(Estimand):
         )
 
 
+RELATIVE_GROUPS = Family(
+    id="relative",
+    says="all groups of a config",
+    by=("config", "estimand"),
+    estimands=("relative", "relative-mean"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Relative(Estimand):
     """Each group against the others, of which `reference` makes one number; `spread` follows the groups, if any."""
 
+    family = RELATIVE_GROUPS
     neutral = 0.0
     prints_p = True
     plotted = True
@@ -283,11 +292,5 @@ RELATIVE_MEAN = replace(
     variant_of=RELATIVE.id,
     reference=others_mean,
     spread=None,
-)
-RELATIVE_GROUPS = Family(
-    id="relative",
-    says="all groups of a config",
-    by=("config", "estimand"),
-    estimands=(RELATIVE.id, RELATIVE_MEAN.id),
 )
 RELATIVE_ESTIMANDS = (RELATIVE, RELATIVE_MEAN, SPREAD)

@@ -186,9 +186,21 @@ class UnmatchedDifference(Estimand):
         )
 
 
+CONTRASTS = Family(
+    id="contrasts", says="all matched sense contrasts of the release", by=(), estimands=("matched-contrast",)
+)
+RELATIVE_CONTRASTS = Family(
+    id="relative contrasts",
+    says="all groups of a sense contrast of relative",
+    by=("config",),
+    estimands=("relative-contrast",),
+)
+
+
 class MatchedContrast(Estimand):
     """The difference of one estimand between two configs, in points from -100 to 100."""
 
+    family = CONTRASTS
     prints_p = True
     is_contrast = True
     plotted = True
@@ -253,6 +265,7 @@ class MatchedContrast(Estimand):
 class RelativeContrast(MatchedContrast):
     """The difference of the relative figures of each group between two configs."""
 
+    family = RELATIVE_CONTRASTS
     tests_groups = True
     caption = "each group in the first sense minus the same group in the second"
     ends = ("more in the second", "more in the first")
@@ -302,12 +315,3 @@ UNMATCHED = UnmatchedDifference(
     "difference. It has no interval and no p-value, and no value is known to mean an absence of bias.",
 )
 CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, RELATIVE_CONTRAST, UNMATCHED)
-CONTRASTS = Family(
-    id="contrasts", says="all matched sense contrasts of the release", by=(), estimands=(MATCHED_CONTRAST.id,)
-)
-RELATIVE_CONTRASTS = Family(
-    id="relative contrasts",
-    says="all groups of a sense contrast of relative",
-    by=("config",),
-    estimands=(RELATIVE_CONTRAST.id,),
-)

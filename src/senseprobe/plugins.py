@@ -10,7 +10,7 @@ lists. Their entry points have the name of the room, and lead to a tuple of decl
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from functools import cached_property
@@ -120,7 +120,7 @@ class Registry(MutableMapping[str, D]):
         self._seen: tuple[list[str], Entries] = ([], {})
 
     @cached_property
-    def ours(self) -> Mapping[str, D]:
+    def ours(self) -> dict[str, D]:
         """What we declare, by id: of the core, then of the rooms that are there, in the order of their names.
 
         A declaration that names another in its `after` stands behind that one, and those that follow it in its room do.

@@ -6,172 +6,25 @@ And single annotators: kappas (by NLTK), who disagrees with whom, and who is rig
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from senseprobe.annotation.agreement_figures import Accuracy, Agreement, Figure, Kappa, Pair
 from senseprobe.annotation.annotators import people_by_group
 from senseprobe.annotation.answers import Table, tabulate
 from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
-from senseprobe.messages import printable
-from senseprobe.statistics import FEWEST_ITEMS, IntArray, clopper_pearson
+from senseprobe.statistics import IntArray, clopper_pearson
 from senseprobe.statistics.agreement import DRAWS, AgreementEstimate, agreement_between, agreement_within
-
-if TYPE_CHECKING:
-    from senseprobe.document import Section
 
 NAME = "agreement.json"
 
-BY = ("all", "sentence", "stratum", "annotator", "word", "group", "groups")
-"""What a figure is about: everything; one role; one stratum; one annotator against the others; one target word; those
-of a group among themselves; those of one group against those of another."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
-    """Agreement on a question, in all or in a part of the answers.
-
-    - `by`: one of BY; `level`: which, empty for all.
-    - `measure`: ``alpha`` (Krippendorff's, nominal), or ``cross-kappa`` of one set of annotators against another.
-    - `value`, `low`, `high`: the measure and its interval; `same`, `same_low`, `same_high`: the share of pairs of
-      answers that are equal; None where `why` says so.
-    - `items`, `units`, `answers`, `annotators`: what it is based on; `alone`: units that one person answered, left out.
-    """
-
-    question: str
-    by: str
-    level: str
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    same: float | None
-    same_low: float | None
-    same_high: float | None
-    items: int
-    units: int
-    answers: int
-    annotators: int
-    alone: int
-    why: str = ""
-
-    def __str__(self) -> str:
-        subject = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
-        same = f", {self.format_share(1)} of answer pairs agree" if self.same is not None else ""
-        why = f" ({self.why})" if self.why else ""
-        return f"{subject}: {self.measure} {self.format_value(3)}{same}; {self.items:,} items{why}"
-
-    def format_value(self, digits: int = 2) -> str:
-        """Return the value with its interval, if it has one, in so many decimals; or ``none``."""
-        if self.value is None:
-            return "none"
-        interval = (
-            "" if self.low is None or self.high is None else f" [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
-        )
-        return f"{self.value:z.{digits}f}{interval}"
-
-    def format_share(self, digits: int) -> str:
-        """Return the share of pairs of answers that are equal, in percent; empty without one."""
-        return "" if self.same is None else f"{100 * self.same:.{digits}f} %"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kappa:
-    """A kappa over `units`, each answered `answers` times; None where `why` says so."""
-
-    question: str = ""
-    value: float | None
-    units: int
-    answers: int
-    why: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pair:
-    """Two annotators on one question.
-
-    - `units`: how many both answered, `different`: how many of them differently; `share`: of all.
-    - `kappa`: Cohen's; None where `why` says so.
-    - `most`: what the first and the second said most often where they differ, and how often; None where they never do.
-    """
-
-    question: str
-    first: str
-    second: str
-    units: int
-    different: int
-    share: float
-    kappa: float | None
-    why: str = ""
-    most: tuple[str, str, int] | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Accuracy:
-    """How often an annotator said what was expected, of the `answered` units of which that is known.
-
-    `low` and `high` are the exact interval (Clopper & Pearson 1934) at 95 %, for units that have nothing in common.
-    """
-
-    question: str
-    annotator: str
-    right: int
-    answered: int
-    share: float
-    low: float
-    high: float
-
-
 _SEED = 0
 SMALLEST_GROUP = 5  # fewest annotators of a group with figures: figures of fewer would tell who they are
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Agreement:
-    """All figures of agreement; `draws` and `seed` are those of the intervals.
-
-    `withheld`: the number of groups without figures, because they have fewer than `smallest_group` annotators.
-    """
-
-    figures: tuple[Figure, ...]
-    fleiss: tuple[Kappa, ...]
-    pairs: tuple[Pair, ...]
-    gold: tuple[Accuracy, ...]
-    draws: int
-    seed: int
-    smallest_group: int
-    withheld: int
-
-    fewest_items: ClassVar[int] = FEWEST_ITEMS
-    """Figures of fewer rows have no interval."""
-
-    def by(self, what: str) -> list[Figure]:
-        """Return the figures about one of BY, in order."""
-        return [figure for figure in self.figures if figure.by == what]
-
-    def reliable(self, what: str) -> tuple[list[Figure], int]:
-        """Return the figures with enough rows for an interval, and the number of the other figures."""
-        figures = self.by(what)
-        reliable = [figure for figure in figures if figure.items >= self.fewest_items]
-        return reliable, len(figures) - len(reliable)
-
-    def sections(self) -> "tuple[Section, ...]":
-        """Return the sections that the command prints: a short form of the page of a round."""
-        from senseprobe.annotation.report import agreement_sections
-
-        return agreement_sections(self, "brief")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures with stable keys, as `agreement.json` has it."""
-        facts = {"draws": self.draws, "seed": self.seed, "smallest_group": self.smallest_group}
-        parts: dict[str, Any] = {name: getattr(self, name) for name in ("figures", "fleiss", "pairs", "gold")}
-        lists = {name: [asdict(part) for part in records] for name, records in parts.items()}
-        return {**facts, "withheld_groups": self.withheld, **lists}
 
 
 def agreement(plan: Plan, annotations: Iterable[Annotation], *, smallest_group: int = SMALLEST_GROUP) -> Agreement:

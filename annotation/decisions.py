@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.agreement import Agreement
+from senseprobe.annotation.agreement_figures import Agreement
 from senseprobe.annotation.annotators import count_groups, is_pseudonym
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
 from senseprobe.annotation.questions import questions_of, questions_of_some

@@ -5,13 +5,24 @@ asked for: beside the rows that the targeted group reported, it would tell who b
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles
 
 from senseprobe.annotation.adjudication import group_by_row
-from senseprobe.annotation.agreement import Agreement, Figure, agreement
+from senseprobe.annotation.agreement import agreement
+from senseprobe.annotation.agreement_figures import (
+    MOST_ROWS,
+    Agreement,
+    Figure,
+    agreement_section,
+    cap_table,
+    gold_section,
+    list_cells,
+    list_marks,
+    plot_agreement,
+)
 from senseprobe.annotation.annotators import QUESTION, pseudonyms
 from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.decisions import STATES, Decision, count_states, list_decisions
@@ -19,15 +30,13 @@ from senseprobe.annotation.project_folder import check_outside
 from senseprobe.annotation.publication import pseudonym_of
 from senseprobe.annotation.questions import question_of, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan
-from senseprobe.charts import Forest, ForestRow, Mark
+from senseprobe.charts import ForestRow
 from senseprobe.document import (
     Cell,
     Document,
-    Level,
     Part,
     Section,
     Table,
-    build_sections,
     name_cells,
     render_html,
     table_section,
@@ -37,15 +46,7 @@ from senseprobe.messages import counted, printable
 
 NAME = "report.html"
 
-_MOST: Mapping[Level, int] = {"brief": 20, "full": 100}  # rows of a table: what is longer nobody reads
 _QUICK = 1 / 3  # of the median time of a row, below which an answer was quick
-_TITLES = {
-    "annotator": "One annotator against the others",
-    "stratum": "By stratum",
-    "word": "By word",
-    "group": "Within groups of annotators",
-    "groups": "Across groups",
-}
 _PRIVATE = (
     "This page is for the people who run the round. It has figures about single annotators, under pseudonyms. Publish "
     "only the files that senseprobe annotate release writes."
@@ -164,86 +165,12 @@ def _build_progress(round_: Round) -> Section:
     for item in plan.items:
         strata.setdefault(item.stratum or item.config, []).append(answers[item.row])
     parts = tuple(
-        _line([name], len(counts), sum(n >= plan.overlap for n in counts), counts.count(0))
+        list_cells([name], len(counts), sum(n >= plan.overlap for n in counts), counts.count(0))
         for name, counts in sorted(strata.items())
     )
-    by_answers = Table("Rows by answers", ("answers", "rows"), tuple(_line([str(n)], rows) for n, rows in spread))
+    by_answers = Table("Rows by answers", ("answers", "rows"), tuple(list_cells([str(n)], rows) for n, rows in spread))
     by_stratum = Table("By stratum", ("stratum", "rows", "with all answers", "with none"), parts, closed=True)
-    return Section("Progress", (text,), tables=(by_answers, _capped(by_stratum)))
-
-
-def _line(names: Sequence[str], *values: int | str) -> tuple[Cell, ...]:
-    """Return the cells of a row: what it is about, then its numbers."""
-    return (*name_cells(*names), *(Cell.number(v if isinstance(v, str) else f"{v:,}") for v in values))
-
-
-def _capped(table: Table, level: Level = "full") -> Table:
-    """Return the table with no more rows than are read, and a note of how many are left out."""
-    if (more := len(table.rows) - _MOST[level]) <= 0:
-        return table
-    where = ": --json lists all" if level == "brief" else "."
-    return replace(table, rows=table.rows[: _MOST[level]], note=f"… and {counted(more, 'row')} more{where}")
-
-
-# --- Agreement ------------------------------------------------------------------------------------------------------
-
-_HEADINGS = ("question", "part", "measure", "value [95 %]", "same answers", "rows", "answers", "annotators")
-
-
-def agreement_sections(agreement: Agreement, level: Level = "full") -> tuple[Section, ...]:
-    """Return how far annotators agree, who knows the known answers, and who disagrees with whom."""
-    return build_sections((agreement_section, gold_section, pairs_section), agreement, level)
-
-
-def agreement_section(agreement: Agreement, level: Level = "full") -> Section:
-    """Return the figures of agreement; in brief also those of single annotators, which the page has beside others."""
-    figures = [*agreement.by("all"), *agreement.by("sentence")]
-    tables, few = [Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures)))], []
-    for by, title in _TITLES.items():
-        if by == "annotator" and level == "full":
-            continue
-        part, unreliable = agreement.reliable(by)
-        part.sort(key=lambda f: (f.value is None, f.value or 0.0, f.question, f.level))
-        rows = tuple(map(_figure_cells, part))
-        tables.append(_capped(Table(title, _HEADINGS, rows, closed=True), level))
-        if unreliable:
-            of_few = f"{counted(unreliable, 'figure')} with fewer than {agreement.fewest_items} rows"
-            few.append(f"{title}: {of_few}: see agreement.json.")
-    bars = [
-        ForestRow(label=f"{f.question} {f.level}".strip(), marks=_marks([f])) for f in figures if f.value is not None
-    ]
-    meaning = (
-        "Krippendorff's alpha is 1 if all agree, and 0 if they agree as often as by chance. If nearly all answers are "
-        "the same, alpha is near 0 although people agree, so also read the share of pairs that agree. Intervals show "
-        f"how alpha would vary with other rows; they need at least {agreement.fewest_items} rows."
-    )
-    paragraphs = [meaning, *few]
-    if agreement.withheld:
-        groups = counted(agreement.withheld, "group")
-        paragraphs.append(f"Figures about {groups} with fewer than {agreement.smallest_group} annotators are hidden.")
-    charts = _plot("Agreement on each question: alpha, with 95 % intervals", bars)
-    return Section("Agreement", tuple(paragraphs), charts, tuple(table for table in tables if table.rows))
-
-
-def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
-    value = Cell.number(figure.format_value(), figure.why)
-    numbers = _line([], figure.format_share(1), figure.items, figure.answers, figure.annotators)
-    return (*name_cells(figure.question, figure.level), Cell.quiet(figure.measure), value, *numbers)
-
-
-def _plot(title: str, rows: Sequence[ForestRow]) -> tuple[Forest, ...]:
-    """Return a chart of agreement, from what would be disagreement to 1, if there is any; 0 is chance."""
-    left, right = "less often than by chance", "all agree"
-    return (Forest(title=title, rows=tuple(rows), low=-1, high=1, left=left, right=right),) if rows else ()
-
-
-def _marks(figures: Iterable[Figure | None]) -> tuple[Mark, ...]:
-    """Return the marks of figures, the position of each as its series; those without a value have none."""
-    return tuple(
-        Mark(series=number, value=figure.value, low=figure.low, high=figure.high, text=figure.format_value())
-        for number, figure in enumerate(figures)
-        if figure is not None and figure.value is not None
-    )
+    return Section("Progress", (text,), tables=(by_answers, cap_table(by_stratum)))
 
 
 # --- Each annotator beside the others, known answers, and time ------------------------------------------------------
@@ -256,17 +183,19 @@ def _build_raters(round_: Round) -> Section:
     rows, bars = [], []
     for person in round_.people:
         kappas = [figures.get((person, question)) for question in round_.questions]
-        rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, kappas)))
-        bars.append(ForestRow(label=person, marks=_marks(kappas)))
+        rows.append((*list_cells([person], per_person[person], skipped[person]), *map(_rater_cell, kappas)))
+        bars.append(ForestRow(label=person, marks=list_marks(kappas)))
     if not any(bar.marks for bar in bars):
         return Section("Each annotator and the others")
     paragraph = (
         "Cross-kappa compares one annotator with all others who answered the same rows. An annotator who differs may "
         "still be right: look at the rows, and at known answers."
     )
-    charts = _plot("Each annotator against the others: cross-kappa, with 95 % intervals", bars[: _MOST["full"]])
+    charts = plot_agreement(
+        "Each annotator against the others: cross-kappa, with 95 % intervals", bars[: MOST_ROWS["full"]]
+    )
     headings = ("annotator", "rows", "skipped", *round_.questions)
-    table = _capped(Table("Against the others", headings, tuple(rows)))
+    table = cap_table(Table("Against the others", headings, tuple(rows)))
     return Section("Each annotator and the others", (paragraph,), charts, (table,))
 
 
@@ -275,37 +204,6 @@ def _rater_cell(figure: Figure | None) -> Cell:
         return Cell.number("")
     same = f"{figure.format_share(0)} agree, " if figure.same is not None else ""
     return Cell.number(figure.format_value(), f"{same}{counted(figure.items, 'row')}")
-
-
-def gold_section(agreement: Agreement, level: Level = "full") -> Section:
-    """Return how often each annotator was right where the answer is known."""
-    rows = tuple(
-        _line(
-            [gold.annotator, gold.question],
-            f"{gold.right} of {gold.answered}",
-            f"{100 * gold.share:.0f} % [{100 * gold.low:.0f} %, {100 * gold.high:.0f} %]",
-        )
-        for gold in agreement.gold
-    )
-    paragraph = "How often each annotator gave the expected answer to rows with known answers."
-    headings = ("annotator", "question", "right", "share [95 %]")
-    return table_section("Known answers", [paragraph], [_capped(Table("Known answers", headings, rows), level)])
-
-
-def pairs_section(agreement: Agreement, level: Level = "full") -> Section:
-    """Return who disagrees with whom most often."""
-    pairs = sorted((p for p in agreement.pairs if p.different), key=lambda p: (-p.share, -p.units, p.question))
-    rows = tuple(
-        (
-            *name_cells(pair.question, pair.first, pair.second),
-            Cell(f"{pair.different} of {pair.units}"),
-            Cell(" / ".join((pair.most or ())[:2])),
-        )
-        for pair in pairs
-    )
-    headings = ("question", "annotator", "and", "differ on", "most often")
-    title = "Disagreement between annotators"
-    return table_section(title, (), [_capped(Table(title, headings, rows), level)])
 
 
 def _build_time(round_: Round) -> Section:
@@ -325,14 +223,14 @@ def _build_time(round_: Round) -> Section:
         f"than a third of the overall median ({limit:.1f} s). Sheets do not have times."
     )
     headings = ("annotator", "rows", "median", "middle half", "quick", "in all")
-    return table_section("Time", [paragraph], [_capped(Table("Time per row", headings, rows))])
+    return table_section("Time", [paragraph], [cap_table(Table("Time per row", headings, rows))])
 
 
 def _time_line(person: str, values: Sequence[float], limit: float) -> tuple[Cell, ...]:
     low, middle, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
     quick = sum(value < limit for value in values)
     half, total = f"{low:.1f} to {high:.1f} s", f"{sum(values) / 60:.1f} min"
-    return _line([person], len(values), f"{middle:.1f} s", half, quick, total)
+    return list_cells([person], len(values), f"{middle:.1f} s", half, quick, total)
 
 
 # --- Rows -----------------------------------------------------------------------------------------------------------
@@ -358,7 +256,7 @@ def _build_disputes(round_: Round) -> Section:
         "the most disagreement come first. The marked word is in brackets."
     )
     headings = ("row", "sentences", "different answers", "decision")
-    return table_section("Disputed rows", [paragraph], [_capped(Table("Disputed rows", headings, cells))])
+    return table_section("Disputed rows", [paragraph], [cap_table(Table("Disputed rows", headings, cells))])
 
 
 def _dispute(annotations: Sequence[Annotation]) -> tuple[float, list[str]]:
@@ -385,7 +283,7 @@ def _build_decisions(round_: Round) -> Section:
     if not round_.decisions:
         return Section("Decisions", ("Nothing is decided yet: run senseprobe annotate apply.",))
     items, counts = {item.row: item for item in round_.plan.items}, count_states(round_.decisions)
-    summary = tuple((*_line([state], counts[state]), Cell(_MEANING[state])) for state in STATES)
+    summary = tuple((*list_cells([state], counts[state]), Cell(_MEANING[state])) for state in STATES)
     tables = [Table("Rows by decision", ("state", "rows", "meaning"), summary)]
     for state in ("reject", "undecided", "changed"):
         rows = tuple(
@@ -394,7 +292,9 @@ def _build_decisions(round_: Round) -> Section:
             if decision.state == state and decision.row in items
         )
         if rows:
-            tables.append(_capped(Table(f"{state}: why", ("row", "sentences", "why"), rows, closed=state != "reject")))
+            tables.append(
+                cap_table(Table(f"{state}: why", ("row", "sentences", "why"), rows, closed=state != "reject"))
+            )
     return Section("Decisions", tuple(_describe_decisions(round_)), tables=tuple(tables))
 
 

@@ -6,11 +6,11 @@ What only some runs need (several scorers, controls, coarse number formats, file
 what a chat or served model has to pass is a check of its own (`Scorer.check`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pandas as pd
 
@@ -19,19 +19,25 @@ from senseprobe.evaluate import caveats
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.estimands import CATALOGUE, check_additional, listed_by, lookup
 from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unreadable_sides
+from senseprobe.evaluate.fitness import count_fitness, unreadable_configs
 from senseprobe.evaluate.models.registry import FAMILIES, answers_of
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.association import leave_refused
 from senseprobe.evaluate.subsample import sample
+from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
 from senseprobe.plugins import versions
+from senseprobe.records import Figure
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
+
+Figures: TypeAlias = tuple[Figure, ...]
+Records: TypeAlias = Mapping[str, TaskRecord]
 
 Progress = Callable[[int, int], None]
 """Called with how many units have an answer, of how many: first with those that were stored."""
@@ -40,11 +46,11 @@ Progress = Callable[[int, int], None]
 class Check(Protocol):
     """What a model has to pass besides: asked before its rows, and read after them."""
 
-    def ask(self, job: "ScoringJob", rows: Mapping[str, pd.DataFrame], progress: Progress | None, units: int) -> int:
+    def ask(self, rows: Mapping[str, pd.DataFrame], seed: int, progress: Progress | None, units: int) -> int:
         """Ask what comes before the `units` of rows; `progress` hears of both. Return how much was asked."""
 
-    def read(self, job: "ScoringJob", result: Result, scored: ScoredRows) -> Result:
-        """Return a result with what the check says of it."""
+    def read(self, release: Release, figures: Sequence[Figure], scored: ScoredRows) -> tuple[Figures, Records]:
+        """Return figures as the check lets them pass, and its record of each config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +125,15 @@ def run(
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
     units, refused = units_of_job(job, model, declared, warn)
-    asked = check.ask(job, units.rows, progress, len(units)) if check else 0
+    asked = check.ask(units.rows, job.seed, progress, len(units)) if check else 0
     answer_units(units, model, declared, store, progress, asked)
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     if left_out := left_out_estimands(job.release, scored.tables, declared):
         warn(f"{declared.id} does not compute {', '.join(left_out)}: they compare sentences of several pairs")
     designs = {name: job.release.design(name) for name in job.kinds}
-    fitness = caveats.count_fitness(scored.tables, designs, declared, model)
-    reasons = caveats.unreadable_configs(fitness)
+    fitness = count_fitness(scored.tables, designs, declared, model)
+    reasons = unreadable_configs(fitness)
     result = replace(
         result,
         unscored=caveats.unscored_rows(units, declared, model),
@@ -136,7 +142,10 @@ def run(
         figures=tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures),
         tokens=tokenize_rows(scored.tables, declared.kind, job.seed, model),
     )
-    return check.read(job, result, scored) if check else result
+    if check is None:
+        return result
+    figures, tasks = check.read(job.release, result.figures, scored)
+    return replace(result, figures=figures, tasks=tasks)
 
 
 # --- its steps ------------------------------------------------------------------------------------------------------

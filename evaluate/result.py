@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from senseprobe.atomic_files import check_space, new_files, new_folders, read_plain, write_whole
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.result_form import SCHEMA, SEPARATOR, ResultFacts, check_facts, read_facts
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import TaskRecord

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, TypeAda
 from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import MOST_REASONS, Fitness
 from senseprobe.evaluate.estimands import find_fault
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.messages import MAX_LISTED, counted, printable
 from senseprobe.records import Figure
@@ -28,6 +28,7 @@ and `readings` to a figure.
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
 MAX_CONFIGS = 10_000
+MOST_REASONS = 20  # why rows have no number
 MAX_POINTS = 1e9  # of a figure, which has 100 at most, or is a plug-in's
 
 SEPARATOR = "|"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from inspect import isfunction
 from pathlib import Path
 
@@ -102,6 +103,18 @@ def test_imports_go_one_way(module: str) -> None:
     rooms = {_room_of(name.removeprefix("senseprobe.")) for name in ours}
 
     assert rooms <= {room, *BELOW[room]}
+
+
+def test_imports_make_no_circle() -> None:
+    """A module can be understood after those that it imports, in functions and for the type checker, too."""
+    names = {f"senseprobe.{module}": module for module in MODULES}
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for module in MODULES:
+        for name in _imported(module):
+            imported = names.get(name, names.get(name.rpartition(".")[0], module))
+            graph[module] |= {imported} - {module}
+
+    TopologicalSorter(graph).prepare()  # which raises CycleError, with the circle
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("cli")])

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs
+from senseprobe.evaluate.caveats import failed_tasks
 from senseprobe.evaluate.control import (
     GUESS,
     beats_guess,
@@ -24,6 +24,7 @@ from senseprobe.evaluate.control import (
 )
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
+from senseprobe.evaluate.fitness import unreadable_configs
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.task_gates import CONTROL, find_verdict
 from senseprobe.evaluate.units import KINDS

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from senseprobe.charts import Axis
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
-from senseprobe.evaluate.caveats import fitness_lines
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands.association import (
     ALPHA,
@@ -17,6 +16,7 @@ from senseprobe.evaluate.estimands.association import (
 )
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords
+from senseprobe.evaluate.fitness import fitness_lines
 from senseprobe.evaluate.reporting import figure_charts, notation
 from senseprobe.evaluate.reporting.association_verdicts import find_tests, group_tests, listed_words, name_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput

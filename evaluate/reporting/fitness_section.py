@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from senseprobe.document import Cell, Section, Table, name_cells
-from senseprobe.evaluate.caveats import Fitness, fitness_lines, standing_before, unreadable_configs
 from senseprobe.evaluate.control import same_model
+from senseprobe.evaluate.fitness import Fitness, fitness_lines, standing_before, unreadable_configs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope

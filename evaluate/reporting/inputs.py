@@ -15,11 +15,12 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.caveats import failed_tasks, unreadable_configs, withheld_configs
+from senseprobe.evaluate.caveats import failed_tasks, withheld_configs
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.figure_check import FigureCheck, check_figures
 from senseprobe.evaluate.figures import fitting_estimands, scored_design
+from senseprobe.evaluate.fitness import unreadable_configs
 from senseprobe.evaluate.reporting.verdict import Verdict
 from senseprobe.evaluate.result import Result, folder_of, read_result
 from senseprobe.evaluate.score_tables import read_result_tables

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,12 +27,9 @@ from senseprobe.evaluate.task_gates import (
     gated_records,
 )
 from senseprobe.evaluate.units import ScoredRows
-from senseprobe.records import Design
+from senseprobe.records import Design, Figure
+from senseprobe.release.release import Release
 from senseprobe.statistics import BoolArray, FloatArray, clopper_pearson
-
-if TYPE_CHECKING:
-    from senseprobe.evaluate.pipeline import ScoringJob
-    from senseprobe.evaluate.result import Result
 
 # --- the check --------------------------------------------------------------------------------------------------------
 
@@ -66,8 +63,8 @@ class TaskCheck:
 
     def ask(
         self,
-        job: "ScoringJob",
         rows: Mapping[str, pd.DataFrame],
+        seed: int,
         progress: Callable[[int, int], None] | None = None,
         units: int = 0,
     ) -> int:
@@ -78,7 +75,7 @@ class TaskCheck:
         """
         if "control" not in self.scorer.gates:
             return 0
-        items, numbers = self.task.control_items(rows, job.seed), list[tuple[float, ...]]()
+        items, numbers = self.task.control_items(rows, seed), list[tuple[float, ...]]()
         for portion in self.model.portions(items):
             numbers += self.task.numbers(self.model, [(item.asked, item.right, item.wrong) for item in portion])
             if progress is not None:
@@ -91,15 +88,16 @@ class TaskCheck:
         self.control = ControlCount(int(right.sum()), len(items))
         return len(items)
 
-    def read(self, job: "ScoringJob", result: "Result", scored: ScoredRows) -> "Result":
-        """Return a result with the records of its configs, and without the values of figures whose gates fail."""
-        if self.scorer.gates and job.is_of(CONTROL):
+    def read(
+        self, release: Release, figures: Sequence[Figure], scored: ScoredRows
+    ) -> tuple[tuple[Figure, ...], Mapping[str, TaskRecord]]:
+        """Return figures, without values where a gate of their config fails, and the records of the configs."""
+        if self.scorer.gates and release.manifest.name.partition("@")[0] == CONTROL:
             self.accuracy = balanced_accuracy(scored.tables.values())
         self.drift = self.model.drift() if hasattr(self.model, "drift") else None
-        designs = job.release.designs
-        records = {name: self._record(table, designs[name]) for name, table in scored.tables.items()}
-        figures = gated_figures(result.figures, records, job.release.manifest.contrasts, show=self.show)
-        return replace(result, figures=figures, tasks=gated_records(records, show=self.show))
+        records = {name: self._record(table, release.design(name)) for name, table in scored.tables.items()}
+        figures = gated_figures(figures, records, release.manifest.contrasts, show=self.show)
+        return figures, gated_records(records, show=self.show)
 
     def _record(self, table: pd.DataFrame, design: Design) -> TaskRecord:
         record = _record(self.scorer, self.task, table, design, self.model.noise) if self.task else TaskRecord()

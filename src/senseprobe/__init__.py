@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.agreement import Agreement
+    from senseprobe.annotation.agreement_figures import Agreement
     from senseprobe.annotation.decisions import Adjudication
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
@@ -100,7 +100,7 @@ __all__ = [
 
 _HOMES = {
     "annotation.decisions": ("Adjudication",),
-    "annotation.agreement": ("Agreement",),
+    "annotation.agreement_figures": ("Agreement",),
     "api.author": ("count", "init", "lint", "new", "preview"),
     "api.models": ("model", "vectors"),
     "api.hub": ("publish", "pull"),

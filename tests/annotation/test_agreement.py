@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.annotation.making import answer, item, plan
 
-from senseprobe.annotation.agreement import BY, Agreement, Figure, agreement, write_agreement
+from senseprobe.annotation.agreement import agreement, write_agreement
+from senseprobe.annotation.agreement_figures import BY, Agreement, Figure
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.statistics import agreement_within, clopper_pearson

@@ -27,8 +27,8 @@ import senseprobe
 from senseprobe.cli.application import app
 from senseprobe.cli.score import show_scored
 from senseprobe.evaluate import models
-from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.progress import Step
 from senseprobe.records import Figure

@@ -23,7 +23,7 @@ import senseprobe
 from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.caveats import FirstToken, Fitness
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.reporting.inputs import ReportInput

@@ -20,10 +20,10 @@ from huggingface_hub import parse_eval_result_entries
 from tests.commands import Typed, typing
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.exports.api import export_every_eval_ever, export_hub_results
 from senseprobe.evaluate.exports.distances import ExportSource, find_distances, parse_time
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 

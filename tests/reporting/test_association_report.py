@@ -18,8 +18,8 @@ from senseprobe.api import results as api
 from senseprobe.api.results import summarize_results
 from senseprobe.document import render_section
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.exports.distances import ExportSource, find_distances
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.comparison_section import HOW
 from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_brief, build_report

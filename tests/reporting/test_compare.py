@@ -16,8 +16,8 @@ import senseprobe
 from senseprobe import document
 from senseprobe.api.results import load_result
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.comparison_section import BY_DIFFERENCE
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report

@@ -7,8 +7,8 @@ from tests.reporting.test_gate import result
 
 import senseprobe
 from senseprobe import document
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands.comparison import Comparison
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.comparison_answer import Answer, answer_pair, describe_answers, name_both
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reporting.medium import printed
 
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.comparison import Comparison
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.comparison_section import (
     MOST_PLOTTED,
     Difference,

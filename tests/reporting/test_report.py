@@ -16,9 +16,9 @@ import senseprobe
 from senseprobe import document as setting
 from senseprobe.document import Document
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.pipeline import ScoringJob, result_of
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import (

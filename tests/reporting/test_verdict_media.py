@@ -23,9 +23,9 @@ import senseprobe
 from senseprobe.api.results import brief, describe_results, describe_scored, gate, summarize_results
 from senseprobe.document import Section, render_html, render_markdown
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.gate import check_gate
 from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.reporting.notation import format_interval

@@ -13,10 +13,10 @@ import pytest
 
 import senseprobe
 from senseprobe.document import render_section
-from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.figures import figures_of
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.reporting.report import build_brief

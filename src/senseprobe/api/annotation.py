@@ -16,7 +16,7 @@ from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.annotation.adjudication import VerdictFolder
-    from senseprobe.annotation.agreement import Agreement
+    from senseprobe.annotation.agreement_figures import Agreement
     from senseprobe.annotation.decisions import Adjudication
     from senseprobe.annotation.ingest import IngestResult
     from senseprobe.annotation.label_studio.transfer import PullResult, PushResult, Status

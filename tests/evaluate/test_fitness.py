@@ -13,8 +13,8 @@ from tests.conformance import causal_models, inference_models, masked_models
 from tests.tiny_release import write_release
 
 from senseprobe import api
-from senseprobe.evaluate import caveats, models
-from senseprobe.evaluate.caveats import FirstToken, Fitness
+from senseprobe.evaluate import fitness, models
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.scorers import counterpart, get
 from senseprobe.records import Design
 
@@ -37,7 +37,7 @@ def read_by(tokenizer: Any, table: pd.DataFrame, scorer: str = "pll", **more: An
 
     model: Any = SimpleNamespace(tokens=TextTokens(tokenizer), **more)
     design = PROBES if "premise" in table else DESIGN
-    return caveats.count_fitness({"c": table}, {"c": design}, get(scorer), model)["c"]
+    return fitness.count_fitness({"c": table}, {"c": design}, get(scorer), model)["c"]
 
 
 def counts(found: Fitness) -> tuple[int | None, ...]:
@@ -113,7 +113,7 @@ def test_many_rows_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     """Whatever is cut into tokens at once, the counts are the same; of no rows, too."""
     tokenizer = wordpiece("she", "he", "is", "a", "nurse", "and", ".")
     whole = read_by(tokenizer, NURSES)
-    monkeypatch.setattr(caveats, "_WINDOW", 2)
+    monkeypatch.setattr(fitness, "_WINDOW", 2)
     assert read_by(tokenizer, NURSES) == whole
     assert counts(read_by(tokenizer, NURSES.head(0))) == (0, 0, 0, 0, 0, 0)
 
@@ -121,8 +121,8 @@ def test_many_rows_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_model_of_a_plug_in_is_not_counted() -> None:
     """What a plug-in calls `tokens` is none of ours."""
     model: Any = SimpleNamespace(tokens=["she"])
-    assert caveats.count_fitness({"c": NURSES}, {"c": DESIGN}, get("pll"), model) == {}
-    assert caveats.count_fitness({"c": NURSES}, {"c": DESIGN}, get("pll"), SimpleNamespace()) == {}
+    assert fitness.count_fitness({"c": NURSES}, {"c": DESIGN}, get("pll"), model) == {}
+    assert fitness.count_fitness({"c": NURSES}, {"c": DESIGN}, get("pll"), SimpleNamespace()) == {}
 
 
 # --- the first token ----------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_model_of_inference(folders: Mapping[str, Path], tmp_path_factory: pyt
         made = inference_models.build(place)["bert"]
     table = pd.DataFrame({"premise": ["日本"], "hypothesis": ["people are kind."]})
     model = models.load(str(made), ability="inference", device="cpu")
-    assert caveats.count_fitness({"c": table}, {"c": PROBES}, get("nli"), model) == {"c": Fitness(rows=1, unknown=1)}
+    assert fitness.count_fitness({"c": table}, {"c": PROBES}, get("nli"), model) == {"c": Fitness(rows=1, unknown=1)}
 
 
 # --- what is told -------------------------------------------------------------------------------------------------
@@ -236,12 +236,12 @@ def test_a_model_of_inference(folders: Mapping[str, Path], tmp_path_factory: pyt
 )
 def test_more_than_a_fifth_is_too_much(unknown: int, told: str) -> None:
     """A fifth itself is not more than a fifth."""
-    assert caveats.unreadable(Fitness(rows=100, unknown=unknown)) == told
+    assert fitness.unreadable(Fitness(rows=100, unknown=unknown)) == told
 
 
 def test_what_was_not_counted_is_not_held_against_a_model() -> None:
     """No rows, and results of models of plug-ins."""
-    assert caveats.unreadable(Fitness(rows=0, unknown=0)) == caveats.unreadable(None) == ""
+    assert fitness.unreadable(Fitness(rows=0, unknown=0)) == fitness.unreadable(None) == ""
 
 
 def test_a_line_for_each_config() -> None:
@@ -260,9 +260,9 @@ def test_a_line_for_each_config() -> None:
         "400 pairs with unequal numbers of tokens; 1 of 5 ties because both sentences have the same tokens; "
         "7 pairs with different first tokens, with only <s> before them"
     )
-    assert [*caveats.fitness_lines({"race": found, "x\x1b[2J": found})] == [f"race: {told}", f"'x\\x1b[2J': {told}"]
+    assert [*fitness.fitness_lines({"race": found, "x\x1b[2J": found})] == [f"race: {told}", f"'x\\x1b[2J': {told}"]
     alone = Fitness(rows=3, unknown=0, first_token=FirstToken(rows=1, before=""))
-    assert [*caveats.fitness_lines({"race": alone})] == [
+    assert [*fitness.fitness_lines({"race": alone})] == [
         "race: 1 pair with different first tokens, whose probabilities are not counted"
     ]
 
@@ -270,9 +270,9 @@ def test_a_line_for_each_config() -> None:
 def test_nothing_is_told_where_all_is_read_as_it_is() -> None:
     """A tie that no tokens explain is a figure's to tell."""
     nothing = Fitness(rows=3, unknown=0, same_tokens=0, unequal_counts=0, ties=2, explained=0)
-    assert [*caveats.fitness_lines({"a": nothing})] == []
+    assert [*fitness.fitness_lines({"a": nothing})] == []
     other = replace(nothing, first_token=FirstToken(rows=0, before="<s>"))
-    assert [*caveats.fitness_lines({"a": other})] == []
+    assert [*fitness.fitness_lines({"a": other})] == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
-from senseprobe.api.author import open_catalogue, show_senses
+from senseprobe.api.author import open_catalogue
 from senseprobe.api.hub import publish, pull, why_unpublishable
 from senseprobe.api.models import model, source_of, vectors, vectors_of
 from senseprobe.api.releases import (
@@ -17,6 +17,7 @@ from senseprobe.api.releases import (
     verify,
 )
 from senseprobe.api.scoring import draft, estimate, fetch, plant, replay, score
+from senseprobe.api.word_senses import show_senses
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.api import author
+from senseprobe.api import author, word_senses
 from senseprobe.api.models import vectors_of
 from senseprobe.cli.command import Command, as_dict
 from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_sections
@@ -293,7 +293,7 @@ def place_senses(
 ) -> "WordSenses":
     """Return the senses of a word, placed by an embedding that is read as the options say."""
     source = None if senses is None else vectors_of(senses, "senses:", header=header, skip_bad=skip_bad)
-    return author.show_senses(senses=source, say=say, **options)
+    return word_senses.show_senses(senses=source, say=say, **options)
 
 
 def show_senses(placed: "WordSenses", out: Path | None) -> None:
@@ -303,5 +303,5 @@ def show_senses(placed: "WordSenses", out: Path | None) -> None:
         print_line(f"page in {out.resolve()}")
 
 
-SHOW_SENSES = Command(author.show_senses, show_senses, as_dict, call=place_senses, name="show", wordnet=True)
+SHOW_SENSES = Command(word_senses.show_senses, show_senses, as_dict, call=place_senses, name="show", wordnet=True)
 """A command of two groups: of words, and of embeddings of senses."""

@@ -7,9 +7,8 @@ what a chat or served model has to pass is a check of its own (`Scorer.check`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pandas as pd
@@ -17,14 +16,15 @@ import pandas as pd
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import caveats
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.estimands import CATALOGUE, check_additional, listed_by, lookup
+from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unreadable_sides
 from senseprobe.evaluate.fitness import count_fitness, unreadable_configs
 from senseprobe.evaluate.models.registry import FAMILIES, answers_of
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
-from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.scorers import Scorer, get
 from senseprobe.evaluate.scorers.association import leave_refused
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.task_gates import TaskRecord
 from senseprobe.evaluate.units import KINDS, ScoredRows, UnitTable
@@ -51,62 +51,6 @@ class Check(Protocol):
 
     def read(self, release: Release, figures: Sequence[Figure], scored: ScoredRows) -> tuple[Figures, Records]:
         """Return figures as the check lets them pass, and its record of each config."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoringJob:
-    """The rows to be scored: those of a verified release, or of one `config` of it.
-
-    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
-    - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
-    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
-      `date` is the day, in UTC, as ``2026-11-23``.
-    - `levels` of association tests that were requested; none: those that the model has.
-    """
-
-    release: Release
-    config: str | None
-    seed: int
-    version: str
-    limit: int | None = None
-    libraries: Mapping[str, str] = field(default_factory=dict)
-    estimands: tuple[str, ...] = ()
-    date: str | None = None
-    levels: tuple[str, ...] = ()
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """The kind of rows of each config: ``contrast``, ``inference`` or ``association``."""
-        names = [self.config] if self.config else self.release.configs
-        return {name: self.release.design(name).kind for name in names}
-
-    def configs(self, scorer: Scorer) -> list[str]:
-        """Return the configs with rows that a scorer takes. SenseprobeError where there are none."""
-        if fitting := [name for name, kind in self.kinds.items() if kind == scorer.kind]:
-            if scorer.level and self.limit is not None:
-                raise SenseprobeError("an association test needs all its words: leave --limit out, or choose a config")
-            return fitting
-        kinds = sorted(set(self.kinds.values()))
-        name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
-        examples: dict[str, str] = {}
-        for fitting_scorer in SCORERS.values():
-            if fitting_scorer.kind in kinds:
-                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability})")
-        takers = " or ".join(", ".join(examples.values()).rsplit(", ", 1))
-        raise SenseprobeError(
-            f"{name} has {' and '.join(kinds)} rows, which need a scorer such as {takers}; {scorer.id} needs "
-            f"{scorer.kind} rows"
-        )
-
-    def is_of(self, dataset: str) -> bool:
-        """Return whether its rows are those of a release of a dataset."""
-        return self.release.manifest.name.partition("@")[0] == dataset
-
-    def check_estimands(self) -> None:
-        """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
-        if self.estimands:
-            listed = chain(*(listed_by(self.release.design(name)) for name in self.kinds))
-            check_additional(self.estimands, self.kinds.values(), listed)
 
 
 # --- the run --------------------------------------------------------------------------------------------------------

@@ -21,9 +21,10 @@ from senseprobe.atomic_files import new_folders
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
-from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of, units_of_rows
+from senseprobe.evaluate.pipeline import result_of, rows_of, units_of_rows
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import Answers, Scorer
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import Unit
 
 Ids: TypeAlias = NDArray[np.int64]

@@ -12,12 +12,13 @@ from senseprobe.errors import ModelError, ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.figure_check import figure_differences
 from senseprobe.evaluate.models import ModelSource, source_class
-from senseprobe.evaluate.pipeline import Progress, ScoringJob, run
+from senseprobe.evaluate.pipeline import Progress, run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.retired import RETIRED, describe_retired
 from senseprobe.evaluate.score_tables import read_scored
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.task_gates import accuracy_read, find_verdict
 from senseprobe.messages import counted
 

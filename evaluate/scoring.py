@@ -18,10 +18,11 @@ from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.control import CHAT_ROWS, is_probe, sufficient_controls
 from senseprobe.evaluate.models.source import ModelSource
-from senseprobe.evaluate.pipeline import Progress, ScoringJob, answer_units, run, units_of_job
+from senseprobe.evaluate.pipeline import Progress, answer_units, run, units_of_job
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.result_form import SEPARATOR
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.task_gates import ACCURACY, CONTROL, accuracy_read
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable

@@ -30,7 +30,7 @@ from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile, path_of
 from senseprobe.messages import printable
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.pipeline import ScoringJob
+    from senseprobe.evaluate.scoring_job import ScoringJob
 
 LIBRARIES = ("torch", "transformers")
 """What models of texts are run by; files of vectors, and models that are not loaded here, need none."""

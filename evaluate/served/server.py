@@ -16,8 +16,8 @@ from senseprobe.plugins import log_warning
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
-    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.scorers import Scorer
+    from senseprobe.evaluate.scoring_job import ScoringJob
     from senseprobe.evaluate.served.capabilities import ProbeReport
     from senseprobe.evaluate.served.estimate import Estimate, Plan
 

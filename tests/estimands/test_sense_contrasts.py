@@ -17,9 +17,10 @@ from scipy import stats
 
 import senseprobe
 from senseprobe.evaluate.estimands import contrast_figures
-from senseprobe.evaluate.pipeline import ScoringJob, run
+from senseprobe.evaluate.pipeline import run
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Answers
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release.release import Release

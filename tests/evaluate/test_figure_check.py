@@ -15,10 +15,11 @@ from tests.served.planted_chat import checked_run, planted
 import senseprobe
 from senseprobe import api
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
+from senseprobe.evaluate.pipeline import result_of, rows_of
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import KINDS, ScoredRows
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}

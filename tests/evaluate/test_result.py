@@ -24,7 +24,7 @@ from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
+from senseprobe.evaluate.pipeline import result_of, rows_of
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
@@ -32,6 +32,7 @@ from senseprobe.evaluate.result import Result, check_writable, folder_of, read_r
 from senseprobe.evaluate.result_form import json_schema
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import KINDS, ScoredRows, Unit, UnitTable
 from senseprobe.records import Figure
 from senseprobe.release.release import Release

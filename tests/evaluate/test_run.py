@@ -19,11 +19,11 @@ from senseprobe import api
 from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.estimands import additional
-from senseprobe.evaluate.pipeline import ScoringJob
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Answers
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import Unit, units_of
 from senseprobe.records import Figure
 from senseprobe.release.release import Release

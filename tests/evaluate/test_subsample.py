@@ -19,8 +19,9 @@ from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
 from senseprobe.evaluate import subsample
-from senseprobe.evaluate.pipeline import ScoringJob, rows_of
+from senseprobe.evaluate.pipeline import rows_of
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.subsample import sample as sample_parts
 from senseprobe.evaluate.units import KINDS
 from senseprobe.records import Design
@@ -147,7 +148,8 @@ def test_a_limit_draws_the_same_rows_of_a_release(square: Path) -> None:
 DRAW = """
 import resource, sys
 from pathlib import Path
-from senseprobe.evaluate.pipeline import ScoringJob, rows_of
+from senseprobe.evaluate.pipeline import rows_of
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.scorers import get
 from senseprobe.release.release import open_release
 release = open_release(Path(sys.argv[1]))

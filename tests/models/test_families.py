@@ -16,11 +16,11 @@ from senseprobe.cli.application import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models, pipeline, scoring
 from senseprobe.evaluate.models import ModelSource
-from senseprobe.evaluate.pipeline import ScoringJob
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scoring import default_scorers
+from senseprobe.evaluate.scoring_job import ScoringJob
 
 # Written down by hand from the config.json of well-known models on the Hub (names in comments).
 KNOWN = [

@@ -19,7 +19,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.pipeline import ScoringJob, result_of
+from senseprobe.evaluate.pipeline import result_of
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import (
     describe_basis,
@@ -31,6 +31,7 @@ from senseprobe.evaluate.reporting.notation import (
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.records import Figure
 

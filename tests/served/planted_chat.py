@@ -9,9 +9,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.pipeline import ScoringJob, run
+from senseprobe.evaluate.pipeline import run
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.served.conversation import (
     ALPHABETS,
     NLI_OPTIONS,

@@ -12,9 +12,10 @@ from tests.served.planted_chat import PlantedChat, checked_run, planted
 
 import senseprobe
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.pipeline import ScoringJob, rows_of, units_of_rows
+from senseprobe.evaluate.pipeline import rows_of, units_of_rows
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, Unit
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.served.chat_scorers import TASKS, control_questions, questions_of
 from senseprobe.evaluate.served.conversation import (
     Answer,

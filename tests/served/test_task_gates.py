@@ -16,11 +16,12 @@ import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import scoring
 from senseprobe.evaluate.models import ModelSource
-from senseprobe.evaluate.pipeline import ScoringJob, rows_of
+from senseprobe.evaluate.pipeline import rows_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS, Answers, Unit
 from senseprobe.evaluate.scoring import RunOptions
+from senseprobe.evaluate.scoring_job import ScoringJob
 from senseprobe.evaluate.served.chat_scorers import TASKS, control_questions
 from senseprobe.evaluate.served.task_records import balanced_accuracy, cronbach_alpha
 from senseprobe.evaluate.task_gates import GateReading, TaskRecord

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.models.source import Estimate
-    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.scoring_job import ScoringJob
     from senseprobe.importers.draft import Draft, Factors, RowTable
 
 Progress = Callable[[int], None]
@@ -407,7 +407,7 @@ def _job(
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
     _require_libraries(libraries, "models")
-    from senseprobe.evaluate.pipeline import ScoringJob
+    from senseprobe.evaluate.scoring_job import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
     today = datetime.now(UTC).date().isoformat()

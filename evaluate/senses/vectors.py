@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.arrays import explained
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions, compare_words
+from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions, VectorModel, compare_words
 from senseprobe.evaluate.models.registry import Family
 from senseprobe.evaluate.models.vector_files import (
     MOST_NAMED,
@@ -161,7 +161,7 @@ class SenseFile:
         At the level ``sense`` it is max_ij cos(s_i, a_j) over the senses of both.
         """
         if level == "word":
-            return compare_words(self, level, words, others)
+            return compare_words(cast("VectorModel", self), level, words, others)
         from senseprobe.evaluate.senses.scorers import nearest_senses
 
         second = self._vectors_of_senses(others)

@@ -83,7 +83,7 @@ class WordSenses:
 # --- the page -------------------------------------------------------------------------------------------------------
 
 
-def senses_section(shown: WordSenses, level: Level = "full") -> Section:
+def senses_section(word: WordSenses, level: Level = "full") -> Section:
     """Return the senses along the direction, a table of them, and what its numbers depend on."""
     rows = tuple(
         ForestRow(
@@ -91,10 +91,10 @@ def senses_section(shown: WordSenses, level: Level = "full") -> Section:
             note=sense.entry.gloss,
             marks=(Mark(series=0, value=sense.gender, hollow=True, text=_format_cosine(sense)),),
         )
-        for sense in sorted(shown.senses, key=lambda sense: -(sense.gender or 0.0))
+        for sense in sorted(word.senses, key=lambda sense: -(sense.gender or 0.0))
         if sense.gender is not None
     )
-    ends = [0.1, *(abs(sense.gender) for sense in shown.senses if sense.gender is not None)]
+    ends = [0.1, *(abs(sense.gender) for sense in word.senses if sense.gender is not None)]
     limit = np.ceil(10 * max(ends)) / 10
     plot = Forest(
         title="Cosine of each sense with the direction of gender",
@@ -106,40 +106,40 @@ def senses_section(shown: WordSenses, level: Level = "full") -> Section:
     )
     table = Table(
         "Senses in WordNet's order",
-        ("sense", "file", "words", "definition", *(("cosine", "nearest senses") if shown.embedding else ())),
-        tuple(_build_row(shown, sense) for sense in shown.senses),
+        ("sense", "file", "words", "definition", *(("cosine", "nearest senses") if word.embedding else ())),
+        tuple(_build_row(word, sense) for sense in word.senses),
     )
-    return Section("Senses", tuple(_remarks(shown)), (plot,) * bool(rows), (table,))
+    return Section("Senses", tuple(_remarks(word)), (plot,) * bool(rows), (table,))
 
 
 def _format_cosine(sense: PlacedSense) -> str:
     return "none" if sense.gender is None else f"{sense.gender + 0.0:+.3f}"
 
 
-def _build_row(shown: WordSenses, sense: PlacedSense) -> tuple[Cell, ...]:
+def _build_row(word: WordSenses, sense: PlacedSense) -> tuple[Cell, ...]:
     entry = sense.entry
     nearest = ", ".join(f"{key} {cosine:.2f}" for key, cosine in sense.nearest)
-    placed = (Cell.number(_format_cosine(sense)), Cell(nearest)) if shown.embedding else ()
+    placed = (Cell.number(_format_cosine(sense)), Cell(nearest)) if word.embedding else ()
     return (*name_cells(entry.key), Cell.quiet(entry.file), Cell(", ".join(entry.lemmas)), Cell(entry.gloss), *placed)
 
 
-def _remarks(shown: WordSenses) -> Iterator[str]:
+def _remarks(word: WordSenses) -> Iterator[str]:
     """Yield which senses the embedding lacks, and the check of the direction."""
-    if lacking := [sense.entry.key for sense in shown.senses if sense.missing]:
-        yield f"{shown.embedding} lacks {listed(lacking)}."
-    if shown.why:
-        yield f"{'The direction is of fewer pairs' if shown.check else 'No direction of gender'}: {shown.why}."
-    if shown.check:
-        wrong = [key for key, gender, cosine in shown.check if (cosine > 0) != (gender == "male")]
+    if lacking := [sense.entry.key for sense in word.senses if sense.missing]:
+        yield f"{word.embedding} lacks {listed(lacking)}."
+    if word.why:
+        yield f"{'The direction is of fewer pairs' if word.check else 'No direction of gender'}: {word.why}."
+    if word.check:
+        wrong = [key for key, gender, cosine in word.check if (cosine > 0) != (gender == "male")]
         other = f"; on the other side: {listed(wrong)}" if wrong else ""
-        own = f"{shown.on_their_side} of the {len(shown.check)} senses that make it are on their side{other}"
-        yield f"The number is the cosine with the direction of gender (equation 8), positive: male; {own}."
+        agreement = f"{word.on_their_side} of the {len(word.check)} senses that make it are on their side{other}"
+        yield f"The number is the cosine with the direction of gender (equation 8), positive: male; {agreement}."
 
 
-def limits_section(shown: WordSenses, level: Level = "full") -> Section:
+def limits_section(word: WordSenses, level: Level = "full") -> Section:
     """Return what the direction is, and what it does not say; a terminal has none of it."""
-    if level == "brief" or not shown.embedding:
+    if level == "brief" or not word.embedding:
         return Section("")
-    rows = tuple((*name_cells(key), Cell(gender), Cell.number(f"{cosine:+.3f}")) for key, gender, cosine in shown.check)
+    rows = tuple((*name_cells(key), Cell(gender), Cell.number(f"{cosine:+.3f}")) for key, gender, cosine in word.check)
     check = Table("The senses that make the direction", ("sense", "gender", "cosine"), rows, closed=True)
     return Section("What this does not say", (PERSONS, *LIMITS), tables=(check,) * bool(rows))

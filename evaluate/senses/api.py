@@ -82,13 +82,13 @@ def _words_of(source: str | Path) -> list[str]:
         except UnreadableError as error:
             raise SenseprobeError(error.at(path)) from None
     opened = load(source)
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for name in opened.designs:
         table = opened.table(name, spans=False)
         for column in _WORDS:
             if column in table:
-                found.update(dict.fromkeys(map(str, table[column].dropna().unique())))
-    return [*found]
+                words.update(dict.fromkeys(map(str, table[column].dropna().unique())))
+    return [*words]
 
 
 @with_progress("reporting")

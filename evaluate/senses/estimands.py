@@ -108,11 +108,15 @@ class SingleCategory(Nearness):
         """Return d(w), the effect of equations 2 and 3 of Zhou et al. (2022) for one word, with interval and p."""
         means = table.groupby(["attribute_role", "attribute"], sort=False)["cosine"].mean()
         sides = {side: means.xs(side) if side in means.index else means.iloc[:0] for side in "AB"}
-        a, b = (own.dropna().to_numpy(dtype=np.float64) for own in sides.values())
+        a, b = (cosines.dropna().to_numpy(dtype=np.float64) for cosines in sides.values())
         missing = _missing(table)
         value = compute_effect(a, b) if len(a) and len(b) else None
-        fields: dict[str, Any] = {} if value is None else self._tested(a, b, scope)
-        lacking = " and ".join(side for side, own in zip("AB", (a, b), strict=True) if not len(own))
+        fields: dict[str, Any] = {}
+        if value is not None:
+            ends = single_category_interval(a, b, scope.confidence)
+            p = p_fields(division_p(a, b, two_sided=True))
+            fields = {**p, **interval_fields(ends), "note": "" if ends else NOT_ESTIMABLE}
+        lacking = " and ".join(side for side, cosines in zip("AB", (a, b), strict=True) if not len(cosines))
         alike = "all attributes are equally near" if value is None else ""
         note = f"{name} has no vector" if "X" in missing else f"no word of {lacking} has a vector" if lacking else alike
         return self.figure_of_words(
@@ -124,12 +128,6 @@ class SingleCategory(Nearness):
             missing=missing,
             **{"note": note, **fields},
         )
-
-    def _tested(self, a: FloatArray, b: FloatArray, scope: Scope) -> dict[str, Any]:
-        """Return the fields of a word's interval over attributes, and the p of divided attributes."""
-        ends = single_category_interval(a, b, scope.confidence)
-        p = p_fields(division_p(a, b, two_sided=True))
-        return {**p, **interval_fields(ends), "note": "" if ends else NOT_ESTIMABLE}
 
     def _config(self, figures: Sequence[Figure], words: pd.DataFrame, scope: Scope) -> Figure:
         """Return the mean over the words that have an effect, with the interval over words, A and B."""
@@ -154,7 +152,7 @@ def _missing(words: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     if len(lost) == len(words):
         return {"X": tuple(dict.fromkeys(map(str, names["target"])))}
     by_set = names["attribute"].groupby(lost["attribute_role"])
-    return {str(side): tuple(dict.fromkeys(map(str, own))) for side, own in by_set}
+    return {str(side): tuple(dict.fromkeys(map(str, words))) for side, words in by_set}
 
 
 def cosine_table(words: pd.DataFrame) -> tuple[FloatArray, int]:

@@ -34,32 +34,32 @@ _SYNSET = re.compile(r".+\.[nvasr]\.[0-9]+|(?:wn:)?[0-9]{8}-?[nvasr]|bn:.*")
 
 
 def open_senses(
-    path: Path, known: Callable[[str], bool], *, header: bool | None = None, skip_bad: bool = False
+    path: Path, in_wordnet: Callable[[str], bool], *, header: bool | None = None, skip_bad: bool = False
 ) -> tuple[VectorTable, tuple[str, ...]]:
-    """Look through a file of senses; return it, and its keys that WordNet 3.0 does not have: none of those `known`.
+    """Look through a file of senses; return it, and its keys that are not `in_wordnet`.
 
     `header` and `skip_bad` are as of `read_text`. Raises ModelError where it cannot be used, or is of words, of synsets
     or of another version of WordNet.
     """
     path = path.expanduser()
-    is_told = header is None and not skip_bad
-    table = _open_own(path) if is_told and path.is_file() else None
+    undescribed = header is None and not skip_bad
+    table = _open_safetensors(path) if undescribed and path.is_file() else None
     if table is None and header is None and path.is_file() and _has_odd_header(path):
         with explained(path):
             table = read_text(path, header=True, skip_bad=skip_bad)
-            stated = [int(number) for number in re.findall("[0-9]+", table.header)]
-            if len(stated) == 1 and stated[0] not in (table.vocabulary.count, table.dimensions):
+            counts = [int(number) for number in re.findall("[0-9]+", table.header)]
+            if len(counts) == 1 and counts[0] not in (table.vocabulary.count, table.dimensions):
                 raise Unusable(f"its header says {table.header!r}, but it has {table.vocabulary.count:,} senses")
     table = table or open_vectors(path, header=header, skip_bad=skip_bad)
     if table.dtype == "decimal":
         layout = "a header, as ARES" if table.header else "no header, as LMMS"
         table = replace(table, format=f"text of senses with {layout}")
     with explained(path):
-        return table, check_keys(table.vocabulary, known)
+        return table, check_keys(table.vocabulary, in_wordnet)
 
 
-def check_keys(vocabulary: Vocabulary, known: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the keys that are not `known`, to WordNet. Raise Unusable where they are no keys, or stand there twice."""
+def check_keys(vocabulary: Vocabulary, in_wordnet: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the keys that are not `in_wordnet`. Raise Unusable where they are no keys, or stand there twice."""
     if odd := [word for word in vocabulary.rows if not part_of_speech(word)]:
         example = printable(odd[0][:80])
         if _SYNSET.fullmatch(odd[0]):
@@ -70,7 +70,7 @@ def check_keys(vocabulary: Vocabulary, known: Callable[[str], bool]) -> tuple[st
         raise Unusable(f"{counted(vocabulary.not_utf8, 'key')} are not UTF-8")
     if vocabulary.duplicates:
         raise Unusable(f"senses occur twice: {listed(vocabulary.duplicates)}")
-    unknown = tuple(key for key in vocabulary.rows if not known(key))
+    unknown = tuple(key for key in vocabulary.rows if not in_wordnet(key))
     share = len(unknown) / max(1, len(vocabulary.rows))
     if len(unknown) >= _FEWEST_UNKNOWN and share > _MOST_UNKNOWN:
         named = listed(unknown[:_FEWEST_UNKNOWN], len(unknown))
@@ -92,7 +92,7 @@ def _is_row(line: bytes) -> bool:
     return bool(part_of_speech(key.decode(errors="replace"))) and are_numbers(numbers)
 
 
-def _open_own(path: Path) -> VectorTable | None:
+def _open_safetensors(path: Path) -> VectorTable | None:
     """Return the table of a file of `study senses build`, with its metadata as the header; None of another file."""
     with explained(path):
         if not is_safetensors(path):

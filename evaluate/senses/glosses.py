@@ -23,7 +23,6 @@ from senseprobe.evaluate.senses.files import KEYS, METADATA, VECTORS
 from senseprobe.evaluate.units import Unit
 from senseprobe.lexicon.wordnet import LEXICONS, Lexicon, SenseEntry, Vocabulary, senses_of
 from senseprobe.messages import counted
-from senseprobe.statistics import FloatArray
 
 _SCORER = "weat-sent"  # whose answers are the vectors of sentences that an encoder makes
 _FORM = "lemma - lemma , lemma - definition"
@@ -119,19 +118,16 @@ def build_senses(
         "senseprobe": version,
         "limits": LIMITS,
     }
-    matrix = _round(np.array([vectors[Unit(text)] for text in texts.values()]))
+    # Without bits that another order of sums would change.
+    exact = np.array([vectors[Unit(text)] for text in texts.values()])
+    largest = np.maximum(np.abs(exact).max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    step = np.exp2(np.ceil(np.log2(largest.astype(np.float64))) - _BITS)
+    matrix = (np.round(exact / step) * step).astype("<f4")
     joined = np.frombuffer("\n".join(texts).encode(), np.uint8)
     # One entry: the library writes several in any order.
     data = save({VECTORS: matrix, KEYS: joined}, {METADATA: json.dumps(metadata, sort_keys=True)})
     write_whole(out, data)
     return BuiltSenses(out, len(texts), len(units), matrix.shape[1], metadata, without)
-
-
-def _round(matrix: FloatArray) -> Any:  # noqa: ANN401 - float32
-    """Return vectors, a row each, without bits that another order of sums would change."""
-    largest = np.maximum(np.abs(matrix).max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    step = np.exp2(np.ceil(np.log2(largest.astype(np.float64))) - _BITS)
-    return (np.round(matrix / step) * step).astype("<f4")
 
 
 def _refuse_missing(model: Any, vectors: Mapping[Unit, Any]) -> None:  # noqa: ANN401 - any with vectors of sentences

@@ -1,7 +1,7 @@
 """The page of embeddings of senses: tests, words and dimensions, and whether they foretell models of text."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -108,21 +108,21 @@ def overview_section(inputs: SenseInputs) -> Section:
     if records:
         by_column = {record.column: Cell.number(notation.format_correlation(record.correlation)) for record in records}
         rows.append((*name_cells("WAT"), Cell.quiet("equation 4"), *(by_column.get(c, Cell("")) for c in columns)))
-    own = {
+    overall = {
         (figure.config, column_of(source)): figure
         for source in inputs.placed
         for figure in reversed(source.result.figures)
         if figure.group is None and not is_difference(figure)
     }
     configs = dict.fromkeys(
-        f.config for s in inputs.placed for f in s.result.figures if (f.config, column_of(s)) in own
+        f.config for s in inputs.placed for f in s.result.figures if (f.config, column_of(s)) in overall
     )
-    senses = {f.config: f.sense_type for f in own.values()}
+    senses = {f.config: f.sense_type for f in overall.values()}
     rows += [
         (
             *name_cells(config),
             Cell.quiet(f"sssb, {senses[config]}"),
-            *(_build_cell(own.get((config, c))) for c in columns),
+            *(_build_cell(overall.get((config, c))) for c in columns),
         )
         for config in configs
     ]
@@ -136,9 +136,9 @@ def overview_section(inputs: SenseInputs) -> Section:
 def _build_test_cell(inputs: SenseInputs, name: str, column: str) -> Cell:
     """Return a test's effect in a column; of several configs or figures the first."""
     sources = [source for source in inputs.tested if column_of(source) == column]
-    found = [figure for source in sources for figure in source.result.figures if figure.group == name]
-    if found:
-        return _build_cell(found[0])
+    figures = [figure for source in sources for figure in source.result.figures if figure.group == name]
+    if figures:
+        return _build_cell(figures[0])
     return (
         Cell("left out", "its words have no senses to compare, or were not scored") if sources else Cell("not scored")
     )
@@ -209,22 +209,22 @@ def word_section(inputs: SenseInputs) -> Section:
     for estimand, by_word in figures.items():
         rows, declared = sorted(by_word.items()), lookup(estimand)
         cells = (
-            (*name_cells(*key), *(_build_cell(own.get(number)) for number in range(len(inputs.columns))))
-            for key, own in rows
+            (*name_cells(*key), *(_build_cell(by_column.get(number)) for number in range(len(inputs.columns))))
+            for key, by_column in rows
         )
         headings, closed = ("word", "config", *inputs.columns), len(rows) > MOST_WORDS
         tables.append(Table(f"{declared.title}, by word and sense", headings, tuple(cells), closed=closed))
-        charts.append(_build_forest(declared.title, rows[:MOST_WORDS], len(rows)))
+        drawn = tuple(
+            ForestRow(
+                label=f"{word}: {config}",
+                marks=tuple(figure_charts.build_mark(figure, number) for number, figure in by_column.items()),
+            )
+            for (word, config), by_column in rows[:MOST_WORDS]
+        )
+        many = f", {len(drawn)} of {len(rows)}" if len(rows) > len(drawn) else ""
+        charts.append(_with_axis(f"{declared.title}: words with intervals{many}", drawn))
         texts += [declared.says] if declared.says else []
     return Section("Words", tuple(texts), tuple(charts), tuple(tables))
-
-
-def _build_forest(title: str, rows: Sequence[tuple[tuple[str, str], Mapping[int, Figure]]], of: int) -> Forest:
-    drawn = tuple(
-        ForestRow(label=f"{word}: {config}", marks=tuple(figure_charts.build_mark(f, n) for n, f in own.items()))
-        for (word, config), own in rows
-    )
-    return _with_axis(f"{title}: words with intervals{f', {len(rows)} of {of}' if of > len(rows) else ''}", drawn)
 
 
 def _with_axis(title: str, rows: tuple[ForestRow, ...]) -> Forest:
@@ -237,20 +237,22 @@ def _with_axis(title: str, rows: tuple[ForestRow, ...]) -> Forest:
 
 def dimension_section(inputs: SenseInputs) -> Section:
     """Return the effects by the number of dimensions, where the same was scored on embeddings of several (Figure 2)."""
-    found: dict[tuple[str, str, str], dict[int, Figure]] = {}
+    by_key: dict[tuple[str, str, str], dict[int, Figure]] = {}
     for source in (*inputs.tested, *inputs.placed):
         dimensions = source.encoding.get("dimensions", "")
         for figure in source.result.figures if dimensions.isdecimal() and len(dimensions) < 10 else ():
             if (figure.group is None) == (source in inputs.placed) and not lookup(figure.estimand).variant_of:
                 key = (figure.group or figure.config, figure.estimand, source.encoding.get("level", "word"))
-                found.setdefault(key, {}).setdefault(int(dimensions), figure)
-    swept = {key: own for key, own in sorted(found.items()) if len(own) > 1}
-    sizes = sorted({size for own in swept.values() for size in own})
-    rows = tuple((*name_cells(*key), *(_build_cell(own.get(size)) for size in sizes)) for key, own in swept.items())
+                by_key.setdefault(key, {}).setdefault(int(dimensions), figure)
+    swept = {key: by_size for key, by_size in sorted(by_key.items()) if len(by_size) > 1}
+    sizes = sorted({size for by_size in swept.values() for size in by_size})
+    rows = tuple(
+        (*name_cells(*key), *(_build_cell(by_size.get(size)) for size in sizes)) for key, by_size in swept.items()
+    )
     points = tuple(
-        ForestRow(label=f"{name}, {level}: {size} dimensions", marks=(figure_charts.build_mark(own[size]),))
-        for (name, _, level), own in swept.items()
-        for size in sorted(own)
+        ForestRow(label=f"{name}, {level}: {size} dimensions", marks=(figure_charts.build_mark(by_size[size]),))
+        for (name, _, level), by_size in swept.items()
+        for size in sorted(by_size)
     )
     table = Table("By dimensions", ("of", "figure", "level", *(f"{size} dimensions" for size in sizes)), rows)
     chart = _with_axis("Effects by dimensions", points[:MOST_WORDS])
@@ -295,13 +297,13 @@ def _rank_senses(rows: pd.DataFrame) -> Iterator[tuple[int, tuple[Cell, ...]]]:
     """Yield the sense of each word that was chosen most often, of words with several: in how many pairs, and cells."""
     for side in ("target", "attribute"):
         several = rows[(rows[f"{side}_senses"].fillna(0) > 1) & rows[f"{side}_sense"].notna()]
-        for word, own in several.groupby(side, sort=True):
-            counts = Counter(map(str, own[f"{side}_sense"]))
+        for word, pairs in several.groupby(side, sort=True):
+            counts = Counter(map(str, pairs[f"{side}_sense"]))
             key, number = min(counts.items(), key=lambda item: (-item[1], item[0]))
-            senses = int(own[f"{side}_senses"].iloc[0])
+            senses = int(pairs[f"{side}_senses"].iloc[0])
             yield (
                 number,
-                (Cell(key, kind="name"), Cell(f"{word}, {senses} senses"), Cell.number(f"{number} of {len(own)}")),
+                (Cell(key, kind="name"), Cell(f"{word}, {senses} senses"), Cell.number(f"{number} of {len(pairs)}")),
             )
 
 

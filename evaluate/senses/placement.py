@@ -22,7 +22,7 @@ Blocks = Iterable[tuple[Sequence[str], FloatArray]]
 
 
 def place_senses(
-    shown: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[Pair], count: int
+    word: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[Pair], count: int
 ) -> WordSenses:
     """Return the senses of a word with their cosine with gender's direction, and the `count` nearest of each.
 
@@ -31,13 +31,13 @@ def place_senses(
     """
     if not 0 <= count <= MOST_NEIGHBOURS:
         raise SenseprobeError(f"{count} nearest senses: from 0 to {MOST_NEIGHBOURS} can be shown")
-    entries = [sense.entry for sense in shown.senses]
+    entries = [sense.entry for sense in word.senses]
     keys = [entry.key for entry in entries]
     vectors = unit_vectors(model.vectors(keys))
     has = [bool(np.isfinite(vector).all()) for vector in vectors]
     if not any(has):
         raise SenseprobeError(
-            f"{model.name} has none of the {counted(len(keys), 'sense')} of {shown.word!r} in WordNet 3.0"
+            f"{model.name} has none of the {counted(len(keys), 'sense')} of {word.word!r} in WordNet 3.0"
         )
     check, why, direction = _find_direction(model, pairs)
     nearest = find_nearest(blocks, keys, vectors, count) if count else [()] * len(keys)
@@ -45,7 +45,7 @@ def place_senses(
         PlacedSense(entry, None if direction is None or not there else float(vector @ direction), near, not there)
         for entry, vector, near, there in zip(entries, vectors, nearest, has, strict=True)
     )
-    return WordSenses(word=shown.word, senses=senses, embedding=model.name, check=check, why=why)
+    return WordSenses(word=word.word, senses=senses, embedding=model.name, check=check, why=why)
 
 
 def _find_direction(
@@ -86,9 +86,10 @@ def find_nearest(
     best: list[list[tuple[float, str]]] = [[] for _ in keys]
     for names, block in blocks:
         cosines = np.nan_to_num(vectors @ unit_vectors(block).T, nan=-np.inf)
-        for own, row, found in zip(keys, cosines, best, strict=True):
-            last = np.partition(row, -count - 1)[-count - 1] if len(row) > count + 1 else -np.inf  # own is among them
-            places = np.flatnonzero((row >= last) & np.isfinite(row)).tolist()
-            found += [(-float(row[place]), names[place]) for place in places if names[place] != own]
-            found[:] = sorted(found)[:count]
-    return [tuple((key, -negative) for negative, key in found) for found in best]
+        for key, row, neighbours in zip(keys, cosines, best, strict=True):
+            # One more than are wanted: the key itself is among them.
+            last = np.partition(row, -count - 1)[-count - 1] if len(row) > count + 1 else -np.inf
+            numbers = np.flatnonzero((row >= last) & np.isfinite(row)).tolist()
+            neighbours += [(-float(row[number]), names[number]) for number in numbers if names[number] != key]
+            neighbours[:] = sorted(neighbours)[:count]
+    return [tuple((key, -negative) for negative, key in neighbours) for neighbours in best]

@@ -115,16 +115,16 @@ class WordCorrelation:
     releases: tuple[str, str]
 
 
-def describe_correlation(found: Correlation) -> str:
+def describe_correlation(correlation: Correlation) -> str:
     """Return what a correlation shows: ``undecided: anything from -0.40 to +0.60 fits``."""
-    if found.value is None:
-        return f"no correlation: {found.pairs} words, of which one side does not vary"
-    if found.low is None or found.high is None:
-        return f"{found.pairs} words give no interval"
-    ends = f"from {found.low + 0.0:+.2f} to {found.high + 0.0:+.2f}"
-    if found.low <= 0 <= found.high:
+    if correlation.value is None:
+        return f"no correlation: {correlation.pairs} words, of which one side does not vary"
+    if correlation.low is None or correlation.high is None:
+        return f"{correlation.pairs} words give no interval"
+    ends = f"from {correlation.low + 0.0:+.2f} to {correlation.high + 0.0:+.2f}"
+    if correlation.low <= 0 <= correlation.high:
         return f"{VERDICT_WORDS['not_shown']}: anything {ends} fits"
-    together = "words higher in the embedding are higher in the model" if found.low > 0 else "the other way round"
+    together = "words higher in the embedding are higher in the model" if correlation.low > 0 else "the other way round"
     return f"{VERDICT_WORDS['shown']}: {together}, {ends}"
 
 
@@ -137,11 +137,11 @@ def predict_models(inputs: SenseInputs) -> Iterator[WordCorrelation]:
             if (design := model.design(config)) is not None
         }
         for source in inputs.placed:
-            for config, own in word_values(source).items():
+            for config, values in word_values(source).items():
                 measure, others = shares.get(config, ("", {}))
-                words = tuple(word for word in own if word in others)
+                words = tuple(word for word in values if word in others)
                 if len(words) >= FEWEST_LEVELS:
-                    x, y = (tuple(side[word] for word in words) for side in (own, others))
+                    x, y = (tuple(side[word] for word in words) for side in (values, others))
                     yield WordCorrelation(
                         embedding=column_of(source),
                         model=model.label,

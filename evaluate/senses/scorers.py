@@ -95,14 +95,14 @@ def compare_senses(rows: pd.DataFrame, model: SenseVectors) -> pd.DataFrame:
     `rows` have `role` and `word`. The columns are those of `COSINES` without config and test, and `SENSE_COLUMNS`.
     """
     words = rows.drop_duplicates(["role", "word"])
-    pairs, *places = pair_words(*(words[name].to_numpy(dtype=object) for name in ("role", "word")))
-    keys = [[model.senses(word) for word in words["word"].iloc[own]] for own in places]
-    nearest = nearest_senses(*([model.vectors(own) for own in side] for side in keys))
+    pairs, *sides = pair_words(*(words[name].to_numpy(dtype=object) for name in ("role", "word")))
+    keys = [[model.senses(word) for word in words["word"].iloc[numbers]] for numbers in sides]
+    nearest = nearest_senses(*([model.vectors(senses) for senses in side] for side in keys))
     numbers, chosen = np.indices(nearest.cosines.shape), (nearest.first, nearest.second)
-    for side, of_words, place, senses in zip(("target", "attribute"), keys, numbers, chosen, strict=True):
-        own = [of_words[number] for number in place.ravel()]
-        pairs[f"{side}_sense"] = [k[n] if n >= 0 else None for k, n in zip(own, senses.ravel(), strict=True)]
-        pairs[f"{side}_senses"] = [*map(len, own)]
+    for side, by_word, rows_of_side, senses in zip(("target", "attribute"), keys, numbers, chosen, strict=True):
+        of_rows = [by_word[number] for number in rows_of_side.ravel()]
+        pairs[f"{side}_sense"] = [k[n] if n >= 0 else None for k, n in zip(of_rows, senses.ravel(), strict=True)]
+        pairs[f"{side}_senses"] = [*map(len, of_rows)]
     return pairs.assign(identity=identity_of(rows), cosine=nearest.cosines.ravel(), check=np.nan)
 
 
@@ -112,11 +112,11 @@ def tabulate_senses(units: UnitTable, model: SenseVectors) -> ScoredRows:
     for config, table in units.rows.items():
         scores = pd.Series(np.nan, table.index)
         for test, rows in table.groupby("test", sort=False):
-            found = compare_senses(rows, model)
-            own = pd.concat([_mean_difference(found, "target"), _mean_difference(found, "attribute")])
+            pairs = compare_senses(rows, model)
+            means = pd.concat([_mean_difference(pairs, "target"), _mean_difference(pairs, "attribute")])
             keys = pd.MultiIndex.from_frame(rows[["role", "word"]])
-            scores[rows.index] = own.reindex(keys).to_numpy()
-            words.append(found.assign(config=config, test=test))
+            scores[rows.index] = means.reindex(keys).to_numpy()
+            words.append(pairs.assign(config=config, test=test))
         has = [bool(model.senses(word)) for word in table["word"]]
         tables[config] = table.assign(score=scores, **{HAS_VECTOR: has})
     return ScoredRows.from_tables(tables, ["score"], _join_words(words))
@@ -202,8 +202,8 @@ def tabulate_contrasts(units: UnitTable, model: Any, *, by_key: bool) -> ScoredR
         unit = unit_vectors(vectors[0])
         of_gender = pairwise_cosines(vectors[0], direction[None])[:, 0]
         scores = {}
-        for side, sign, own in (("stereo", 1, vectors[1]), ("anti", -1, vectors[2])):
-            cosines = np.einsum("nd,nd->n", unit, unit_vectors(own))
+        for side, sign, values in (("stereo", 1, vectors[1]), ("anti", -1, vectors[2])):
+            cosines = np.einsum("nd,nd->n", unit, unit_vectors(values))
             scores[side] = np.where(gendered, sign * towards * of_gender, cosines)
             rows = table[~gendered].assign(cosine=scores[side][~gendered])
             words.append(_cosines_of(rows, config, side, model, by_key=by_key))
@@ -230,8 +230,9 @@ def _cosines_of(
     """Return the rows of `Result.words` of one side's values: each target, by key, with each value once."""
     value = f"{side}_value"
     rows = rows.drop_duplicates(["target", "target_text", value])
-    counts = {word: len(model.senses(word)) for word in {*rows["target"], *rows[value]}} if _has_senses(model) else {}
-    words = pd.DataFrame(
+    words = {*rows["target"], *rows[value]} if hasattr(model, "senses") else set()
+    counts = {word: len(model.senses(word)) for word in words}
+    cosines = pd.DataFrame(
         {
             "config": config,
             "test": config,
@@ -248,11 +249,7 @@ def _cosines_of(
             "attribute_senses": rows[value].map(counts).astype("Int64"),
         }
     )
-    return words.reindex(columns=SENSE_COSINES.names)
-
-
-def _has_senses(model: object) -> bool:
-    return hasattr(model, "senses")
+    return cosines.reindex(columns=SENSE_COSINES.names)
 
 
 def _gender_direction(model: Any, *, by_key: bool) -> tuple[FloatArray, str]:  # noqa: ANN401 - of any family

@@ -173,7 +173,7 @@ class SenseFile:
         keys = [self.senses(word) for word in words]
         return np.split(self.vectors([*chain.from_iterable(keys)]), np.cumsum([*map(len, keys)])[:-1])
 
-    def place_senses(self, shown: WordSenses, nearest: int) -> WordSenses:
+    def place_senses(self, word: WordSenses, nearest: int) -> WordSenses:
         """Return the senses of a word with their cosine with gender's direction, and the `nearest` others of each.
 
         Raises SenseprobeError where the file has none of them, or `nearest` is not from 0 to 100.
@@ -182,7 +182,7 @@ class SenseFile:
         from senseprobe.evaluate.senses.scorers import read_gender_pairs
 
         pairs = [*read_gender_pairs("sense_noun").values()]
-        return place_senses(shown, self, read_blocks(self.table), pairs, nearest)
+        return place_senses(word, self, read_blocks(self.table), pairs, nearest)
 
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why units have no vector."""
@@ -190,8 +190,8 @@ class SenseFile:
             if self.senses(unit.text):
                 yield "a vector of zeros"
             else:
-                known = senses_of(self._wordnet, unit.text, exact=self.exact_lemma)
-                yield "no sense in the file" if known else "no word of WordNet"
+                senses = senses_of(self._wordnet, unit.text, exact=self.exact_lemma)
+                yield "no sense in the file" if senses else "no word of WordNet"
 
     def lacks(self, word: str) -> bool:
         """Return whether the file has no sense of a word."""
@@ -248,17 +248,17 @@ class SenseSummary(FileSummary):
         parts = {part: f"{counted(count, part)}" for part, count in self.parts.items()}
         parts["adjective"] += f" ({self.satellites:,} of them satellites)"
         yield f"senses of {', '.join(parts.values())}"
-        shares = (f"{found:,} of {count:,} in its {name}" for name, (found, count) in self.wordnet.items())
+        shares = (f"{common:,} of {count:,} in its {name}" for name, (common, count) in self.wordnet.items())
         yield f"{LEXICONS[0]}'s senses: {', '.join(shares)}; unknown: {name_some(self.unknown, self.unknown_keys)}"
 
 
 def _read_metadata(header: str) -> dict[str, str]:
     """Return what our own files say of themselves; empty of another file's header."""
     try:
-        said = read_json(header)
+        metadata = read_json(header)
     except ValueError:
         return {}
-    return {str(name): str(value) for name, value in said.items()} if isinstance(said, dict) else {}
+    return {str(name): str(value) for name, value in metadata.items()} if isinstance(metadata, dict) else {}
 
 
 FAMILIES = (

@@ -135,12 +135,12 @@ def bias_score(
     predictions = tuple(_predict(release, beside, by_text)) if release and by_text is not None and beside else ()
     record = None if out is None else Path(out).with_suffix(".json")
     files = (out, record, page)
-    found = BiasScores(summary, predictions, tuple(Path(path) for path in files if path))
+    scores = BiasScores(summary, predictions, tuple(Path(path) for path in files if path))
     if record:
-        write_text(record, _as_json(found.as_dict()))
+        write_text(record, _as_json(scores.as_dict()))
     if page:
-        write_page(Path(page), found.page(names))
-    return found
+        write_page(Path(page), scores.page(names))
+    return scores
 
 
 def _release_of(names: Sequence[str], *, needed: bool) -> Release | None:
@@ -207,7 +207,7 @@ def _score(
 
     from senseprobe.evaluate.texts.bias_score_summary import score_schema, tabulate_scores
 
-    def each() -> Iterator[list[SentenceScore]]:
+    def score_batches() -> Iterator[list[SentenceScore]]:
         for scores in scorer.score(documents):
             summary.add(scores)
             if by_text is not None:
@@ -215,13 +215,13 @@ def _score(
             yield scores
 
     if out is None:
-        for _ in each():
+        for _ in score_batches():
             pass
         return
     schema = score_schema(summary.measure, summary.axis).with_metadata({"signature": summary.signature})
     try:
         with whole_file(out) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
-            for scores in each():
+            for scores in score_batches():
                 writer.write_batch(tabulate_scores(scores, schema))
     except OSError as error:
         raise ResultError(f"cannot write {out}: {error.strerror or error}") from error
@@ -347,7 +347,7 @@ def _as_json(record: dict[str, Any]) -> str:
 
 
 def _of_models(given: Sequence[str | ModelSource], **options: Any) -> list[ModelSource]:  # noqa: ANN401
-    return [source_of(each, **options) for each in given]
+    return [source_of(model, **options) for model in given]
 
 
 @with_old_keywords(vectors=(_of_models, ("header", "skip_bad")))

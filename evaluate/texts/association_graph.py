@@ -95,13 +95,13 @@ def read_graph(path: Path) -> WordGraph:
             f"{path}:1: is not a graph of word associations: it needs the columns cue, response and one of "
             f"{', '.join(_WEIGHTS)}, or the columns cue, R1, R2 and R3"
         )
-    places = [names.index(column) for column in columns]
+    numbers = [names.index(column) for column in columns]
     edges: dict[tuple[str, str], float] = {}
     loops = no_responses = 0
     for number, cells in rows:
         if len(cells) != len(names):
             raise SenseprobeError(f"{path}:{number}: has {len(cells)} columns, and line 1 has {len(names)}")
-        cue, *rest = (" ".join(cells[place].split()) for place in places)
+        cue, *rest = (" ".join(cells[column].split()) for column in numbers)
         value = _parse_weight(path, number, rest.pop()) if weight and rest[0] not in NO_RESPONSES else 1.0
         for response in rest[:1] if weight else rest:
             if cue in NO_RESPONSES or response in NO_RESPONSES:
@@ -118,14 +118,14 @@ def read_graph(path: Path) -> WordGraph:
 def _build_graph(
     path: Path, edges: Mapping[tuple[str, str], float], columns: tuple[str, ...], loops: int, none: int, sha256: str
 ) -> WordGraph:
-    kept = {pair: value for pair, value in edges.items() if value > 0}
-    if not kept:
+    linked = {pair: value for pair, value in edges.items() if value > 0}
+    if not linked:
         raise SenseprobeError(f"{path}: does not contain a cue with a response")
-    words = tuple(sorted({word for pair in kept for word in pair}))
-    index = {word: place for place, word in enumerate(words)}
-    rows, places = ([index[pair[side]] for pair in kept] for side in (0, 1))
+    words = tuple(sorted({word for pair in linked for word in pair}))
+    index = {word: number for number, word in enumerate(words)}
+    rows, targets = ([index[pair[side]] for pair in linked] for side in (0, 1))
     shape = (len(words), len(words))
-    counts = sparse.csr_array((np.fromiter(kept.values(), np.float64), (rows, places)), shape=shape)
+    counts = sparse.csr_array((np.fromiter(linked.values(), np.float64), (rows, targets)), shape=shape)
     return WordGraph(words, counts, columns, loops, none, sha256)
 
 
@@ -186,8 +186,11 @@ def spread_masses(
     """
     if not 0 < alpha < 1:
         raise SenseprobeError(f"alpha is {alpha}, but must be between 0 and 1")
-    flow = _normalise(graph.counts.T if directed else graph.counts + graph.counts.T)
-    index = {word: place for place, word in enumerate(graph.words)}
+    weights: Any = graph.counts.T if directed else graph.counts + graph.counts.T
+    sums = (np.asarray(weights.sum(axis=axis)).ravel() for axis in (1, 0))
+    rows, columns = (sparse.diags_array(np.divide(1, np.sqrt(n), out=np.zeros_like(n), where=n > 0)) for n in sums)
+    flow = (rows @ weights @ columns).tocsr()
+    index = {word: number for number, word in enumerate(graph.words)}
     seeds = np.zeros((len(index), 2))
     for side, words in enumerate((male, female)):
         seeds[[index[word] for word in words], side] = 1
@@ -211,14 +214,6 @@ def spread_masses(
 def count_components(graph: WordGraph) -> int:
     """Return into how many parts without a link between them a graph falls."""
     return int(csgraph.connected_components(graph.counts, directed=False)[0])
-
-
-def _normalise(weights: Any) -> Any:  # noqa: ANN401 - a sparse array
-    scales = []
-    for axis in (1, 0):
-        sums = np.asarray(weights.sum(axis=axis)).ravel()
-        scales.append(sparse.diags_array(np.divide(1, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0)))
-    return (scales[0] @ weights @ scales[1]).tocsr()
 
 
 def _solve_symmetric(flow: Any, seeds: FloatArray, alpha: float) -> FloatArray:  # noqa: ANN401 - a sparse array

@@ -61,10 +61,10 @@ def find_axis(file: VectorFile, pairs: Sequence[tuple[str, str]], names: tuple[s
         raise ModelError(
             f"{file.name} does not have vectors of both words of any pair: give pairs of its words with --pairs"
         )
-    kept = np.array(there)
+    complete = np.array(there)
     try:
-        axis = principal_direction(first[kept], second[kept])
-        left_out = leave_out_pairs(first[kept], second[kept])
+        axis = principal_direction(first[complete], second[complete])
+        left_out = leave_out_pairs(first[complete], second[complete])
     except ValueError as error:
         raise ModelError(f"{file.name}: {error}") from None
     directions = np.concatenate([axis.direction[None], left_out])
@@ -171,13 +171,11 @@ class SentenceScorer:
         left = iter(documents)
         while window := [*islice(left, WINDOW)]:
             texts = [document.text for document in window]
-            tokens = [self._split(text) for text in texts]
+            whole = [(Token(text, 0, len(text)),) for text in texts]
+            tokens = whole if self.whole else [split_tokens(text, self.file) for text in texts]
             self._learn(dict.fromkeys(token.text for row in tokens for token in row if token.is_word))
             shares = self.importance.weigh(texts, tokens)
             yield [self._sum(*parts) for parts in zip(window, tokens, shares, strict=True)]
-
-    def _split(self, text: str) -> tuple[Token, ...]:
-        return (Token(text, 0, len(text)),) if self.whole else split_tokens(text, self.file)
 
     def _learn(self, words: Iterable[str]) -> None:
         """Keep the cosines of words with all directions: NaN for those without a vector."""

@@ -52,7 +52,7 @@ class Prediction:
         return max((f for f in self.factors if f.factor in widths), key=lambda f: widths[f.factor], default=None)
 
     @property
-    def is_shown(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Whether the widest interval excludes 0."""
         return self.widest is not None and self.widest.correlation.excludes_zero
 
@@ -63,7 +63,7 @@ class Prediction:
             return "the Bias Score is the same for both sentences of each pair"
         if self.widest is None:
             return "too few words for an interval"
-        if not self.is_shown:
+        if not self.excludes_zero:
             return "undecided: the widest interval includes 0"
         rises = (self.widest.correlation.value or 0) > 0
         return f"the model's preference {'rises' if rises else 'falls'} with it: the widest interval excludes 0"
@@ -87,20 +87,17 @@ def predict_preferences(
         both = np.isfinite(x) & np.isfinite(preference)
         untied = both & (x != 0) & (preference != 0)
         frame = table[both].assign(x=x[both], y=preference[both])
+        levels = (frame.groupby([*factor.columns], sort=True, dropna=False) for factor in design.factors)
+        means_by_factor = [level[["x", "y"]].mean() for level in levels]
         yield Prediction(
             config=config,
             quantity=quantity,
             pairs=int(both.sum()),
             over_pairs=correlate(x, preference).value,
             factors=tuple(
-                FactorCorrelation(factor.name, _correlate_words(frame, [*factor.columns])) for factor in design.factors
+                FactorCorrelation(factor.name, correlate(means["x"].round(12), means["y"]))
+                for factor, means in zip(design.factors, means_by_factor, strict=True)
             ),
             compared=int(untied.sum()),
             same_sign=float((np.sign(x) == np.sign(preference))[untied].mean()) if untied.any() else None,
         )
-
-
-def _correlate_words(frame: pd.DataFrame, columns: list[str]) -> Correlation:
-    """Return the correlation over the levels of a factor, each with its means."""
-    means = frame.groupby(columns, sort=True, dropna=False)[["x", "y"]].mean()
-    return correlate(means["x"].round(12), means["y"])

@@ -99,10 +99,10 @@ class ScoreSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it with what JSON has."""
-        own = {name: getattr(self, name) for name in ("signature", "measure", "sentences", "unscored", "words")}
+        facts = {name: getattr(self, name) for name in ("signature", "measure", "sentences", "unscored", "words")}
         axis = {name: getattr(self.axis, name) for name in _OF_AXIS}
         return {
-            **own,
+            **facts,
             "missing": self.missing,
             "gendered": self.gendered,
             "axis": {**axis, "left_out": self.axis.agreement},
@@ -125,7 +125,7 @@ class BiasScores:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe study bias-score --json`` prints."""
-        rows = [{**asdict(each), "verdict": each.verdict} for each in self.predictions]
+        rows = [{**asdict(prediction), "verdict": prediction.verdict} for prediction in self.predictions]
         return {**self.summary.as_dict(), "predictions": rows, "files": [str(path) for path in self.files]}
 
     def sections(self, level: Level = "full") -> tuple[Section, ...]:
@@ -212,28 +212,26 @@ def prediction_section(scores: BiasScores, level: Level = "full") -> Section:
 
 def answer(predictions: Sequence[Prediction]) -> str:
     """Return in words whether the Bias Score predicts a model's preference, and where."""
-    judged = [each for each in predictions if each.widest]
-    shown = [
-        f"{each.config} ({each.quantity}, r = {each.over_pairs:+.2f} over pairs)" for each in judged if each.is_shown
-    ]
-    text = f"Does a sentence's Bias Score predict what the model prefers? {'Found' if shown else 'Not found'} in "
-    text += f"{len(shown) or 'any'} of {len(judged)} comparisons that have an interval"
+    judged = [prediction for prediction in predictions if prediction.widest]
+    clear = [f"{p.config} ({p.quantity}, r = {p.over_pairs:+.2f} over pairs)" for p in judged if p.excludes_zero]
+    text = f"Does a sentence's Bias Score predict what the model prefers? {'Found' if clear else 'Not found'} in "
+    text += f"{len(clear) or 'any'} of {len(judged)} comparisons that have an interval"
     return (
-        f"{text}{': ' + ', '.join(shown) if shown else ''}. With twenty comparisons, about one is found by "
+        f"{text}{': ' + ', '.join(clear) if clear else ''}. With twenty comparisons, about one is found by "
         "chance alone."
     )
 
 
-def _prediction_row(each: Prediction) -> tuple[Cell, ...]:
-    raw = "none" if each.over_pairs is None else f"{each.over_pairs:+.2f}"
-    sign = "none" if each.same_sign is None else f"{each.same_sign:.0%} of {each.compared:,}"
-    widest = each.widest
+def _prediction_row(prediction: Prediction) -> tuple[Cell, ...]:
+    raw = "none" if prediction.over_pairs is None else f"{prediction.over_pairs:+.2f}"
+    sign = "none" if prediction.same_sign is None else f"{prediction.same_sign:.0%} of {prediction.compared:,}"
+    widest = prediction.widest
     words, over = "none", ""
     if widest:
         value, low, high, pairs = widest.correlation
         words, over = f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"over {pairs} values of {widest.factor}"
-    numbers = (Cell.number(f"{each.pairs:,}"), Cell.number(raw), Cell.number(words, over), Cell.number(sign))
-    return (*name_cells(each.config, each.quantity), *numbers, Cell(each.verdict))
+    numbers = (Cell.number(f"{prediction.pairs:,}"), Cell.number(raw), Cell.number(words, over), Cell.number(sign))
+    return (*name_cells(prediction.config, prediction.quantity), *numbers, Cell(prediction.verdict))
 
 
 def limits_section(scores: BiasScores, level: Level = "full") -> Section:

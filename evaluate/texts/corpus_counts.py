@@ -80,7 +80,7 @@ class Terms:
         for form, group in groups:
             key = normalize_form(form)
             group_forms[key] = tuple(dict.fromkeys((*group_forms.get(key, ()), group)))
-        names = tuple(dict.fromkeys(name for own in group_forms.values() for name in own))
+        names = tuple(dict.fromkeys(name for names_of_form in group_forms.values() for name in names_of_form))
         if len(names) < 2:
             raise SenseprobeError(f"a list of groups needs at least two groups; this one has {listed(names) or 'none'}")
         word_forms: dict[str, tuple[str, str]] = {}
@@ -160,7 +160,7 @@ class Tally:
             data = read_json(written["data"])
             if written["checksum"] != _checksum(written["data"]):
                 return cls(empty)
-            values: dict[str, Any] = {key: np.asarray(each, dtype=np.int64) for key, each in data.pop("counts").items()}
+            values: dict[str, Any] = {key: np.asarray(row, dtype=np.int64) for key, row in data.pop("counts").items()}
             values |= {key: int(values[key]) for key in ("documents", "sentences")}
             return cls(Counts(**values), **data) if empty.fits(values["sums"], values["totals"]) else cls(empty)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -209,7 +209,7 @@ def _count_chunks(
                 pending.append((pool.submit(count_texts, texts, terms, splitter), sha256, replaced))
                 if len(pending) > 2 * workers:
                     yield _finish(*pending.popleft())
-            yield from (_finish(*each) for each in pending)
+            yield from (_finish(*task) for task in pending)
         except BrokenProcessPool:
             raise SenseprobeError(
                 "a process of --workers ended, perhaps because memory was short; use fewer workers"
@@ -237,21 +237,21 @@ def _gather_chunks(documents: Iterable[Document]) -> Iterator[Chunk]:
 
 def count_texts(texts: Sequence[str], terms: Terms, splitter: str = "rule") -> Counts:
     """Return the counts of documents, one for each text; `splitter` is one of `SPLITTERS`."""
-    forms, columns = _place_terms(terms)
+    forms, columns = _index_terms(terms)
     n_groups, n_categories = len(terms.groups), len(terms.categories)
     words = _split_words(texts, forms, splitter)
     codes = np.fromiter(map(forms.__getitem__, filter(forms.__contains__, words)), dtype=np.intp)
     ends = codes <= _ENDS_DOCUMENT
     of: IntArray = np.cumsum(ends) - ends
-    kept, rows = np.unique(of[~ends], return_inverse=True)  # the other sentences add nothing
-    seen = np.zeros((len(kept), len(columns)), dtype=np.float32)
+    sentences, rows = np.unique(of[~ends], return_inverse=True)  # the other sentences add nothing
+    seen = np.zeros((len(sentences), len(columns)), dtype=np.float32)
     seen[rows, codes[~ends]] = 1
     flags = seen @ columns > 0
     groups, categories = flags[:, :n_groups], flags[:, n_groups : n_groups + n_categories]
-    outcomes = np.column_stack([np.ones(len(kept), dtype=bool), categories, ~categories.any(axis=1)])
-    cells = (groups[:, :, None] & outcomes[:, None, :]).reshape(len(kept), n_groups * (n_categories + 2))
+    outcomes = np.column_stack([np.ones(len(sentences), dtype=bool), categories, ~categories.any(axis=1)])
+    cells = (groups[:, :, None] & outcomes[:, None, :]).reshape(len(sentences), n_groups * (n_categories + 2))
     closing = np.flatnonzero(codes[ends] == _ENDS_DOCUMENT)
-    documents, starts = np.unique(np.searchsorted(closing, kept), return_index=True)
+    documents, starts = np.unique(np.searchsorted(closing, sentences), return_index=True)
     by_document = np.zeros((len(documents), cells.shape[1]), dtype=np.int64)
     if len(documents):
         by_document = np.add.reduceat(cells.astype(np.int64), starts, axis=0)
@@ -268,19 +268,19 @@ def count_texts(texts: Sequence[str], terms: Terms, splitter: str = "rule") -> C
     )
 
 
-def _place_terms(terms: Terms) -> tuple[dict[bytes, int], NDArray[np.float32]]:
+def _index_terms(terms: Terms) -> tuple[dict[bytes, int], NDArray[np.float32]]:
     """Return a number for each form, ends of sentences and documents first, and its (forms, columns) of 0 and 1."""
-    places: dict[bytes, list[int]] = {_SENTENCE.encode(): [], _DOCUMENT.encode(): []}
+    columns_by_form: dict[bytes, list[int]] = {_SENTENCE.encode(): [], _DOCUMENT.encode(): []}
     for form, names in terms.group_forms.items():
-        places[_join(form)] = [terms.groups.index(name) for name in names]
+        columns_by_form[_join(form)] = [terms.groups.index(name) for name in names]
     first = len(terms.groups)
     for form, (word, category) in terms.word_forms.items():
-        own = [first + terms.categories.index(category), first + len(terms.categories) + terms.words.index(word)]
-        places.setdefault(_join(form), []).extend(own)
-    columns = np.zeros((len(places), first + len(terms.categories) + len(terms.words)), dtype=np.float32)
-    for row, own in enumerate(places.values()):
-        columns[row, own] = 1
-    return {form: number for number, form in enumerate(places)}, columns
+        new = [first + terms.categories.index(category), first + len(terms.categories) + terms.words.index(word)]
+        columns_by_form.setdefault(_join(form), []).extend(new)
+    columns = np.zeros((len(columns_by_form), first + len(terms.categories) + len(terms.words)), dtype=np.float32)
+    for row, numbers in enumerate(columns_by_form.values()):
+        columns[row, numbers] = 1
+    return {form: number for number, form in enumerate(columns_by_form)}, columns
 
 
 def _join(form: str) -> bytes:
@@ -296,7 +296,7 @@ def _split_words(texts: Sequence[str], forms: Iterable[bytes], splitter: str) ->
     if _SENTENCE in text or "\x03" in text or text.count(_DOCUMENT) > len(texts):
         text = _DOCUMENT.join([*(re.sub("[\x01-\x03]", " ", text).strip() for text in texts), ""])
     if split := SPLITTERS[splitter]:
-        text = _DOCUMENT.join(_SENTENCE.join(split(each)) for each in text.split(_DOCUMENT))
+        text = _DOCUMENT.join(_SENTENCE.join(split(document)) for document in text.split(_DOCUMENT))
     else:
         text = BOUNDARY.sub(f" {_SENTENCE} ", text)
     if not text.isascii():

@@ -65,8 +65,8 @@ class CorpusSummary:
         """A sentence for a dataset's card."""
         counts = [f"{row['group']} {row['sentences']:,}" for row in self.rows()]
         n = counted(self.tally.counts.sentences, "sentence")
-        made = f"senseprobe study corpus, after Tan & Celis 2019; {self.signature}"
-        return f"Of {n}, these mention a group: {listed(counts)} ({made})"
+        source = f"senseprobe study corpus, after Tan & Celis 2019; {self.signature}"
+        return f"Of {n}, these mention a group: {listed(counts)} ({source})"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return Table 1: for each group its sentences, and how many and what percent have words of each category."""
@@ -86,10 +86,10 @@ class CorpusSummary:
         width = len(self.terms.categories) + 2
         names = self.terms.groups
         pairs = {f"{names[b]} / {names[a]}": (b * width, a * width) for a, b in combinations(range(len(names)), 2)}
-        for place, group in enumerate(names):
+        for number, group in enumerate(names):
             for a, b in combinations(range(len(self.terms.categories)), 2):
                 label = f"{group}: with {self.terms.categories[a]}-typed / {self.terms.categories[b]}-typed words"
-                pairs[label] = (place * width + 1 + a, place * width + 1 + b)
+                pairs[label] = (number * width + 1 + a, number * width + 1 + b)
         return {label: estimate_ratio(self.tally.counts, *columns) for label, columns in pairs.items()}
 
     @property
@@ -159,8 +159,11 @@ def mentions_section(corpus: CorpusSummary, level: Level = "full") -> Section:
             *name_cells(row["group"]),
             Cell.number(f"{row['sentences']:,}"),
             *(
-                Cell.number(_format_share(part), f"{part['sentences']:,}" if level == "full" else "")
-                for part in row["with"].values()
+                Cell.number(
+                    "none" if share["percent"] is None else f"{share['percent']:.2f}",
+                    f"{share['sentences']:,}" if level == "full" else "",
+                )
+                for share in row["with"].values()
             ),
         )
         for row in corpus.rows()
@@ -233,11 +236,6 @@ _INTERVALS = (
     "A ratio of 2 means twice as many sentences. Intervals are a nominal 95 %, over documents. Paragraphs of "
     "one text are not independent, so for them the interval is too narrow."
 )
-
-
-def _format_share(part: dict[str, Any]) -> str:
-    """Return a share in percent, ``none`` where there is nothing to divide by."""
-    return "none" if part["percent"] is None else f"{part['percent']:.2f}"
 
 
 def _format_ratio(ratio: Ratio) -> str:

@@ -22,7 +22,7 @@ PREFIX = "infersent:"
 
 _TENSOR = re.compile(r"(?:encoder\.|module\.)?enc_lstm\.((?:weight|bias)_[ih]h_l0(?:_reverse)?)")
 _NAMES = tuple(
-    f"{kind}_{gate}_l0{way}" for way in ("", "_reverse") for kind in ("weight", "bias") for gate in ("ih", "hh")
+    f"{kind}_{gate}_l0{suffix}" for suffix in ("", "_reverse") for kind in ("weight", "bias") for gate in ("ih", "hh")
 )
 _BATCH = 64
 _MOST_TOKENS = 4_096
@@ -63,7 +63,9 @@ class InferSent:
 
         if any(not 0 < len(sentence) <= _MOST_TOKENS for sentence in sentences):
             raise ModelError(f"{self.name} reads sentences of 1 to {_MOST_TOKENS:,} tokens")
-        lstm = _build_lstm(self)
+        lstm = torch.nn.LSTM(self.inputs, self.hidden, batch_first=True, bidirectional=True)
+        lstm.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in self.tensors.items()})
+        lstm.eval()
         wins: dict[int, NDArray[np.int64]] = {}
         left = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
         while left:
@@ -78,14 +80,6 @@ class InferSent:
         return [wins[index] for index in range(len(sentences))]
 
 
-def _build_lstm(encoder: InferSent) -> Any:  # noqa: ANN401 - torch is imported where it is used
-    import torch
-
-    lstm = torch.nn.LSTM(encoder.inputs, encoder.hidden, batch_first=True, bidirectional=True)
-    lstm.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in encoder.tensors.items()})
-    return lstm.eval()
-
-
 def load(spec: str) -> InferSent:
     """Return the encoder that ``infersent:FILE`` names.
 
@@ -96,9 +90,13 @@ def load(spec: str) -> InferSent:
     try:
         with path.open("rb") as file:
             is_pickle = file.read(2) in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-        tensors = _read_pickle(path) if is_pickle else _read_safetensors(path)
+        tensors = _read_pickle(path) if is_pickle else map_tensors(path)[0]
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (Unusable, ValueError, LookupError, TypeError, AttributeError):
+        raise ModelError(
+            f"{path} is not a file of InferSent's weights: it is neither a pickle nor safetensors"
+        ) from None
     return InferSent(f"{PREFIX}{path.name}", _check(path, tensors))
 
 
@@ -115,28 +113,19 @@ def _read_pickle(path: Path) -> dict[str, Any]:
     return {str(name): tensor.float().numpy() for name, tensor in state.items()}
 
 
-def _read_safetensors(path: Path) -> dict[str, Any]:
-    try:
-        return map_tensors(path)[0]
-    except (Unusable, ValueError, LookupError, TypeError, AttributeError):
-        raise ModelError(
-            f"{path} is not a file of InferSent's weights: it is neither a pickle nor safetensors"
-        ) from None
-
-
 def _check(path: Path, tensors: Mapping[str, Any]) -> Tensors:
     """Return the tensors of the LSTM. Raise ModelError where one is missing, has another shape, or is not finite."""
     named = ((_TENSOR.fullmatch(name), tensor) for name, tensor in tensors.items())
-    own = {match[1]: np.ascontiguousarray(tensor, dtype=np.float32) for match, tensor in named if match}
-    if missing := [name for name in _NAMES if name not in own]:
+    lstm = {match[1]: np.ascontiguousarray(tensor, dtype=np.float32) for match, tensor in named if match}
+    if missing := [name for name in _NAMES if name not in lstm]:
         raise ModelError(f"{path} lacks the tensor enc_lstm.{missing[0]}, which InferSent's encoder has")
-    shape = own["weight_ih_l0"].shape
+    shape = lstm["weight_ih_l0"].shape
     gates, inputs = shape if len(shape) == 2 else (0, 0)
     hidden = gates // 4
     for name in _NAMES:
         expected = (gates,) if name.startswith("bias") else (gates, inputs if "_ih_" in name else hidden)
-        if not hidden or gates % 4 or own[name].shape != expected:
-            raise ModelError(f"{path}: enc_lstm.{name} has the shape {own[name].shape}, not {expected}")
-        if not np.isfinite(own[name]).all():
+        if not hidden or gates % 4 or lstm[name].shape != expected:
+            raise ModelError(f"{path}: enc_lstm.{name} has the shape {lstm[name].shape}, not {expected}")
+        if not np.isfinite(lstm[name]).all():
             raise ModelError(f"{path}: enc_lstm.{name} has a number that is not finite")
-    return {name: own[name] for name in _NAMES}
+    return {name: lstm[name] for name in _NAMES}

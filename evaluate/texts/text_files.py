@@ -17,7 +17,6 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import listed, printable
@@ -104,8 +103,16 @@ def read_lines(
 
 def find_files(sources: Sequence[str]) -> list[Path]:
     """Return the files of sources that are on this machine, those of a folder sorted."""
-    paths = map(Path, sources)
-    return [file for path in paths if path.exists() for file in (_list_folder(path) if path.is_dir() else [path])]
+    files: list[Path] = []
+    for path in map(Path, sources):
+        if not path.is_dir():
+            files += [path] if path.exists() else []
+            continue
+        texts = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        if not texts:
+            raise SenseprobeError(f"{printable(str(path))}: the folder is empty; give the texts to read")
+        files += texts
+    return files
 
 
 def _read(
@@ -122,13 +129,6 @@ def _read(
             raise SenseprobeError(
                 f"{printable(source)}: no such file or folder; a dataset of the Hub is hf://datasets/USER/NAME"
             )
-
-
-def _list_folder(folder: Path) -> list[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    if not files:
-        raise SenseprobeError(f"{printable(str(folder))}: the folder is empty; give the texts to read")
-    return files
 
 
 @contextmanager
@@ -242,8 +242,8 @@ def _pick_column(rows: Iterable[dict[str, Any]], column: str | None, source: obj
 
 def _choose(column: str | None, names: Sequence[str], source: object) -> str:
     """Return the column to read of those that have texts; raise SenseprobeError that lists them."""
-    wanted = [column] if column else [*COLUMNS, *(names if len(names) == 1 else ())]
-    for name in wanted:
+    choices = [column] if column else [*COLUMNS, *(names if len(names) == 1 else ())]
+    for name in choices:
         if name in names:
             return name
     there = printable(listed(names) or "none")
@@ -258,23 +258,19 @@ def _read_parquet(path: Path, column: str | None, progress: Progress) -> Iterato
         name = _choose(column, columns, path)
         if file.schema_arrow.names.count(name) > 1:
             raise UnreadableError(f"two columns are called {name[:80]!r}")
-        size, rows, unfolded = path.stat().st_size, max(file.metadata.num_rows, 1), _column_bytes(file, name)
+        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        chunks = (group.column(index) for group in groups for index in range(group.num_columns))
+        unfolded = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == name)
+        size, rows = path.stat().st_size, max(file.metadata.num_rows, 1)
         at_once = min(max(32 * BLOCK * rows // max(unfolded, 1), 1), 1024)
         for batch in read_batches(file, [name], at_once, MEMORY // 4 + 200 * size, MEMORY):
             texts = batch.column(0).cast(pa.large_string())  # the length of a view cannot be had
             if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST:
                 raise UnreadableError(f"a text of more than {LONGEST:,} bytes")
             # One by one where they are long: as Python's texts they take up to four times as much.
-            found = texts.to_pylist() if texts.nbytes < 8 * BLOCK else (text.as_py() for text in texts)
-            yield from (text or "" for text in found)
+            values = texts.to_pylist() if texts.nbytes < 8 * BLOCK else (text.as_py() for text in texts)
+            yield from (text or "" for text in values)
             progress(size * batch.num_rows // rows)
-
-
-def _column_bytes(file: pq.ParquetFile, name: str) -> int:
-    """Return how many bytes a column has, unpacked, as the file says."""
-    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
-    return sum(column.total_uncompressed_size for column in columns if column.path_in_schema == name)
 
 
 def _read_hub(source: str, match: re.Match[str], column: str | None) -> Iterator[Document]:

@@ -144,10 +144,10 @@ def score_graph(
     left out, and named. SenseprobeError where none is left, and as `read_graph` and `spread_masses`.
     """
     read = read_graph(path)
-    known = {*read.words}
-    found = [tuple(word if word in known else word.lower() for word in pair) for pair in pairs]
-    seeds = tuple((male, female) for male, female in found if {male, female} <= known)
-    absent = tuple(word for pair in found for word in pair if word not in known)
+    vocabulary = {*read.words}
+    spelled = [tuple(word if word in vocabulary else word.lower() for word in pair) for pair in pairs]
+    seeds = tuple((male, female) for male, female in spelled if {male, female} <= vocabulary)
+    absent = tuple(word for pair in spelled for word in pair if word not in vocabulary)
     if not seeds:
         raise SenseprobeError(f"{path}: contains no complete pair of {listed('/'.join(p) for p in pairs)}")
     sides = [[*dict.fromkeys(side)] for side in zip(*seeds, strict=True)]
@@ -168,9 +168,9 @@ def score_graph(
         lone=(Words.of([*words[by_male & ~by_female]]), Words.of([*words[by_female & ~by_male]])),
         imprecise=Words.of([*words[by_male & by_female & ~masses.usable]]),
     )
-    way = f"directed={'yes' if directed else 'no'}|affinity={'W' if directed else 'W+Wt'}|norm=D^-1/2,D^-1/2"
-    signature = _sign("graph", read.sha256, f"columns={','.join(read.columns)}|alpha={alpha!r}|{way}", seeds, version)
-    scores = {str(words[place]): float(masses.scores[place]) for place in np.flatnonzero(masses.usable)}
+    walk = f"directed={'yes' if directed else 'no'}|affinity={'W' if directed else 'W+Wt'}|norm=D^-1/2,D^-1/2"
+    signature = _sign("graph", read.sha256, f"columns={','.join(read.columns)}|alpha={alpha!r}|{walk}", seeds, version)
+    scores = {str(words[number]): float(masses.scores[number]) for number in np.flatnonzero(masses.usable)}
     return WatResult(str(path), signature, ends, scores, seeds, absent, facts, ())
 
 
@@ -180,9 +180,9 @@ def score_lexicon(path: Path, pairs: Sequence[Pair], *, version: str, ends: Pair
     return WatResult(str(path), _sign("lexicon", sha256, "", pairs, version), ends, scores, (*pairs,), (), None, ())
 
 
-def _sign(kind: str, sha256: str, way: str, seeds: Sequence[Pair], version: str) -> str:
+def _sign(kind: str, sha256: str, method: str, seeds: Sequence[Pair], version: str) -> str:
     listed_seeds = ",".join("/".join(pair) for pair in seeds)
-    parts = ("wat", f"{kind}={sha256}", way, f"seeds={listed_seeds}", f"senseprobe={version}")
+    parts = ("wat", f"{kind}={sha256}", method, f"seeds={listed_seeds}", f"senseprobe={version}")
     return "|".join(filter(None, parts))
 
 
@@ -256,8 +256,8 @@ def _describe_graph(graph: WatGraph, ends: Pair) -> Iterator[str]:
     columns, parts = ", ".join(graph.columns), counted(graph.components, "part")
     yield f"read {columns}: {counted(graph.words, 'word')}, {counted(graph.edges, 'edge')}, {parts} without links"
     yield f"omitted: {graph.loops:,} responses that repeat the cue, {graph.no_responses:,} empty responses"
-    way = "from cues to responses" if graph.directed else "both directions added"
-    yield f"alpha {graph.alpha}, {way}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
+    links = "from cues to responses" if graph.directed else "both directions added"
+    yield f"alpha {graph.alpha}, {links}, S = D^-1/2 W D^-1/2; residual {graph.residual:.1g}"
     yield f"mass from {ends[0]} seeds {graph.masses[0]:.4g}, from {ends[1]} ones {graph.masses[1]:.4g}"
     for name, words in (
         ("not reached from any seed", graph.unreached),

@@ -46,10 +46,10 @@ def split_tokens(sentence: str, file: VectorFile) -> tuple[Token, ...]:
 def read_word_vectors(file: VectorFile, words: Sequence[str]) -> NDArray[np.float64]:
     """Return the vectors of words, shape (words, dimensions); NaN for a word without one, or with one of zeros."""
     rows = [file.find(word)[0] for word in words]
-    wanted = sorted({row for found in rows for row in found})
-    numbers = dict(zip(wanted, file.table.read(wanted) if wanted else (), strict=True))
+    numbers_of_rows = sorted({row for match in rows for row in match})
+    numbers = dict(zip(numbers_of_rows, file.table.read(numbers_of_rows) if numbers_of_rows else (), strict=True))
     nothing = np.full(file.dimensions, np.nan)
-    means = [np.mean([numbers[row] for row in found], axis=0) if found else nothing for found in rows]
+    means = [np.mean([numbers[row] for row in match], axis=0) if match else nothing for match in rows]
     return np.array([mean if np.any(mean) else nothing for mean in means]).reshape(-1, file.dimensions)
 
 
@@ -110,19 +110,19 @@ class InferSentImportance:
         first = bool(self._around)
         read = [[at for at, token in enumerate(row) if np.isfinite(vectors[token.text][0])] for row in tokens]
         inputs = [
-            np.array([vectors[word] for word in (*self._around[:1], *(row[at].text for at in kept), *self._around[1:])])
-            for row, kept in zip(tokens, read, strict=True)
-            if kept
+            np.array([vectors[word] for word in (*self._around[:1], *(row[at].text for at in used), *self._around[1:])])
+            for row, used in zip(tokens, read, strict=True)
+            if used
         ]
         wins = iter(self._encoder.count_wins(inputs))
         shares: list[Shares | None] = []
-        for row, kept in zip(tokens, read, strict=True):
+        for row, used in zip(tokens, read, strict=True):
             counts = np.zeros(len(row))
-            if kept:
+            if used:
                 won = next(wins)
-                counts[kept] = won[first : first + len(kept)]
+                counts[used] = won[first : first + len(used)]
                 counts = _share(counts, float(won.sum()), keep_boundary=self._keep)
-            shares.append(counts if kept else None)
+            shares.append(counts if used else None)
         return shares
 
 

@@ -321,7 +321,7 @@ def test_a_planted_preference_is_predicted_over_words_and_not_over_rows() -> Non
     assert balance.widest is not None
     assert balance.widest.correlation.pairs == 6
     assert balance.widest.correlation.value == pytest.approx(np.corrcoef(means, [*y.values()])[0, 1])
-    assert balance.is_shown
+    assert balance.excludes_zero
     assert "rises" in balance.verdict
     assert balance.same_sign == 1
     turned = scores.assign(stereo_score=-scores["stereo_score"])

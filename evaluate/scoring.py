@@ -23,7 +23,7 @@ from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.result_form import SEPARATOR
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scoring_job import ScoringJob
-from senseprobe.evaluate.task_gates import ACCURACY, CONTROL, accuracy_read
+from senseprobe.evaluate.task_gates import CONTROL, GATES, accuracy_read
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
 
@@ -194,7 +194,11 @@ def _run_job(
 
 def reads_control(job: ScoringJob, scorer: Scorer) -> bool:
     """Return whether a gate of a scorer reads the control of inference, which is not what is scored itself."""
-    return ACCURACY in scorer.gates and not job.is_of(CONTROL)
+    return _has_control_gate(scorer) and not job.is_of(CONTROL)
+
+
+def _has_control_gate(scorer: Scorer) -> bool:
+    return any(GATES[gate].reads_control for gate in scorer.gates)
 
 
 def _run_beside_control(
@@ -205,7 +209,7 @@ def _run_beside_control(
     control: Callable[[], ScoringJob],
 ) -> list[RunResult]:
     """Return the result of a job of inference, and those on the control: asked before where a gate reads it."""
-    if ACCURACY in scorer.gates:
+    if _has_control_gate(scorer):
         controls = _run_control(run_job, control, options, CHAT_ROWS) if reads_control(job, scorer) else []
         accuracy = accuracy_read(controls[0].result.tasks.values()) if controls else None
         return [run_job(job, accuracy=accuracy), *controls]

@@ -6,7 +6,6 @@ but about places, labels, noise or a server, so that they are withheld.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import inf
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -14,6 +13,7 @@ from pydantic import Field
 from senseprobe.evaluate.declaration import Declaration
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import joined
+from senseprobe.plugins import Registry
 from senseprobe.records import Contrast, Figure
 
 Count = Annotated[int, Field(ge=0)]
@@ -31,7 +31,7 @@ class Gate(Declaration):
 
     - `direction`: whether what is read passes `AT_LEAST` at the threshold, or `AT_MOST`.
     - `most`: of positions, the share that the most frequent one must not be above; `of_floor`: the threshold is so many
-      times the noise floor.
+      times the noise floor; `reads_control`: whether what is read is of the control of inference.
     """
 
     range: tuple[float, float] = (0, 1)
@@ -40,6 +40,7 @@ class Gate(Declaration):
     threshold: float
     most: float | None = None
     of_floor: bool = False
+    reads_control: bool = False
 
     def passes(self, number: float | None) -> bool:
         """Return whether a number is on the right side of the threshold; what cannot be read is not."""
@@ -51,93 +52,16 @@ class Gate(Declaration):
 UNCHANGED = "unchanged"
 """The gate of every served model, whatever is asked of it."""
 
-ACCURACY = "accuracy"
-"""The gate of inference that reads the control."""
-
 CONTROL = "nli-control"
 """The dataset that is the control of inference."""
 
-_JUDGEMENT = "The threshold is a judgement: one weak model fails it, and planted models pass."
 
-GATES: Mapping[str, Gate] = {
-    gate.id: gate
-    for gate in (
-        Gate(
-            id="control",
-            title="control items correct in both orders (lower 95 % bound)",
-            unit="share of control items",
-            threshold=0.5,
-            says="A coin is correct in both orders in a quarter of items; a model that follows the position, in "
-            "none. A lower bound of one half (28 of 40 items) excludes both and means more correct than wrong "
-            "answers.",
-        ),
-        Gate(
-            id="consistent",
-            title="pairs decided by the sentences, not by their order",
-            unit="share of pairs",
-            threshold=0.5,
-            says="Below one half, the position decides more answers than the sentence.",
-        ),
-        Gate(
-            id="reliability",
-            title="reliability over alphabets of labels (Cronbach's alpha)",
-            range=(-inf, 1),
-            unit="Cronbach's alpha",
-            threshold=0.6,
-            says="Alphabets that measure the same thing agree; below .6 is commonly called poor. SmolLM2 has -2.6 "
-            f"to .2. {_JUDGEMENT}",
-        ),
-        Gate(
-            id="size",
-            title="standard deviation of content, in nats",
-            range=(0, inf),
-            unit="nats",
-            threshold=3.0,
-            says="Noise of a third of the standard deviation is a ninth of the variance. With more noise, the "
-            "signs come from the server, not from the model.",
-            of_floor=True,
-        ),
-        Gate(
-            id="mass",
-            title="total probability of the labels, median",
-            unit="probability",
-            threshold=0.5,
-            says="Below one half, the model would rather give an answer that is not a label.",
-        ),
-        Gate(
-            id="censored",
-            title="labels for which the server returns no log-probability",
-            unit="share of labels",
-            direction=AT_MOST,
-            threshold=0.05,
-            says="For such a label only a bound is known, and differences of bounds are not contents.",
-        ),
-        Gate(
-            id=ACCURACY,
-            title="balanced accuracy on nli-control",
-            unit="share of right answers",
-            threshold=0.75,
-            says="One half is a model that always gives the same of two labels; three quarters is halfway from "
-            f"there to all correct. {_JUDGEMENT}",
-        ),
-        Gate(
-            id="places",
-            title="share of the least frequent position, and of the most frequent",
-            unit="share of answers",
-            threshold=0.15,
-            says="In the six orders, each option is in each position a third of the time. A position with half of "
-            f"the answers, or nearly none, is chosen because of the position. {_JUDGEMENT}",
-            most=0.55,
-        ),
-        Gate(
-            id=UNCHANGED,
-            title="the same model answers at the end as at the start",
-            unit="1 if so, 0 if not",
-            threshold=1.0,
-            says="Figures over the answers of two models describe neither.",
-        ),
-    )
-}
+def _admit(gate: Gate) -> Gate:
+    """Return the gate of a plug-in, as it is: only scorers of ours read gates."""
+    return gate
+
+
+GATES = Registry("senseprobe.gates", Gate, "gate", (), _admit)
 """All gates by id, in order of print; of a reading by `size`, the threshold is a number of nats."""
 
 
@@ -253,8 +177,8 @@ def find_verdict(figure: Figure) -> str:
 
 def accuracy_read(records: Iterable[TaskRecord]) -> float | None:
     """Return the balanced accuracy that gates read on the control; None where none did."""
-    readings = (reading.read for record in records for reading in record.gates if reading.gate == ACCURACY)
-    return next(readings, None)
+    readings = (reading for record in records for reading in record.gates)
+    return next((each.read for each in readings if each.gate in GATES and GATES[each.gate].reads_control), None)
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

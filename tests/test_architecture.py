@@ -228,7 +228,7 @@ OTHER_MEANINGS = {
     "annotation.annotators",
     "evaluate.scorers.association",
     "evaluate.senses.scorers",
-    "evaluate.task_gates",
+    "evaluate.served.gates",
     "generator.checks.codes",
 }
 

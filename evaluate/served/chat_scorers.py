@@ -34,8 +34,8 @@ from senseprobe.evaluate.served.conversation import (
     read_replies,
     read_texts,
 )
+from senseprobe.evaluate.served.gates import ACCURACY
 from senseprobe.evaluate.served.task_records import TaskCheck
-from senseprobe.evaluate.task_gates import ACCURACY
 from senseprobe.evaluate.units import NOT_FINITE, ScoredRows, Unit, UnitTable
 from senseprobe.statistics import FloatArray
 

@@ -16,8 +16,8 @@ from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.served.conversation import ALPHABETS, NLI_OPTIONS
+from senseprobe.evaluate.served.gates import ACCURACY
 from senseprobe.evaluate.task_gates import (
-    ACCURACY,
     CONTROL,
     GATES,
     UNCHANGED,

@@ -195,5 +195,5 @@ def result_of(job: ScoringJob, scored: ScoredRows, scorer: Scorer, model: Mappin
             drawn=limit is not None,
             scorer=scorer,
         ),
-        scored=replace(scored, tables={}),  # texts of millions of rows would stay in memory
+        scored=replace(scored, tables={}),
     )

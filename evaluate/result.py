@@ -64,7 +64,7 @@ class Result(ResultFacts):
     - `unscored`: by reason how many ``rows`` have no number, and the ids of the ``first``
       (evaluate/caveats.py); empty also in results that are older than this.
     - `refused`: by reason the names of tests that the model cannot have, as those of names of vectors of senses.
-    - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
+    - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/fitness.py); empty also of models of
       plug-ins, and in results that are older than this.
     - `tasks`: by config how a chat model did the task that it was asked, with the gates that its answers passed or not
       (evaluate/task_gates.py); empty of other models.

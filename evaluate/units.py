@@ -273,7 +273,8 @@ class ScoredRows:
     - `rows`: `config`, `id` and the numbers of each row; None where they are not available.
     - `words`: of association tests the cosines of words (scorers/association.py); None of others.
     - `tables`: by config its rows as the release has them, with their numbers. Rows of association tests also say
-      whether they have a vector: `HAS_VECTOR`. Empty without the release, and in a result, which holds no texts.
+      whether they have a vector: `HAS_VECTOR`. Empty without the release, and in what `score` returns: texts of
+      millions of rows would stay in memory.
     """
 
     rows: pd.DataFrame | None = None

@@ -110,6 +110,11 @@ class Body(BaseModel):
     """An answer, or an object in one. No value is converted, and what is not a field here is left out.
 
     A field without which an answer cannot be used has a problem (`must_be`), any other one has a default (`or_else`).
+
+    >>> class Settings(Body):
+    ...     n_ctx: Count = None
+    >>> Settings.of({"n_ctx": 512, "n_keep": 1}), Settings.of({"n_ctx": "512"})
+    (Settings(n_ctx=512), Settings(n_ctx=None))
     """
 
     model_config = ConfigDict(strict=True, frozen=True, validate_default=True, protected_namespaces=())

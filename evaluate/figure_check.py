@@ -11,7 +11,7 @@ from senseprobe.evaluate.caveats import withheld_configs
 from senseprobe.evaluate.estimands import EXACT_P, additional, find, lookup
 from senseprobe.evaluate.figures import figures_of
 from senseprobe.evaluate.result import VERDICTS, Result
-from senseprobe.evaluate.retired import RETIRED, describe_retired
+from senseprobe.evaluate.retirements import RETIRED, describe_retired
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.task_gates import gated_figures
 from senseprobe.evaluate.units import HAS_VECTOR, KINDS

@@ -14,7 +14,7 @@ from senseprobe.evaluate.figure_check import figure_differences
 from senseprobe.evaluate.models import ModelSource, source_class
 from senseprobe.evaluate.pipeline import Progress, run
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.retired import RETIRED, describe_retired
+from senseprobe.evaluate.retirements import RETIRED, describe_retired
 from senseprobe.evaluate.score_tables import read_scored
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scoring import opened_model

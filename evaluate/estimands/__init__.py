@@ -47,7 +47,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
     difference_of,
 )
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
-from senseprobe.evaluate.retired import check_computed
+from senseprobe.evaluate.retirements import check_computed
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, describe_error
 from senseprobe.records import Contrast, Design, Figure

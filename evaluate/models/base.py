@@ -69,21 +69,21 @@ class PretrainedModel:
         dtype: str = "float32",
         allow_pickle: bool = False,
         batch_tokens: int | None = None,
-        **stated: Any,  # noqa: ANN401 - each family has its own
+        **settings: Any,  # noqa: ANN401 - each family has its own
     ) -> Self:
         """Load the model in the folder, or under the Hub name, `spec`: see `models.load`. Raises only ModelError.
 
-        What else is `stated` is for the family: `labels` of a model of inference, `options` of an encoder.
+        `settings` are the family's: `labels` of a model of inference, `options` of an encoder.
         """
         with explained(spec):
             target, number_format = device_of(device), dtype_of(dtype)
             if not cls.takes_encoder_decoder:  # before its weights are loaded
                 refuse_encoder_decoder(read_config(spec))
-            stated |= cls.read_files(spec)
+            settings |= cls.read_files(spec)
             model, tokenizer = open_checkpoint(
                 cls.auto_class, spec, dtype=number_format, allow_pickle=allow_pickle, unused=cls.unused
             )
-            return cls.wrap(spec, model, tokenizer, target, batch_tokens, **stated)
+            return cls.wrap(spec, model, tokenizer, target, batch_tokens, **settings)
 
     @classmethod
     def wrap(
@@ -93,14 +93,14 @@ class PretrainedModel:
         tokenizer: Pretrained,
         device: torch.device,
         batch_tokens: int | None = None,
-        **stated: Any,  # noqa: ANN401 - each family has its own
+        **settings: Any,  # noqa: ANN401 - each family has its own
     ) -> Self:
         """Wrap a model of transformers that is in memory, called `name`; raises ModelError as `load` does."""
         with explained(name):
             if not cls.takes_encoder_decoder:
                 refuse_encoder_decoder(model.config)
             model = cls.used_part(model)
-            more = cls.prepare(name, model, tokenizer, **stated)
+            more = cls.prepare(name, model, tokenizer, **settings)
             fitting = _BATCH_TOKENS.get(device.type, _BATCH_TOKENS_ELSEWHERE)
             if cls.predicts_tokens:
                 fitting = max(1, min(fitting, _LOGITS // vocabulary(model)))
@@ -122,7 +122,7 @@ class PretrainedModel:
         return model
 
     @classmethod
-    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, **stated: Any) -> dict[str, Any]:  # noqa: ANN401
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return further arguments of the constructor. Raises ModelError where the model is not of this family."""
         return {}
 
@@ -259,20 +259,20 @@ def _weights_hash(model: torch.nn.Module) -> str:
     """
     digest = hashlib.sha256()
     modules = model.named_modules(remove_duplicate=False)
-    homes = {name: home for home in modules for name in _own_state(*home)}
+    homes = {name: home for home in modules for name in _module_state(*home)}
     for home, names in groupby(sorted(homes), key=homes.__getitem__):
-        own = _own_state(*home)
+        state = _module_state(*home)
         for name in names:
-            digest.update(f"{name} {own[name].dtype} {tuple(own[name].shape)}\n".encode())
-            digest.update(own[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+            digest.update(f"{name} {state[name].dtype} {tuple(state[name].shape)}\n".encode())
+            digest.update(state[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 
-def _own_state(prefix: str, module: torch.nn.Module) -> dict[str, torch.Tensor]:
+def _module_state(prefix: str, module: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Return names and values of what is the module's own, not that of modules in it."""
-    own: dict[str, torch.Tensor] = {}
-    module._save_to_state_dict(own, f"{prefix}." if prefix else "", keep_vars=False)
-    return own
+    state: dict[str, torch.Tensor] = {}
+    module._save_to_state_dict(state, f"{prefix}." if prefix else "", keep_vars=False)
+    return state
 
 
 def start_of(tokenizer: Pretrained) -> tuple[str, Ids]:
@@ -282,8 +282,8 @@ def start_of(tokenizer: Pretrained) -> tuple[str, Ids]:
     one for the end of a sequence, after which another begins.
     """
     columns = tokenizer("a", return_special_tokens_mask=True)
-    if own := [*columns["special_tokens_mask"], 0].index(0):
-        return "own", tuple(columns["input_ids"][:own])
+    if count := [*columns["special_tokens_mask"], 0].index(0):
+        return "own", tuple(columns["input_ids"][:count])
     named = (("bos", tokenizer.bos_token_id), ("eos", tokenizer.eos_token_id))
     return next(((start, (token,)) for start, token in named if token is not None), ("off", ()))
 

@@ -52,15 +52,14 @@ class Budget:
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
                     raise
-                self._halve(len(batch), length)
+                if len(batch) == 1:
+                    raise ModelError(
+                        f"there is not enough memory for one text of {length} tokens: use a smaller --dtype"
+                    ) from error
+                if torch.cuda.is_available():
+                    torch.cuda.empty_cache()
+                self.tokens = len(batch) * length // 2
         return answers
-
-    def _halve(self, rows: int, length: int) -> None:
-        if rows == 1:
-            raise ModelError(f"there is not enough memory for one text of {length} tokens: use a smaller --dtype")
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        self.tokens = rows * length // 2
 
 
 def out_of_memory(error: Exception) -> bool:

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM
 from senseprobe.evaluate.models.base import Ids, PretrainedModel, start_of
 from senseprobe.evaluate.models.batching import Sized, by_length
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
-from senseprobe.evaluate.models.layers import Head, own_log_probabilities
+from senseprobe.evaluate.models.layers import Head, target_log_probabilities
 from senseprobe.evaluate.models.limits import Unloadable, tokenized
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -175,7 +175,7 @@ class Reader:
         length = ids.shape[1]
         positions = np.array([rows[ids[:-1]] * length + np.arange(length) for ids, _ in queries])
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        return self._own(queries, inputs, positions)
+        return self._run_pass(queries, inputs, positions)
 
     @torch.inference_mode()
     def together(self, queries: Sequence[Query], limit: int) -> NDArray[np.float64]:
@@ -186,7 +186,7 @@ class Reader:
             "position_ids": self._laid_out(forest, forest.depth),
             "attention_mask": self._mask(forest),
         }
-        return self._own(queries, inputs, forest.number[forest.path])
+        return self._run_pass(queries, inputs, forest.number[forest.path])
 
     @cached_property
     def shares(self) -> bool:
@@ -223,7 +223,7 @@ class Reader:
     def _tolerance(self) -> float:
         return _SAME.get(self._model.dtype, _SAME_IN_BFLOAT16)
 
-    def _own(
+    def _run_pass(
         self, queries: Sequence[Query], inputs: Mapping[str, torch.Tensor], positions: Numbers
     ) -> NDArray[np.float64]:
         """Make one forward pass; `positions`, shape (queries, longest input), says where each token of an input is."""
@@ -233,7 +233,7 @@ class Reader:
         distinct, which = np.unique(positions[(steps >= first) & (steps < after)], return_inverse=True)
         targets = np.fromiter(chain.from_iterable(ids[given:] for ids, given in queries), dtype=np.int64)
         logits, _ = self._head.run({**inputs, **self._always}, self._tensor(distinct))
-        return own_log_probabilities(logits, self._tensor(which), self._tensor(targets))
+        return target_log_probabilities(logits, self._tensor(which), self._tensor(targets))
 
     def _laid_out(self, forest: Forest, values: Numbers) -> torch.Tensor:
         """Return a number of each node in its place, 0 in empty ones: shape (rows, width)."""
@@ -316,7 +316,9 @@ class CausalLM(PretrainedModel):
         """Return the texts' own tokens, in order, neither padded nor cut."""
         portions = tokenized(self._tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
         names = ("input_ids", "special_tokens_mask", "offset_mapping")
-        return [_own(*row) for columns in portions for row in zip(*(columns[name] for name in names), strict=True)]
+        return [
+            _strip_special(*row) for columns in portions for row in zip(*(columns[name] for name in names), strict=True)
+        ]
 
     def batches(self, items: Sequence[S]) -> Iterator[list[S]]:
         """Put items into batches, each for one forward pass: in the order of their ids where they share beginnings."""
@@ -376,9 +378,9 @@ class CausalLM(PretrainedModel):
 load = CausalLM.load
 
 
-def _own(ids: Sequence[int], special: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Tokens:
-    own = [position for position, is_special in enumerate(special) if not is_special]
-    return Tokens(tuple(ids[position] for position in own), offsets[own[0]][1] if own else 0)
+def _strip_special(ids: Sequence[int], special: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Tokens:
+    positions = [position for position, is_special in enumerate(special) if not is_special]
+    return Tokens(tuple(ids[position] for position in positions), offsets[positions[0]][1] if positions else 0)
 
 
 def _sums(queries: Sequence[Query], values: NDArray[np.float64]) -> list[float]:

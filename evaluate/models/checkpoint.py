@@ -117,10 +117,10 @@ def _clause(error: Exception, config: Pretrained) -> str:
     for fragment, clause in _CLAUSES:
         if fragment in str(error):
             return clause.format(version=transformers.__version__, architecture=architecture)
-    return without_tokens(_own_words(error))
+    return without_tokens(_shorten_message(error))
 
 
-def _own_words(error: Exception) -> str:
+def _shorten_message(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [""]
     if isinstance(error, StrictDataclassError):  # its first line is a headline
         return f"its config.json is not valid: {lines[-1].strip().partition(': ')[2][:200]}"
@@ -350,7 +350,8 @@ def _prepare_tokenizer(tokenizer: Pretrained, model: Pretrained) -> None:
         raise Unloadable("it does not have a readable tokenizer")
     backend = tokenizer.backend_tokenizer
     limits.check_steps(read_json(backend.to_str()))
-    limits.check_added(backend.num_special_tokens_to_add(is_pair=True))
+    if (added := backend.num_special_tokens_to_add(is_pair=True)) > limits.MOST_ADDED:
+        raise Unloadable(f"its tokenizer adds {added} tokens around each text")
     if not isinstance(tokenizer.model_max_length, int | float):
         raise Unloadable("model_max_length in its tokenizer_config.json is not a number")
     largest, size = max(tokenizer.get_vocab().values()), vocabulary(model)
@@ -376,11 +377,11 @@ def adopt(name: str, model: Pretrained, tokenizer: Pretrained) -> tuple[Pretrain
         for parameter in model.parameters()
     }
     shared |= {id(buffer): buffer.detach() for buffer in model.buffers()}
-    copied, own_tokenizer = copy.deepcopy(model, shared).eval(), copy.deepcopy(tokenizer)
+    copied, copied_tokenizer = copy.deepcopy(model, shared).eval(), copy.deepcopy(tokenizer)
     copied.config.return_dict, copied.config.chunk_size_feed_forward = True, 0
     with explained(name):
-        _prepare_tokenizer(own_tokenizer, copied)
-    return copied, own_tokenizer
+        _prepare_tokenizer(copied_tokenizer, copied)
+    return copied, copied_tokenizer
 
 
 def vocabulary(model: Pretrained) -> int:

@@ -22,7 +22,7 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import Ids, PretrainedModel, fingerprint, hash_json, start_of
 from senseprobe.evaluate.models.batching import by_length
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
-from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions
+from senseprobe.evaluate.models.encodings import DEFAULT_ENCODING, Encoding, EncodingOptions
 from senseprobe.evaluate.models.layers import agree
 from senseprobe.evaluate.models.limits import Unloadable
 from senseprobe.evaluate.models.masked import Encoding as TokenizedText
@@ -125,9 +125,9 @@ class Encoder(PretrainedModel):
         model: Pretrained,
         tokenizer: Pretrained,
         *,
-        options: EncodingOptions = OWN_WAY,
+        options: EncodingOptions = DEFAULT_ENCODING,
         convention: SentencePooling | None = None,
-        **stated: Any,  # noqa: ANN401
+        **settings: Any,  # noqa: ANN401
     ) -> dict[str, Any]:
         """Raise ModelError where the model is asked for what is of files of vectors."""
         if options.unit is not None:
@@ -139,7 +139,12 @@ class Encoder(PretrainedModel):
         if options.lower is not None:
             raise Unloadable("--lower applies to files of vectors only: a model's tokenizer decides about lower case")
         if convention and convention.lower:
-            _read_lower_case(tokenizer)
+            # Offsets stay those of the text, whatever the tokenizer does with its letters then.
+            from tokenizers import normalizers
+
+            backend = tokenizer.backend_tokenizer
+            steps = [normalizers.Lowercase(), *([] if backend.normalizer is None else [backend.normalizer])]
+            backend.normalizer = normalizers.Sequence(steps)
         return {"options": options, "convention": convention}
 
     @cached_property
@@ -165,11 +170,11 @@ class Encoder(PretrainedModel):
     def _pooling(self, level: str) -> Pooling:
         if level not in POOLINGS:
             raise ModelError(f"the model {self.name} does not have vectors at level {level}: use {', '.join(POOLINGS)}")
-        name = self._options.pooling or self._own_pooling(level)
+        name = self._options.pooling or self._default_pooling(level)
         if name not in POOLINGS[level]:
             raise ModelError(f"level {level} does not have the pooling {name}: use one of {', '.join(POOLINGS[level])}")
         whole = name == OF_MODEL
-        name = self._own_pooling("sent") if whole else name
+        name = self._default_pooling("sent") if whole else name
         if name == "cls" and self._cls is None:
             raise ModelError(f"the tokenizer of {self.name} does not add a CLS token to a text: use another pooling")
         check = ("last" if name == "mean" else "mean",) if level == "cword" else ()
@@ -185,7 +190,7 @@ class Encoder(PretrainedModel):
             cls=self._cls or 0,
         )
 
-    def _own_pooling(self, level: str) -> str:
+    def _default_pooling(self, level: str) -> str:
         if level != "sent":
             return POOLINGS[level][0]
         if self._convention:
@@ -320,7 +325,7 @@ class Encoder(PretrainedModel):
         hidden = self._hidden([work.text for work in batch], pooling.layer)
         length = batch[0].length
         units = [(row * length, unit, at) for row, work in enumerate(batch) for unit, at in work.units]
-        shifted = [tuple(tuple(first + i for i in one) for one in at) for first, _, at in units]
+        shifted = [tuple(tuple(first + i for i in ids) for ids in at) for first, _, at in units]
         vectors = pooling.pool(hidden, shifted).astype(np.float32)
         pairs = iter(zip((unit for _, unit, _ in units), vectors, strict=True))
         return [list(islice(pairs, len(work.units))) for work in batch]
@@ -363,15 +368,6 @@ class Encoder(PretrainedModel):
 
 
 load = Encoder.load
-
-
-def _read_lower_case(tokenizer: Pretrained) -> None:
-    """Have a tokenizer read texts in lower case, whatever it does with them then; offsets stay those of the text."""
-    from tokenizers import normalizers
-
-    backend = tokenizer.backend_tokenizer
-    steps = [normalizers.Lowercase(), *([] if backend.normalizer is None else [backend.normalizer])]
-    backend.normalizer = normalizers.Sequence(steps)
 
 
 def _put_before(text: TokenizedText, start: Ids) -> TokenizedText:

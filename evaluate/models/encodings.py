@@ -74,8 +74,8 @@ class EncodingOptions:
             raise ModelError(f"{text!r} is not an encoding of words") from None
 
 
-OWN_WAY = EncodingOptions()
-"""The model's own way in everything."""
+DEFAULT_ENCODING = EncodingOptions()
+"""As a model makes its vectors itself."""
 
 
 @dataclass(frozen=True, slots=True)

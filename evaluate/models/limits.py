@@ -246,12 +246,6 @@ def _longest_entry(charsmap: str) -> int:
     return max(map(len, entries.split(b"\0")), default=0)
 
 
-def check_added(added: int) -> None:
-    """Raise Unloadable where a tokenizer puts too many tokens of its own around two texts."""
-    if added > MOST_ADDED:
-        raise Unloadable(f"its tokenizer adds {added} tokens around each text")
-
-
 def tokenized(
     tokenizer: Any,  # noqa: ANN401 - of transformers
     texts: Sequence[str],

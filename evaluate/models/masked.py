@@ -16,7 +16,7 @@ from transformers import AutoModelForMaskedLM
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.base import PretrainedModel
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
-from senseprobe.evaluate.models.layers import Head, own_log_probabilities
+from senseprobe.evaluate.models.layers import Head, target_log_probabilities
 from senseprobe.evaluate.models.limits import Unloadable, tokenized
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
 
@@ -134,7 +134,7 @@ class MaskedLM(PretrainedModel):
         self._head = Head(name, model)
 
     @classmethod
-    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, **stated: Any) -> dict[str, Any]:  # noqa: ANN401
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
         """Raise ModelError where the model reads from left to right or has no mask token."""
         if getattr(model.config, "is_decoder", False):
             raise Unloadable("it reads from left to right, so it is not a masked language model")
@@ -209,7 +209,7 @@ class MaskedLM(PretrainedModel):
         distinct, which = np.unique(_token_numbers(rows), return_inverse=True)
         targets = [target for queries in rows for query in queries for target in query.targets]
         logits, output = self._head.run({**inputs, **more}, self._tensor(distinct))
-        return own_log_probabilities(logits, self._tensor(which), self._tensor(targets)), output
+        return target_log_probabilities(logits, self._tensor(which), self._tensor(targets)), output
 
 
 load = MaskedLM.load

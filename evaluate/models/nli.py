@@ -34,10 +34,10 @@ _SPELLINGS: Mapping[str, str] = {
 _REMEDY = "labels='entailment,neutral,contradiction'"
 
 
-def class_columns(config: Pretrained, stated: str | None = None) -> tuple[int, ...]:
+def class_columns(config: Pretrained, option: str | None = None) -> tuple[int, ...]:
     """Return the model's output for each of `CLASSES`, by the names that its config gives to outputs (``id2label``).
 
-    `stated` names all outputs in the model's order, separated by commas, where the config does not. ModelError where
+    `option` names all outputs in the model's order, separated by commas, where the config does not. ModelError where
     the two contradict each other, do not say which class is which, or classes do not exclude one another.
     """
     if getattr(config, "problem_type", None) not in (None, "single_label_classification"):
@@ -52,16 +52,16 @@ def class_columns(config: Pretrained, stated: str | None = None) -> tuple[int, .
         numbers = ", ".join(map(str, sorted(names)))
         raise ModelError(f"its config.json numbers its classes {numbers}, but a model's outputs are 0, 1 and 2")
     order = declared = [_class_of(name) for name in labels]
-    if stated is not None:
-        order = [_class_of(name) for name in stated.split(",")]
+    if option is not None:
+        order = [_class_of(name) for name in option.split(",")]
         if sorted(map(str, order)) != sorted(CLASSES):
             raise ModelError(
                 "--labels must name entailment, neutral and contradiction once each, in the order of the "
-                f"model, as in {_REMEDY}; it says {stated}"
+                f"model, as in {_REMEDY}; it says {option}"
             )
     if any(name not in (None, order[i]) for i, name in enumerate(declared)):
         raise ModelError(
-            f"--labels says {stated}, but its config.json says {listed}: leave --labels out, or correct config.json"
+            f"--labels says {option}, but its config.json says {listed}: leave --labels out, or correct config.json"
         )
     if set(order) != {*CLASSES}:
         raise ModelError(
@@ -118,8 +118,8 @@ class Joiner:
             return []
         texts = sorted({text for pair in pairs for text in pair})
         portions = tokenized(self._tokenizer, texts, add_special_tokens=False, return_attention_mask=False)
-        own = (tuple(tokens) for columns in portions for tokens in columns["input_ids"])
-        ids = dict(zip(texts, own, strict=True))
+        tokens = (tuple(row) for columns in portions for row in columns["input_ids"])
+        ids = dict(zip(texts, tokens, strict=True))
         # The tokenizer decides: where it does not join as was looked up, it joins all pairs itself.
         probes = [choose(pairs, key=lambda pair: len(ids[pair[0]]) + len(ids[pair[1]])) for choose in (min, max)]
         if self._parts and [self._put(ids[a], ids[b]) for a, b in probes] == self._joined(probes):
@@ -131,9 +131,9 @@ class Joiner:
         ids: list[int] = []
         types: list[int] = []
         for owner, special, kind in self._parts:
-            own = special if owner is None else (first, second)[owner]
-            ids += own
-            types += [kind] * len(own)
+            piece = special if owner is None else (first, second)[owner]
+            ids += piece
+            types += [kind] * len(piece)
         return Pair(tuple(ids), tuple(types) if self._typed else None, bool(first and second))
 
     def _joined(self, pairs: Sequence[Texts]) -> list[Pair]:
@@ -185,7 +185,7 @@ class Classifier(PretrainedModel):
         tokenizer: Pretrained,
         *,
         labels: str | None = None,
-        **stated: Any,  # noqa: ANN401
+        **settings: Any,  # noqa: ANN401
     ) -> dict[str, Any]:
         """Return the `columns` of the three classes, by their names in the config or the stated `labels`."""
         try:

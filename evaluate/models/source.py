@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 from senseprobe.document import Section
 from senseprobe.errors import ModelError, ResultError
-from senseprobe.evaluate.models.encodings import OWN_WAY, EncodingOptions
-from senseprobe.evaluate.models.packages import find_fetched, packaged_models
+from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models.encodings import DEFAULT_ENCODING, EncodingOptions
+from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.models.registry import (
     FAMILIES,
     Model,
@@ -70,7 +71,7 @@ class ModelSource:
     labels: str | None = None
     model: Any = None
     tokenizer: Any = None
-    encoding: EncodingOptions = OWN_WAY
+    encoding: EncodingOptions = DEFAULT_ENCODING
 
     is_local: ClassVar[bool] = True
     """Whether the model is loaded in this process, in the number format that its source says."""
@@ -189,7 +190,7 @@ class ModelSource:
         spec, dtype, labels = identity["name"], identity["dtype"], identity.get("labels")
         of_folder = revision is None and "family" not in identity  # a plug-in's models are called as it likes
         place = path_of(spec) if opens(spec) else Path(spec)
-        if moved is None and of_folder and not place.exists() and spec not in packaged_models():
+        if moved is None and of_folder and not place.exists() and spec not in packages.packaged_models():
             raise ResultError(
                 f"the model of the result, {printable(spec)}, is not on this machine: give its place with --model"
             )
@@ -247,7 +248,7 @@ def abilities_of_source(source: ModelSource) -> tuple[str, ...]:
 
 def wrap(source: ModelSource, ability: str) -> Model:
     """Wrap the model of transformers that a source has in memory, on its own device; it stays as it is."""
-    stated = options_of_labels(source.name, ability, source.labels)
+    label_option = options_of_labels(source.name, ability, source.labels)
     if not source.reads_texts:
         return cast("Model", (files_of(source.name) or VectorFile).wrap(source.name, source.model, source.encoding))
     from senseprobe.evaluate.models.base import dtype_of
@@ -256,6 +257,8 @@ def wrap(source: ModelSource, ability: str) -> Model:
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
     more = options_of_encoding(ability, source.encoding)
-    wrapped = class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, **stated, **more)
-    wrapped.identity.update(stated)
+    wrapped = class_of(ability).wrap(
+        source.name, model, tokenizer, model.device, source.batch_tokens, **label_option, **more
+    )
+    wrapped.identity.update(label_option)
     return cast("Model", wrapped)

@@ -107,8 +107,8 @@ class VectorFile:
     def remarks(self) -> tuple[str, ...]:
         """What is odd about the words, a sentence each: also of lines that were passed over."""
         repeated = [word for word in self.table.vocabulary.duplicates if word.strip()]
-        again = f"words that occur again, of which the first counts: {name_some(len(repeated), repeated)}"
-        return (*self._odd_words(), *([again] if repeated else []))
+        repeats = f"words that occur again, of which the first counts: {name_some(len(repeated), repeated)}"
+        return (*self._odd_words(), *([repeats] if repeated else []))
 
     def _odd_words(self) -> tuple[str, ...]:
         rows = self.table.vocabulary.rows
@@ -153,8 +153,8 @@ class VectorFile:
         """
         self.encoding(level)
         rows_of = {unit: self._look_up(level, unit.text)[0] for unit in units if unit not in done}
-        wanted = sorted({row for rows in rows_of.values() for row in rows} - self._vectors.keys())
-        self._vectors.update(zip(wanted, self.table.read(wanted) if wanted else (), strict=True))
+        unread = sorted({row for rows in rows_of.values() for row in rows} - self._vectors.keys())
+        self._vectors.update(zip(unread, self.table.read(unread) if unread else (), strict=True))
         left = iter(rows_of.items())
         while window := [*islice(left, _WINDOW)]:
             yield [(unit, self._pool(level, rows)) for unit, rows in window]
@@ -373,8 +373,8 @@ class FileSummary:
 
     def paragraphs(self) -> Iterator[str]:
         """Yield what the file is."""
-        stated = f", its header says {self.header}" if self.header else ""
-        yield f"{' and '.join(map(str, self.files))}: {self.format}{stated}"
+        header = f", its header says {self.header}" if self.header else ""
+        yield f"{' and '.join(map(str, self.files))}: {self.format}{header}"
         yield f"{counted(self.count, 'vector')} of {self.dimensions} dimensions, {self.dtype}"
         low, high = self.norms
         yield f"lengths from {low:.4g} to {high:.4g}; zero: {name_some(self.zeros, self.zero_words)}"
@@ -436,7 +436,7 @@ def describe_table(table: VectorTable, remarks: tuple[str, ...]) -> dict[str, An
 
 def cover_sets(sets: Mapping[tuple[str, str], Sequence[str]], missing: Container[str]) -> tuple[SetCoverage, ...]:
     """Return of each set, by test and role, how many words it has, and which of them are `missing`."""
-    distinct = {place: dict.fromkeys(words) for place, words in sets.items()}
+    distinct = {name: dict.fromkeys(words) for name, words in sets.items()}
     return tuple(
         SetCoverage(test, role, len(words), tuple(word for word in words if word in missing))
         for (test, role), words in distinct.items()

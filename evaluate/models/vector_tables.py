@@ -61,7 +61,11 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
     """
     path = path.expanduser()
     if path.is_dir():
-        path = _file_in(path)
+        files = sorted(file for file in path.iterdir() if file.suffix in (".safetensors", ".npy", ".npz", ".vec"))
+        if len(files) != 1:
+            names = ", ".join(file.name for file in files) or "none"
+            raise ModelError(f"{path} does not have exactly one file of vectors (found: {names}): give the file itself")
+        (path,) = files
     if not path.is_file():
         raise ModelError(f"no file of vectors {printable(str(path))} (`senseprobe fetch glove` downloads GloVe)")
     with explained(path):
@@ -82,15 +86,6 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
         return table
 
 
-def _file_in(folder: Path) -> Path:
-    """Return the one file of a folder that holds vectors by its name. ModelError where there is none, or several."""
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".npy", ".npz", ".vec"))
-    if len(files) != 1:
-        names = ", ".join(path.name for path in files) or "none"
-        raise ModelError(f"{folder} does not have exactly one file of vectors (found: {names}): give the file itself")
-    return files[0]
-
-
 def _reader_of(path: Path, start: bytes, header: bool | None) -> Callable[[Path], VectorTable]:
     """Return what reads a file that begins with `start`."""
     # Before others: its first bytes are a length, which may look like the beginning of a pickle.
@@ -109,7 +104,7 @@ def _reader_of(path: Path, start: bytes, header: bool | None) -> Callable[[Path]
 
 def _npy_table(path: Path) -> VectorTable:
     """Return the table of an array with its words in a file beside it."""
-    return table_of("npy", path, map_npy(path), *_words_beside(path))
+    return table_of("npy", path, map_npy(path), *_read_words(path))
 
 
 def _npz_table(path: Path) -> VectorTable:
@@ -123,7 +118,7 @@ def _npz_table(path: Path) -> VectorTable:
 
 
 def table_of(
-    form: str, path: Path, matrix: NDArray[Any], words: Sequence[str | bytes], beside: Path | None = None
+    form: str, path: Path, matrix: NDArray[Any], words: Sequence[str | bytes], word_file: Path | None = None
 ) -> VectorTable:
     """Return the table of an array with a row for each word."""
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
@@ -131,7 +126,8 @@ def table_of(
             f"its array is {matrix.dtype} of shape {matrix.shape}, but must have a row of numbers for each word"
         )
     if len(matrix) != len(words):
-        raise Unusable(f"it has {len(matrix):,} vectors, and {beside.name if beside else 'it'} {len(words):,} words")
+        where = word_file.name if word_file else "it"
+        raise Unusable(f"it has {len(matrix):,} vectors, and {where} {len(words):,} words")
     check_count(len(words))
     vocabulary = Vocabulary.of(words)
 
@@ -139,20 +135,20 @@ def table_of(
         with explained(path):
             return check_finite(matrix[np.asarray(rows, dtype=np.intp)], rows, words=vocabulary)
 
-    files = (path, beside) if beside else (path,)
+    files = (path, word_file) if word_file else (path,)
     return VectorTable(form, files, vocabulary, matrix.shape[1], str(matrix.dtype), read)
 
 
-def _words_beside(path: Path) -> tuple[list[str | bytes], Path]:
+def _read_words(path: Path) -> tuple[list[str | bytes], Path]:
     """Return the words of an array, and the file that has them: of the same stem, of a usual name, or the only list."""
     names = [f"{stem}{suffix}" for stem in (path.stem, *_NAMED_LISTS) for suffix in _LISTS]
     named = [path.with_name(name) for name in names]
     lists = sorted(file for file in path.parent.iterdir() if file.suffix in _LISTS and file.is_file())
-    beside = next((file for file in named if file.is_file() and file != path), lists[0] if len(lists) == 1 else None)
-    if beside is None:
+    word_file = next((file for file in named if file.is_file() and file != path), lists[0] if len(lists) == 1 else None)
+    if word_file is None:
         raise Unusable(f"its words are missing: put {path.stem}.txt next to it, with one word per line")
-    with explained(beside):
-        return _read_list(beside), beside
+    with explained(word_file):
+        return _read_list(word_file), word_file
 
 
 def _read_list(path: Path) -> list[str | bytes]:
@@ -177,16 +173,13 @@ def _read_list(path: Path) -> list[str | bytes]:
 
 def _texts(path: Path) -> Iterator[str]:
     with bounded_parquet(path, MAX_MEMORY) as file:
-        columns = [part.name for part in file.schema_arrow if _is_text(part.type)]
+        kinds = (pa.types.is_string, pa.types.is_large_string)
+        columns = [part.name for part in file.schema_arrow if any(is_text(part.type) for is_text in kinds)]
         if not columns:
             raise Unusable("it has no column of words")
         check_count(file.metadata.num_rows)
         for batch in read_batches(file, columns[:1], ROWS_AT_ONCE):
             yield from (word or "" for word in batch.column(0).to_pylist())
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _parquet_table(path: Path) -> VectorTable:
@@ -248,7 +241,7 @@ def _safetensors_table(path: Path) -> VectorTable:
     matrix = tensors["embeddings" if "embeddings" in flat else flat[0]]
     if path.with_name("tokenizer.json").is_file():
         return _token_table(path, matrix, tensors)
-    return table_of("safetensors", path, matrix, *_words_beside(path))
+    return table_of("safetensors", path, matrix, *_read_words(path))
 
 
 def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray[Any]]) -> VectorTable:
@@ -258,13 +251,13 @@ def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray
     """
     from senseprobe.evaluate.models.limits import Unloadable, check_tokenizer
 
-    beside = path.with_name("tokenizer.json")
-    with explained(beside):
+    tokenizer_file = path.with_name("tokenizer.json")
+    with explained(tokenizer_file):
         try:
-            check_tokenizer(beside)
+            check_tokenizer(tokenizer_file)
         except Unloadable as error:
             raise Unusable(str(error)) from None
-        names, tokens = _tokenizer(beside)
+        names, tokens = _tokenizer(tokenizer_file)
     mapping = tensors.get("mapping", np.arange(len(matrix)))
     weights = check_finite(tensors.get("weights", np.ones(len(mapping))).reshape(-1, 1), range(len(mapping)))
     fits = len(names) == len(mapping) == len(weights) and mapping.ndim == 1 and mapping.dtype.kind == "i"
@@ -280,7 +273,7 @@ def _token_table(path: Path, matrix: NDArray[Any], tensors: Mapping[str, NDArray
 
     return VectorTable(
         format="safetensors, as model2vec writes them",
-        files=(path, beside, config) if config.is_file() else (path, beside),
+        files=(path, tokenizer_file, config) if config.is_file() else (path, tokenizer_file),
         vocabulary=Vocabulary.of(names),
         dimensions=matrix.shape[1],
         dtype=str(matrix.dtype),

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.retired import check_computed
+from senseprobe.evaluate.retirements import check_computed
 from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli
 from senseprobe.evaluate.scorers.association import WEAT
 from senseprobe.evaluate.scorers.base import Answers, Score, Scorer

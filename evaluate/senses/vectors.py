@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from senseprobe.arrays import explained
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.encodings import OWN_WAY, Encoding, EncodingOptions, VectorModel, compare_words
+from senseprobe.evaluate.models.encodings import DEFAULT_ENCODING, Encoding, EncodingOptions, VectorModel, compare_words
 from senseprobe.evaluate.models.registry import Family
 from senseprobe.evaluate.models.vector_files import (
     MOST_NAMED,
@@ -73,7 +73,7 @@ class SenseFile:
         self._vectors: dict[str, FloatArray] = {}  # those that were read
 
     @classmethod
-    def load(cls, spec: str, options: EncodingOptions = OWN_WAY) -> Self:
+    def load(cls, spec: str, options: EncodingOptions = DEFAULT_ENCODING) -> Self:
         """Look through the file that ``senses:FILE`` names.
 
         Raises ModelError where it cannot be used, LexiconError where WordNet is not prepared.
@@ -87,7 +87,7 @@ class SenseFile:
         cls,
         name: str,
         vectors: Mapping[str, NDArray[np.floating]] | tuple[Sequence[str], NDArray[np.floating]],
-        options: EncodingOptions = OWN_WAY,
+        options: EncodingOptions = DEFAULT_ENCODING,
     ) -> Self:
         """Wrap vectors by key, or keys with an array of shape (keys, dimensions). Raises as `load` does."""
         wordnet, table = Vocabulary.open(), wrap_table(name, vectors)

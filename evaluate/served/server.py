@@ -148,7 +148,7 @@ class Server(ModelSource):
     @classmethod
     def describe_retired(cls, identity: Mapping[str, str]) -> str:
         """Return that the route of a result is no longer used; empty where it can be replayed."""
-        from senseprobe.evaluate.retired import DECISION, describe_retired
+        from senseprobe.evaluate.retirements import DECISION, describe_retired
         from senseprobe.evaluate.served.fingerprint import is_of_decisions
 
         return describe_retired(DECISION) if is_of_decisions(identity.get("vector", "")) else ""

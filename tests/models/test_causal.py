@@ -501,8 +501,8 @@ def test_scorers_declare_what_they_are() -> None:
         assert scorer.equation
         assert scorer.cannot_say
         assert ("Nothing precedes the text" in scorer.says) == ("no-start" in scorer.id)
-    assert "lm-eval" in get("ll").description
-    assert "minicons" in get("ll-mean-no-start").description
+    assert "lm-eval" in get("ll").says
+    assert "minicons" in get("ll-mean-no-start").says
 
 
 def test_the_catalogue_loads_no_torch() -> None:

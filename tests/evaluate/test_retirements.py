@@ -15,7 +15,7 @@ from senseprobe.evaluate import scorers
 from senseprobe.evaluate.estimands import CATALOGUE, RETIRED_ESTIMANDS, check_additional, find, lookup
 from senseprobe.evaluate.figure_check import check_figures
 from senseprobe.evaluate.result import read_result
-from senseprobe.evaluate.retired import RETIRED, describe_retired
+from senseprobe.evaluate.retirements import RETIRED, describe_retired
 
 PUBLISHED = "weat-published is no longer computed: it shows a sign only; docs/senses.md says how to compute it"
 

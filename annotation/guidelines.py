@@ -51,7 +51,7 @@ class Meanings:
     def of(self, row: Mapping[str, Any]) -> str:
         """Return the gloss of the sense of a row."""
         key = row.get("sense_key") or ""
-        return _one_line(self.gloss(lexicon_of(row), key)) if key else ""
+        return _flatten(self.gloss(lexicon_of(row), key)) if key else ""
 
 
 def lexicon_of(row: Mapping[str, Any]) -> str:
@@ -94,11 +94,11 @@ def _descriptions(release: Release, configs: Sequence[str]) -> Iterator[str]:
 
 def _sentence(text: object) -> str:
     """Return a text in one line, with a full stop; empty where it is none."""
-    line = _one_line(shortened(text)) if isinstance(text, str) else ""
+    line = _flatten(shortened(text)) if isinstance(text, str) else ""
     return f"{line.rstrip('.')}." if line else ""
 
 
-def _one_line(text: str) -> str:
+def _flatten(text: str) -> str:
     """Return a text without line feeds: a line of its own could pass for a heading of ours."""
     return " ".join(text.split())
 
@@ -110,8 +110,8 @@ def _examples(release: Release, plan: Plan, configs: Sequence[str], meanings: Me
         candidates = rows[number % len(rows)]
         config = configs[number % len(rows)]
         row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
-        sentences = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
-        word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
+        sentences = " ".join(f"“{text}”" for text in map(_flatten, _sentences(plan.kind, number, row, other)))
+        word = f"“{_flatten(row['target'])}”" if row.get("target") else "the marked word"
         right = {id_: answer for id_, answer in answers.items() if id_ in questions_of_config(plan, config)}
         right["sense"], gloss = _meaning(row, right["sense"], rows, meanings) if "sense" in right else ("", "")
         lines = [sentences, *([f"Meaning shown for {word}: {gloss}"] if gloss else [])]
@@ -134,7 +134,7 @@ def _meaning(
     if not gloss or answer != "no":
         return (answer, gloss) if gloss else ("", "")
     others = (meanings.of(other) for of_config in rows for other in of_config if other.get("sense_key") != key)
-    candidates = (_one_line(meanings.another(lexicon_of(row), str(key))), *others)
+    candidates = (_flatten(meanings.another(lexicon_of(row), str(key))), *others)
     other_gloss = next((other for other in candidates if other and other != gloss), "")
     return ("no", other_gloss) if other_gloss else ("yes", gloss)
 
@@ -175,7 +175,7 @@ def instruction(plan: Plan) -> str:
 
 def _in_lines(text: str) -> str:
     """Return a text with each paragraph in a line."""
-    return "\n".join(map(_one_line, text.split("\n\n")))
+    return "\n".join(map(_flatten, text.split("\n\n")))
 
 
 def for_sheets(plan: Plan) -> str:

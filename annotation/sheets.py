@@ -30,7 +30,7 @@ from senseprobe.tables import CsvRow
 
 _ITEM, _CHECK = "item", "check"
 
-NOT_ASKED = "(not asked)"  # in the cell of what is asked of other rows only
+EMPTY_CELL = "(not asked)"  # in the cell of what is asked of other rows only
 
 
 def sheets(plan: Plan, annotators: Sequence[str], start: int = 0) -> dict[str, bytes]:
@@ -76,9 +76,9 @@ def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
     for number in sorted(numbers, key=lambda number: hash_draw(plan.seed, "sheet", annotator, plan.items[number].row)):
         item = plan.items[number]
         marked = [sentence.marked("[", "]") for sentence in item.sentences]
-        glosses = [item.gloss or NOT_ASKED] if meaning else []
+        glosses = [item.gloss or EMPTY_CELL] if meaning else []
         of_config = questions_of_config(plan, item.config)
-        blanks = ["" if question.id in of_config else NOT_ASKED for question in answered.values()]
+        blanks = ["" if question.id in of_config else EMPTY_CELL for question in answered.values()]
         rows.append([str(number + 1), _check(item), *marked, *glosses, *blanks, *[""] * len(extra)])
     return csv_bytes(rows)
 
@@ -216,7 +216,7 @@ class _SheetReader:
         item_keys = keys(self.plan, item)
         for name, key in controls(self.plan, item).items():
             question, text = question_of(key), line.cell(self.columns[name])
-            if not text or (text.lower() == NOT_ASKED and key not in item_keys):
+            if not text or (text.lower() == EMPTY_CELL and key not in item_keys):
                 continue
             if key not in item_keys:
                 self.note(line, name, "A103", f"{name} is not a question about this item")

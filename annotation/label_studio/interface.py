@@ -33,8 +33,8 @@ MAX_XML = 2**20
 # No regions are drawn, so the side panel is empty; and Label Studio's bars have more than a narrow screen takes.
 _STYLE = "\n" + files(__package__).joinpath("interface.css").read_text("utf-8")
 
-_NOT_ASKED = "Meaning: not asked here, leave this question empty."
-_OPEN = "Not asked here: leave this question empty."
+_NO_MEANING = "Meaning: not asked here, leave this question empty."
+_NO_QUESTION = "Not asked here: leave this question empty."
 _AGREE = "I agree that you store the groups that I name here"
 _MOST_INLINE = 60  # characters of the choices of a question that stand in one line
 
@@ -180,12 +180,12 @@ def _task(plan: Plan, item: Item) -> dict[str, Any]:
     if "sense" in plan.questions:
         data["gloss"] = item.gloss
         word = f"Meaning of “{item.target}”" if item.target else "The marked word"
-        data[SENSE] = f"{word}: {item.gloss}" if item.gloss else _NOT_ASKED
+        data[SENSE] = f"{word}: {item.gloss}" if item.gloss else _NO_MEANING
     some, questions = questions_of_some(plan), questions_of_config(plan, item.config)
     for question in questions_of(plan):
         if question.id in {*some} - {"sense"}:
             for position in range(1, len(item.sentences) + 1) if question.per_sentence else [0]:
-                text = _of_sentence(question, position) if question.id in questions else _OPEN
+                text = _of_sentence(question, position) if question.id in questions else _NO_QUESTION
                 data[_text_key(question, position)] = text
     results = [
         {

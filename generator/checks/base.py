@@ -246,9 +246,12 @@ def checks_of_kind(name: str) -> list[Check]:
 
 
 def _blame(code: str, run: CheckFunction, origin: str) -> Callable[[ConfigSubject], Iterator[Finding]]:
+    def list_findings(subject: ConfigSubject) -> Iterator[Finding]:
+        yield from run(subject)  # which a plug-in may have written without `yield`: it fails when it is called
+
     def run_blamed(subject: ConfigSubject) -> Iterator[Finding]:
         name = f"the check {code} of {origin or HERE}"
-        for finding in iterate_blamed(lambda: run(subject), f"{name} failed on {subject.config.name} with"):
+        for finding in iterate_blamed(list_findings(subject), f"{name} failed on {subject.config.name} with"):
             if not isinstance(finding, Finding) or finding.code != code:
                 raise SenseprobeError(f"{name} yielded, for {subject.config.name}, no finding with its code")
             yield finding

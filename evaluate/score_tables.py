@@ -55,7 +55,8 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     with open_table(path, result, MAX_PART_BYTES) as file:
         if file is None:
             return None
-        _check_table(file, path, ["config", "id", *KINDS[result.kind].numbers, *third, *_of_chat(result)])
+        columns = ["config", "id", *KINDS[result.kind].numbers, *third, *_of_chat(result)]
+        _check_table(file, path, columns, result.scorer)
         schema = file.schema_arrow.remove_metadata()
         scores = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema)
         if scores["config"].null_count or scores["id"].null_count:
@@ -112,10 +113,12 @@ def open_table(path: Path, result: Result, memory: int) -> Iterator[pq.ParquetFi
         raise ResultError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
 
 
-def _check_table(file: pq.ParquetFile, path: Path, expected: list[str]) -> None:
+def _check_table(file: pq.ParquetFile, path: Path, expected: list[str], scorer: str) -> None:
     """Raise ResultError where columns, or how many rows there are, are not those of a table of scores."""
     names = [field.name for field in file.schema_arrow]
     if names != expected and names != [*expected, OF_THIRD]:
+        if scorer not in SCORERS and names[:2] == expected[:2]:
+            raise ResultError(f"{path} cannot be read: the scorer {scorer} is of a plug-in that is not installed")
         raise ResultError(f"{path} is not a table of scores: expected the columns {', '.join(expected)}")
     for field in file.schema_arrow:
         is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)

@@ -48,7 +48,7 @@ class RowScoring:
     noun: str = "row"
     nouns: str = "rows"
     heading: str = ""
-    reading: str = ""
+    reading: str = "sign"
 
     @property
     def numbers(self) -> tuple[str, ...]:

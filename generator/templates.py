@@ -17,6 +17,7 @@ from senseprobe.generator import yaml_source
 from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template, kind_hint
 from senseprobe.records import Finding
+from senseprobe.release.kinds import KINDS
 
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -101,13 +102,17 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
     if not isinstance(kind, str) or kind not in EXPANSIONS:
         # The kind that front matter looks most like: the first one, unless a later one fits.
         names = [*EXPANSIONS]
-        likely = next((name for name in reversed(names) if EXPANSIONS[name].is_likely(merged)), names[0])
+        likely = next((name for name in reversed(names) if EXPANSIONS[name].is_likely(merged)), "")
         if kind is not None:
             at, column = yaml_source.locate(sources, ("kind",), line)
-            message, hint = f"unknown kind {kind!r}", kind_hint(kind, EXPANSIONS)
+            message, hint = f"unknown kind {kind!r}", KINDS.fault(str(kind)) or kind_hint(kind, EXPANSIONS)
+            if not likely:
+                hint += "; if a plug-in brings it, install that"
             findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
+            if not likely:  # nothing is known of the keys of its kind
+                raise DeclarationError(findings)
             merged = {**merged, "kind": likely}
-        kind = likely
+        kind = likely or names[0]
     try:
         form: type[Front] = EXPANSIONS[kind].front_type
         front = yaml_source.validate(form, merged, sources, display_path, "E102", line)

@@ -39,6 +39,10 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
     if not 2 <= len(inputs) <= MAX_MODELS:
         raise ResultError(f"{counted(len(inputs), 'result')} on the release: expected 2 to {MAX_MODELS} to compare")
     require_comparable(inputs)
+    figures = inputs[0].result.figures
+    if figures and all(lookup(figure.estimand).figures for figure in figures):
+        names = ", ".join(dict.fromkeys(figure.estimand for figure in figures))
+        raise ResultError(f"models cannot be compared on {names}: figures of plug-ins have no test of two models")
     pairs = combinations(enumerate(inputs, start=1), 2)
     return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]
 

@@ -1,18 +1,15 @@
 """Rows that are words of an association test, each in a sentence."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
 import pyarrow as pa
 
-from senseprobe.generator.config import Config
 from senseprobe.generator.kinds.base import ReferenceChecker, RowExpansion
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import ExpectMembers, Front
 from senseprobe.generator.word_lists import WordLists
-from senseprobe.records import Design
 
 SETS = ("X", "Y", "A", "B")
 """The roles: two sets of targets and two of attributes."""
@@ -40,6 +37,7 @@ class AssociationExpansion(RowExpansion[AssociationFront]):
 
     front_type = AssociationFront
     distinctive_key = "test"
+    estimands = ("weat",)
 
     def check_references(self, front: AssociationFront, checker: ReferenceChecker) -> None:
         """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""
@@ -60,7 +58,3 @@ class AssociationExpansion(RowExpansion[AssociationFront]):
             return {**cells, "sentence": side.text, "span": rows.spans(side)}
 
         return rows.gather(selection, tuple(rows.block.slots), make)
-
-    def complete_design(self, design: Design, config: Config) -> Design:
-        """Return the design with its estimand."""
-        return replace(design, estimands=("weat",))

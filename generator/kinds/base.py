@@ -1,8 +1,7 @@
 """What differs from one kind of rows to another, and the check of what front matter refers to."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from senseprobe.generator.schema import Block, Condition, Front, Template
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Design, Edit, Finding
+from senseprobe.release.kinds import KINDS
 
 FrontT = TypeVar("FrontT", bound=Front)
 
@@ -75,16 +75,18 @@ class ReferenceChecker:
         return column in columns
 
 
-class RowExpansion(ABC, Generic[FrontT]):
+class RowExpansion(Generic[FrontT]):
     """How rows of a kind are made of front matter.
 
-    `front_type` is the form of that, `distinctive_key` a key that only this form has; `roles` are those that it must
-    bind.
+    - `front_type`: the form of that; `distinctive_key`: a key that only this form has.
+    - `roles`: the sentences of a row whose words it must bind; none: a row has one, `sentence`, which binds nothing.
+    - `estimands`: the ids of the figures that a release lists, in order of print.
     """
 
     front_type: type[FrontT]
     distinctive_key: ClassVar[str] = ""
     roles: ClassVar[tuple[str, ...]] = ()
+    estimands: ClassVar[tuple[str, ...]] = ()
 
     def front(self, block: ResolvedBlock) -> FrontT:
         """Return the front matter of a block of this kind."""
@@ -101,10 +103,17 @@ class RowExpansion(ABC, Generic[FrontT]):
     def check_references(self, front: FrontT, checker: ReferenceChecker) -> None:
         """Check that what only front matter of this kind refers to exists: nothing, unless overridden."""
 
-    @abstractmethod
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
-        """Return the columns that only rows of this kind have, for a selection of a frame's rows."""
+        """Return the columns that only rows of this kind have, for a selection of a frame's rows.
+
+        Unless overridden: each sentence with the span of the target, ``sentence`` and ``sentence_span``, and of each
+        key of front matter that has the name of a column what it refers to, as ``slot.column``, or its text.
+        """
+        front = self.front(rows.block)
+        names = {name for name, _, _ in KINDS[front.kind].columns}
+        texts = {name: getattr(front, name) for name in type(front).model_fields if name in names}
+        return rows.cells(selection, texts) | rows.sentences(selection, front.bindings)
 
     def complete_design(self, design: Design, config: Config) -> Design:
-        """Return the design with what only rows of this kind have, as their estimands: nothing, unless overridden."""
-        return design
+        """Return the design with what only rows of this kind have: their estimands, unless overridden."""
+        return replace(design, estimands=self.estimands)

@@ -3,15 +3,11 @@
 from dataclasses import replace
 from typing import Annotated, Literal
 
-import pyarrow as pa
 from pydantic import Field, StringConstraints
 
 from senseprobe.generator.config import Config, reference
 from senseprobe.generator.kinds.base import ReferenceChecker, RowExpansion
-from senseprobe.generator.product import RowSelection
-from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Binding, Expect, Front
-from senseprobe.generator.word_lists import WordLists
 from senseprobe.generator.yaml_source import Model
 from senseprobe.messages import nearest
 from senseprobe.records import Design, LevelPair
@@ -95,11 +91,6 @@ class InferenceExpansion(RowExpansion[InferenceFront]):
         if spec.pair and all(sides) and not sides[0] & sides[1]:
             message = f"{spec.first!r} and {spec.second!r} do not have a {spec.pair!r} in common"
             checker.add(("gap", name, "pair"), "E102", message)
-
-    def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
-        """Return the gold label, and for premise and hypothesis the sentence and the span of the target."""
-        front = self.front(rows.block)
-        return rows.cells(selection, {"gold": front.gold}) | rows.sentences(selection, self.roles)
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with its estimands."""

@@ -18,7 +18,9 @@ from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import RowScoring
+from senseprobe.generator.checks import lint_paths
 from senseprobe.generator.kinds import EXPANSIONS, RowExpansion
+from senseprobe.records import Finding
 from senseprobe.release.kinds import KINDS, TEXT, Kind
 
 ROOT = Path(__file__).parents[2]
@@ -148,6 +150,16 @@ def test_the_example_of_the_docs(site: Path, project: Path, typed: Typed) -> Non
     assert "## Estimands over requests" in typed("explain", "--markdown").out
 
 
+def test_the_docs_show_the_example() -> None:
+    """The blocks of the page are what is installed and built here; the module has at most 100 lines."""
+    page = (ROOT / "docs/plugins.md").read_text()
+    module = (EXAMPLE / "requests_kind.py").read_text()
+    assert f"```python\n{module}```" in page
+    assert f"```toml\n{(EXAMPLE / 'pyproject.toml').read_text()}```" in page
+    assert f"```yaml\n{TEMPLATE}```" in page
+    assert len(module.splitlines()) <= 100
+
+
 def test_rows_are_drawn_by_cells(site: Path, project: Path, typed: Typed) -> None:
     """Half of the rows have as many polite as rude ones."""
     typed("build", "asking", "1.0.0")
@@ -203,9 +215,15 @@ def test_without_the_plugin(site: Path, project: Path, typed: Typed, monkeypatch
 # --- checks ---------------------------------------------------------------------------------------------------------
 
 
+def findings(project: Path) -> list[Finding]:
+    """What lint finds in the template."""
+    template = project / "templates/asking/jobs.j2"
+    return [finding for finding in lint_paths([template]).findings if finding.path.endswith(template.name)]
+
+
 def codes(project: Path) -> list[str]:
-    """The codes that lint finds in the template."""
-    return [finding.code for finding in api.lint(project / "templates/asking/jobs.j2").findings]
+    """The codes of what it finds there."""
+    return sorted(finding.code for finding in findings(project))
 
 
 def test_a_check_of_a_kind(site: Path, project: Path) -> None:
@@ -214,7 +232,7 @@ def test_a_check_of_a_kind(site: Path, project: Path) -> None:
     assert codes(project) == ["W506"]
     rude = TEMPLATE.replace("{list: phrases}", "{list: phrases, where: {manner: rude}}")
     template.write_text(rude.replace("12", "6"))
-    (finding,) = (each for each in api.lint(template).findings if each.code == "WREQ01")
+    (finding,) = (each for each in findings(project) if each.code == "WREQ01")
     assert (finding.line, finding.message) == (11, "all requests have the same manner")
     assert finding.hint == "add words of the other one"
 
@@ -239,7 +257,7 @@ def test_a_check_that_fails_is_named(
 ) -> None:
     """Nothing else is blamed."""
     kind = KINDS["request"]
-    monkeypatch.setitem(KINDS, "request", replace(kind, checks={"WREQ01": check}))
+    monkeypatch.setattr(KINDS, "_added", {"request": replace(kind, checks={"WREQ01": check})})
     with pytest.raises(SenseprobeError, match=f"the check WREQ01 of senseprobe-requests {message}"):
         codes(project)
 
@@ -279,12 +297,12 @@ def test_a_kind_whose_import_fails(site: Path, project: Path) -> None:
     """The reason stands where its rows would be made."""
     (site / "requests_kind.py").write_text("raise SystemExit('bye')\n")
     shutil.rmtree(site / "__pycache__", ignore_errors=True)
-    (finding,) = api.lint(project / "templates/asking/jobs.j2").findings
+    (finding,) = findings(project)
     assert "its import failed with SystemExit: bye" in finding.hint
 
 
 def test_a_part_of_another_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kind whose expansion is no expansion is named."""
-    monkeypatch.setitem(KINDS, "odd", replace(SOUND, expansion="a text", origin="odds"))
+    monkeypatch.setattr(KINDS, "_added", {"odd": replace(SOUND, expansion="a text", origin="odds")})
     with pytest.raises(SenseprobeError, match="the kind of rows odd of odds cannot be used: its `expansion` is a str"):
         _ = EXPANSIONS["odd"]

@@ -13,9 +13,9 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import accept_old_names
+from senseprobe.evaluate.estimands.display import Display
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project, strata_sizes
 from senseprobe.evaluate.estimands.multiple_testing import Family
-from senseprobe.evaluate.estimands.wording import Wording
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
@@ -67,7 +67,7 @@ class Scope:
 
 @accept_old_names(low="range", high="range", definition="version")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimand(Wording):
+class Estimand(Display):
     """A figure that can be asked for: what it declares of itself, and how it is computed, compared and shown.
 
     - `direction`: what a figure above its neutral value means; `source`: the paper with its equation.

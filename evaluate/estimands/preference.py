@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.base import Estimand, Scope
+from senseprobe.evaluate.estimands.display import NOBODY, USE
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
-from senseprobe.evaluate.estimands.wording import NOBODY, USE
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     BoolArray,

@@ -9,8 +9,8 @@ from math import ceil
 from senseprobe.charts import Axis, Mark
 from senseprobe.document import Section, Tile
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.display import NOBODY
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
-from senseprobe.evaluate.estimands.wording import NOBODY
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.comparison_section import (
     Difference,

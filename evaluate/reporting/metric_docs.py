@@ -61,7 +61,13 @@ def describe_metrics() -> dict[str, list[dict[str, Any]]]:
 
 
 def describe_metric(declared: Declaration) -> dict[str, Any]:
-    """Return a declaration with the stable keys of ``--json``."""
+    """Return a declaration with the stable keys of ``--json``.
+
+    >>> from senseprobe.evaluate.estimands import lookup
+    >>> metric = describe_metric(lookup("preference"))
+    >>> metric["range"], metric["measure"], metric["source"]
+    ([-50, 50], 'points', 'Zhou, Kaneko & Bollegala 2022, equation 6')
+    """
     keys = next(keys for kind, keys in _KEYS.items() if isinstance(declared, kind))
     values = {key: getattr(declared, _FIELDS.get(key, key)) for key in keys.split()}
     return {**values, "range": [end if isfinite(end) else None for end in declared.range]}  # JSON has no infinity
@@ -109,7 +115,12 @@ def format_metric(metric: Declaration) -> str:
 
 
 def format_range(metric: Declaration) -> str:
-    """Return the range of a metric's numbers with their unit: ``-∞ to 0, in nats``."""
+    """Return the range of a metric's numbers with their unit.
+
+    >>> from senseprobe.evaluate.scorers import get
+    >>> format_range(get("aul"))
+    '-∞ to 0, in nats per token'
+    """
     low, high = (f"{end:g}".replace("inf", "∞") for end in metric.range)
     return f"{low} to {high}, in {metric.unit}"
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.base import Estimand, Scope, why_no_interval
+from senseprobe.evaluate.estimands.display import NOBODY, USE
 from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, unusable
-from senseprobe.evaluate.estimands.wording import NOBODY, USE
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale, difference_interval, difference_p
 

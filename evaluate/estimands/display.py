@@ -20,7 +20,7 @@ USE = "use these numbers only to compare models"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wording(Declaration):
+class Display(Declaration):
     """What reports say of figures that an estimand declares, and where they show them."""
 
     unit: str = "points"
@@ -119,7 +119,12 @@ class Wording(Declaration):
     zero_label: ClassVar[str] = ""
 
     def axis_ends(self, design: Design | None) -> tuple[str, str]:
-        """Return what stands at the low and the high end of its axis, in two or three words each."""
+        """Return what stands at the low and the high end of its axis, in two or three words each.
+
+        >>> from senseprobe.evaluate.estimands import lookup
+        >>> lookup("pronoun-baseline").axis_ends(None)
+        ('"she"', '"he"')
+        """
         return self.ends
 
     ends: ClassVar[tuple[str, str]] = ("lower", "higher")
@@ -141,7 +146,7 @@ class Wording(Declaration):
         """
         number = figure.value or 0.0
         value = f"{number:{'' if self.from_zero else '+'}.{self.decimals}f} {self.unit}"
-        if self.leanings == Wording.leanings:
+        if self.leanings == Display.leanings:
             return f"scores {value} on \N{LEFT DOUBLE QUOTATION MARK}{self.title}\N{RIGHT DOUBLE QUOTATION MARK}"
         return f"{self.leanings[number > 0]} ({value})"
 

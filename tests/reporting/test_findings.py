@@ -18,7 +18,7 @@ from tests.served import test_sections as chat
 
 from senseprobe.api.results import brief
 from senseprobe.document import MOST_TILES, Tile, render_html, render_markdown, render_section
-from senseprobe.evaluate.estimands.base import Estimand
+from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.reporting.finding import label_word, name_model
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_brief, build_report
@@ -107,6 +107,21 @@ def test_the_media_share_their_sentences(made: str, tmp_path: Path) -> None:
     assert tiles
     for tile in tiles:
         assert [(tile.sentence in text, tile.badge in text) for text in media] == [(True, True)] * len(media)
+
+
+def test_a_figure_alone_has_a_sentence() -> None:
+    """Of praise and blame, where a config has nothing else that a verdict can be about."""
+    (tile,) = tiles_of(source(figure("c", 20.0, 6.0, 31.0, neutral=0.0, estimand="pronoun-interaction")))
+    lean = "gives the pronoun of the stereotype to praise rather than to blame"
+    assert tile.sentence == f"org/model {lean} (+20.0 points)."
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if not CATALOGUE[name].origin])
+def test_every_estimand_has_a_sentence(name: str) -> None:
+    """Whatever the sign of its figure, and whatever is known of the config."""
+    estimand = CATALOGUE[name]
+    for value in (-3.0, 0.0, 3.0):
+        assert estimand.fact(figure("c", value, value - 1, value + 1), None, {})
 
 
 def test_a_plugin_has_a_sentence_of_its_title() -> None:

@@ -164,7 +164,7 @@ def _levels(block: ResolvedBlock, name: str, excluded: Collection[tuple[str, str
     strata = [reference(text, block.slots) for text in block.block.front.strata.values()]
     cluster = reference(name, block.slots)
     for slot in (cluster[0],) if cluster else _factor_columns(block, name):
-        column = next((parts[1] for parts in strata if parts and parts[0] == slot), None)
+        column = next((source[1] for source in strata if source and source[0] == slot), None)
         words = (word for word in block.slots[slot] if (slot, str(word)) not in excluded)
         for word in words:
             level = str(word.columns[cluster[1]]) if cluster else str(word)

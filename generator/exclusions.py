@@ -111,7 +111,7 @@ def drop_rows(batches: Iterable[pa.RecordBatch], start: int, excluded: ExcludedR
 def _filtered(column: pa.Array, mask: pa.Array) -> pa.Array:
     # Arrow filters a whole batch, or a struct, several times slower than this.
     if pa.types.is_struct(column.type) and not column.null_count:
-        return pa.StructArray.from_arrays([part.filter(mask) for part in column.flatten()], fields=[*column.type])
+        return pa.StructArray.from_arrays([child.filter(mask) for child in column.flatten()], fields=[*column.type])
     return column.filter(mask)
 
 

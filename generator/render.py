@@ -106,9 +106,9 @@ class FrameRows:
 
     def spans(self, side: Side) -> pa.Array:
         """Return the target's spans; null where the block has no target."""
-        parts = [pa.array(side.start, pa.int32()), pa.array(side.end, pa.int32())]
+        ends = [pa.array(side.start, pa.int32()), pa.array(side.end, pa.int32())]
         missing = pa.array(np.full(len(side.start), True)) if self.frame.target is None else None
-        return pa.StructArray.from_arrays(parts, names=["start", "end"], mask=missing)
+        return pa.StructArray.from_arrays(ends, names=["start", "end"], mask=missing)
 
     def bound(self, role: str, name: str, selection: RowSelection) -> pa.Array:
         """Return the words that a name stands for in a role."""
@@ -121,10 +121,10 @@ class FrameRows:
 
     def cell(self, text: str | None, selection: RowSelection) -> pa.Array:
         """Return the texts of ``slot.column``, or the same literal for each row."""
-        parts = reference(text, self.block.slots)
-        if parts is None:
+        source = reference(text, self.block.slots)
+        if source is None:
             return constant(text, selection.n)
-        slot, column = parts
+        slot, column = source
         cells = [word.columns[column] for word in self.block.slots[slot]]
         return take([None if cell is None else str(cell) for cell in cells], selection.at[slot])
 
@@ -196,25 +196,25 @@ def flags(array: pa.Array) -> Flags:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
+def glue(pieces: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
     """Return for each row the texts of all parts at their positions in one text; no text is null."""
     # Several times faster than `join`: texts are gathered one after another, then bounds within a row are left out.
-    at = np.empty((len(parts[0][1]), len(parts)), dtype=np.int32)
+    at = np.empty((len(pieces[0][1]), len(pieces)), dtype=np.int32)
     first = 0
-    for number, (texts, positions) in enumerate(parts):
+    for number, (texts, positions) in enumerate(pieces):
         np.add(positions, first, out=at[:, number], casting="same_kind")
         first += len(texts)
-    gathered = pa.concat_arrays([texts for texts, _ in parts]).take(pa.array(at.reshape(-1)))
+    gathered = pa.concat_arrays([texts for texts, _ in pieces]).take(pa.array(at.reshape(-1)))
     _, bounds, data = gathered.buffers()
-    ends = np.frombuffer(bounds, dtype=np.int32)[: len(gathered) + 1 : len(parts)]
+    ends = np.frombuffer(bounds, dtype=np.int32)[: len(gathered) + 1 : len(pieces)]
     return pa.StringArray.from_buffers(len(at), pa.py_buffer(ends.tobytes()), data)
 
 
-def join(parts: list[pa.Array] | list[str | pa.Array], n: int, between: str = "") -> pa.Array:
+def join(pieces: list[pa.Array] | list[str | pa.Array], n: int, between: str = "") -> pa.Array:
     """Return the parts of each row in one text; missing parts are left out.
 
     >>> join(["race", pa.array(["nurse", "judge"])], 2, ".").to_pylist()
     ['race.nurse', 'race.judge']
     """
-    columns = [constant(part, n) if isinstance(part, str) else part for part in parts]
+    columns = [constant(piece, n) if isinstance(piece, str) else piece for piece in pieces]
     return pc.binary_join_element_wise(*columns, between, null_handling="skip")

@@ -60,8 +60,8 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
 
 
 def _is_full(block: ResolvedBlock, text: str) -> bool:
-    parts = reference(text, block.slots)
-    return parts is not None and all(word.columns[parts[1]] is not None for word in block.slots[parts[0]])
+    source = reference(text, block.slots)
+    return source is not None and all(word.columns[source[1]] is not None for word in block.slots[source[0]])
 
 
 def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iterator[Finding]:
@@ -108,9 +108,9 @@ class _Resolver:
         return {name: self._type(text) for name, text in self.front.added_columns.items()}
 
     def _type(self, text: str) -> str:
-        parts = reference(text, self.front.slots)
-        words = self._list(self.front.slots[parts[0]].list) if parts else None
-        spec = words.columns.get(parts[1]) if parts and words else None
+        source = reference(text, self.front.slots)
+        words = self._list(self.front.slots[source[0]].list) if source else None
+        spec = words.columns.get(source[1]) if source and words else None
         return spec.type if spec else ""
 
     def _words(self, name: str, location: Location) -> WordList | None:

@@ -196,7 +196,7 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
 
 def _column(source: str, word: str) -> int:
     """Return the column from 1 of the first such word inside a `{{ }}` or `{% %}`."""
-    inside = _TAG_OR_TEXT.sub(lambda part: part[1] or " ", source)
+    inside = _TAG_OR_TEXT.sub(lambda tag: tag[1] or " ", source)
     match = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", inside)
     return match.start() + 1 if match else 1
 

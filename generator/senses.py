@@ -148,17 +148,17 @@ def sense_texts(block: ResolvedBlock) -> dict[str, str | None]:
 
 def sense_keys(block: ResolvedBlock, text: str) -> list[tuple[str, str]]:
     """Return words and keys, which may be empty: of ``slot.column`` those of the slot's words, else the target's."""
-    if parts := reference(text, block.slots):
-        return [(str(word), str(word.columns[parts[1]] or "")) for word in block.slots[parts[0]]]
+    if source := reference(text, block.slots):
+        return [(str(word), str(word.columns[source[1]] or "")) for word in block.slots[source[0]]]
     target = block.block.front.target
     return [(str(word), text) for word in (block.words("stereo", target) if target else ("",))]
 
 
 def lexicon_of(text: str | None, block: ResolvedBlock, lists: WordLists) -> str | None:
     """Return the lexicon of ``slot.column`` or of a literal key; None where there is none."""
-    if parts := reference(text, block.slots):
-        words = lists.get(block.block.front.slots[parts[0]].list)
-        return words.columns[parts[1]].lexicon if words else None
+    if source := reference(text, block.slots):
+        words = lists.get(block.block.front.slots[source[0]].list)
+        return words.columns[source[1]].lexicon if words else None
     sense = _declared(block)
     return sense.lexicon if sense and text else None
 

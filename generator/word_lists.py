@@ -300,8 +300,10 @@ def _header_mistakes(header: Sequence[str], separator: str, names: Collection[st
         yield f"columns are separated by {_SEPARATORS[separator]}, not commas"
     missing, unknown = [name for name in names if name not in header], [name for name in header if name not in names]
     if missing or unknown or len({*header}) < len(header):
-        parts = [f"{what} {listed(columns)}" for what, columns in (("without", missing), ("with", unknown)) if columns]
-        yield f"columns differ from those in {DESCRIPTOR}: {', '.join(map(printable, parts)) or 'one occurs twice'}"
+        mistakes = [
+            f"{what} {listed(columns)}" for what, columns in (("without", missing), ("with", unknown)) if columns
+        ]
+        yield f"columns differ from those in {DESCRIPTOR}: {', '.join(map(printable, mistakes)) or 'one occurs twice'}"
     elif [*header] != [*names]:
         yield f"columns are not in the order of {DESCRIPTOR}: {','.join(header)}"
 

@@ -75,10 +75,10 @@ def find_words(text: str) -> Iterator[tuple[int, str]]:
         if match[0].replace("\u2019", "'") in FUNCTION_WORDS or any(c.isdigit() or c == "_" for c in neighbours):
             continue
         start = match.start()
-        for part in _ENCLITIC.sub("", match[0]).split("-"):
-            if _PLAIN.fullmatch(part) and len(part) > 1:
-                yield start, part
-            start += len(part) + 1
+        for token in _ENCLITIC.sub("", match[0]).split("-"):
+            if _PLAIN.fullmatch(token) and len(token) > 1:
+                yield start, token
+            start += len(token) + 1
 
 
 def is_word(word: str, vocabulary: Vocabulary) -> bool:
@@ -169,8 +169,8 @@ def check_list_spelling(words: WordList) -> Iterator[Finding]:
     vocabulary, cells = load_vocabulary(), Cells(words)
     distinct = islice(dict.fromkeys(words.words), MOST_WORDS)
     misspelt = ((word, *mistake) for word in distinct for mistake in _misspelt_words(word, vocabulary))
-    for word, start, part, hint in islice(misspelt, MOST_FINDINGS):
-        yield _word_finding(cells, word, start, "W401", f"WordNet does not know {part!r}", hint)
+    for word, start, token, hint in islice(misspelt, MOST_FINDINGS):
+        yield _word_finding(cells, word, start, "W401", f"WordNet does not know {token!r}", hint)
 
 
 @check("W402", lexicon=WORDNET)
@@ -183,9 +183,9 @@ def check_capitals(words: WordList) -> Iterator[Finding]:
     """
     only_proper, cells = cache(partial(_only_proper, vocabulary=load_vocabulary())), Cells(words)
     for word in islice(dict.fromkeys(words.words), MOST_WORDS):
-        named = {part: (start, proper) for start, part in find_words(word) if (proper := only_proper(part))}
-        for part, (start, proper) in named.items():
-            message = f"{part!r} is in lower case, but WordNet only has {' and '.join(proper)}"
+        named = {token: (start, proper) for start, token in find_words(word) if (proper := only_proper(token))}
+        for token, (start, proper) in named.items():
+            message = f"{token!r} is in lower case, but WordNet only has {' and '.join(proper)}"
             yield _word_finding(cells, word, start, "W402", message, f"did you mean {proper[0]!r}?")
 
 
@@ -206,23 +206,23 @@ def _misspelt_in_frames(subject: ConfigSubject, vocabulary: Vocabulary) -> Itera
     list_words = cache(partial(_list_words, subject.lists))  # takes longer than all else here
     for frame in subject.sources():
         frame_words = [*_frame_words(frame.source)]
-        for number, (start, part) in enumerate(frame_words):
-            if is_word(part, vocabulary):
+        for number, (start, token) in enumerate(frame_words):
+            if is_word(token, vocabulary):
                 continue
             pairs = pairwise(word for _, word in frame_words[max(number - 1, 0) : number + 2])
             if any(vocabulary.knows(join.join(pair)) for pair in pairs for join in ("_", "-")):  # ad hoc, pell-mell
                 continue
-            hint = spelling_hint(part, vocabulary, list_words())
+            hint = spelling_hint(token, vocabulary, list_words())
             if hint and (hint != NO_SUGGESTION or frame.source[start : start + 1].islower()):
-                message = f"WordNet and the lists do not know {part!r}"
+                message = f"WordNet and the lists do not know {token!r}"
                 yield subject.finding((frame.line, frame.column + start), "W512", message, hint)
 
 
 def _misspelt_words(phrase: str, vocabulary: Vocabulary) -> Iterator[tuple[int, str, str]]:
     """Yield the misspelt words of a phrase, with their offsets and hints; nothing where WordNet has the phrase."""
-    unknown = [(start, part) for start, part in find_words(phrase) if not is_word(part, vocabulary)]
+    unknown = [(start, token) for start, token in find_words(phrase) if not is_word(token, vocabulary)]
     if unknown and not any(vocabulary.knows(phrase.replace(" ", join)) for join in ("_", "-", "")):
-        yield from ((start, part, hint) for start, part in unknown if (hint := spelling_hint(part, vocabulary)))
+        yield from ((start, token, hint) for start, token in unknown if (hint := spelling_hint(token, vocabulary)))
 
 
 def _only_proper(word: str, vocabulary: Vocabulary) -> list[str]:
@@ -245,7 +245,7 @@ def _list_words(lists: WordLists) -> frozenset[str]:
         with suppress(DeclarationError):  # a finding of the list itself
             words = lists.get(name)
             cells.update(cell for word in (words.words if words else ()) for cell in word.columns.values())
-    return frozenset(part for cell in cells if isinstance(cell, str) for _, part in find_words(cell))
+    return frozenset(token for cell in cells if isinstance(cell, str) for _, token in find_words(cell))
 
 
 def _frame_words(source: str) -> Iterator[tuple[int, str]]:
@@ -258,7 +258,7 @@ def _frame_words(source: str) -> Iterator[tuple[int, str]]:
         for text in _TEXT_IN_TAG.finditer(tag[0]):
             if not text[1] and not text[4]:  # else it is compared, and not printed
                 start = tag.start() + text.start("text")
-                yield from ((start + offset, part) for offset, part in find_words(text["text"]))
+                yield from ((start + offset, token) for offset, token in find_words(text["text"]))
 
 
 # ---- Letters that look alike ----

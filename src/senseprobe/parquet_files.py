@@ -77,11 +77,11 @@ def read_batches(
     than `most` bytes, MemoryError, and what Arrow raises.
     """
     names = None if columns is None else [*columns]
-    parts = file.iter_batches(rows, row_groups=groups, columns=names, use_threads=False)  # threads need memory, too
+    batches = file.iter_batches(rows, row_groups=groups, columns=names, use_threads=False)  # threads need memory, too
     size = 0
     while True:
         with _capped_pool(memory):
-            if (batch := next(parts, None)) is None:
+            if (batch := next(batches, None)) is None:
                 return
             batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
             batch = plain(batch)

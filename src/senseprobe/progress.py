@@ -102,9 +102,9 @@ def progress_bar(label: str, clock: Callable[[], float] = monotonic) -> Iterator
 
     def write_line() -> None:
         (task,) = bar.tasks
-        parts = (column.render(task).plain.strip() for column in (count, rate))
+        amounts = (column.render(task).plain.strip() for column in (count, rate))
         remaining = f"{left.render(task).plain} left" if task.time_remaining is not None else ""
-        console.print(Text(f"{_safe(label)}: {', '.join(filter(None, (*parts, remaining)))}"))
+        console.print(Text(f"{_safe(label)}: {', '.join(filter(None, (*amounts, remaining)))}"))
 
     try:
         with bar:

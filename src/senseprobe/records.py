@@ -34,7 +34,7 @@ class Finding:
     fix: Edit | None = None
 
     def __str__(self) -> str:
-        location = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+        location = ":".join(str(piece) for piece in (self.path, self.line, self.column) if piece)
         return f"{location}: {self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -294,5 +294,5 @@ class Figure:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figure with the stable keys of ``--json`` and of result files; those of some only where set."""
-        of_some = ("p_low", "p_least", "identity", "missing", "senses", "verdict")
-        return {key: value for key, value in asdict(self).items() if key not in of_some or value not in (None, "", {})}
+        optional = ("p_low", "p_least", "identity", "missing", "senses", "verdict")
+        return {key: value for key, value in asdict(self).items() if key not in optional or value not in (None, "", {})}

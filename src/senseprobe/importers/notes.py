@@ -131,7 +131,7 @@ def note_remarks(remarks: Iterable[tuple[Mapping[str, Any], str, str, str]]) -> 
     seen: set[Note] = set()
     for row, column, code, message in remarks:
         side = "anti" if column == "anti" else "source"
-        file, line = (row.get(f"{side}_{part}") or row[f"source_{part}"] for part in ("file", "line"))
+        file, line = (row.get(f"{side}_{key}") or row[f"source_{key}"] for key in ("file", "line"))
         item = f"{row['item']}: " if "item" in row else ""
         note = Note(file, int(line), kept=True, reason=f"{item}{message}", code=code)
         if note not in seen and counts[code] < MAX_REMARKS:

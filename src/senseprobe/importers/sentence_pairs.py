@@ -246,7 +246,7 @@ def keep_unlike_words(rows: Iterable[Row], notes: Notes) -> None:
     for row in rows:
         difference = find_difference(row["stereo"], row["anti"])
         if not difference.pronouns:
-            words = (" ".join(match.group() for match in part) for part in (difference.stereo, difference.anti))
+            words = (" ".join(match.group() for match in matches) for matches in (difference.stereo, difference.anti))
             reason = "its sentences differ in more than pronouns: {!r} against {!r}".format(*words)
             notes.keep(Source(row["source_file"], b""), int(row["source_line"]), reason)
 

@@ -103,17 +103,17 @@ def _read_block(source: Source, lines: Iterable[tuple[int, str]], notes: Notes) 
 
 def _example(source: Source, line: int, text: str, notes: Notes) -> Example:
     head, bracket, tail = text.rstrip().rpartition("[")
-    parts = [part.strip() for part in tail.removesuffix("]").split(",")]
-    if not bracket or not tail.endswith("]") or len(parts) != 3 or not all(parts):
+    fields = [field.strip() for field in tail.removesuffix("]").split(",")]
+    if not bracket or not tail.endswith("]") or len(fields) != 3 or not all(fields):
         raise LeftOut("does not end in [sense type, sense key, label]")
-    example = Example(source, line, head.strip(), *parts)
+    example = Example(source, line, head.strip(), *fields)
     check_sentence(example.sentence)
-    for part in (*parts, example.sentence):
-        if match := _PLACEHOLDER.search(part):
+    for field in (*fields, example.sentence):
+        if match := _PLACEHOLDER.search(field):
             raise LeftOut(f"unfilled placeholder {excerpt(match.group())}")
     if example.label not in {"stereo", "anti"}:
         raise LeftOut(f"label {excerpt(example.label)} is neither stereo nor anti")
-    if any(len(part) > 100 or not part.isprintable() for part in parts) or not example.lemma:
+    if any(len(field) > 100 or not field.isprintable() for field in fields) or not example.lemma:
         raise LeftOut("a sense type or sense key that is none")
     if not _BLANKS.fullmatch(blanks := head[len(head.rstrip()) :]):
         notes.keep(source, line, f"{len(blanks)} blanks before the bracket, neither one TAB nor one to four spaces")

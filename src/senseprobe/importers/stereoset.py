@@ -34,25 +34,25 @@ COLUMNS = ("context", "unrelated", "stereo_labels", "anti_labels", "source_id", 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """Read a config for each part of the files; the levels of its factor are the target terms."""
-    parts: dict[str, list[Row]] = {part: [] for part in DESCRIPTIONS}
+    rows_by_task: dict[str, list[Row]] = {task: [] for task in DESCRIPTIONS}
     for source in sources:
         data = _parse(source, notes)
-        for part, rows in parts.items():
+        for task, rows in rows_by_task.items():
             before = len(rows)
-            for number, item in enumerate(data.get(part, ()), start=1):
+            for number, item in enumerate(data.get(task, ()), start=1):
                 lines = map(line_of, item.values() if isinstance(item, dict) else [item])
                 # The first line, as far as that is known: a file may have a single line.
-                name, line = f"{part} item {number}", min(filter(None, lines), default=0)
+                name, line = f"{task} item {number}", min(filter(None, lines), default=0)
                 with notes.leaving_out(source, line, f"{name}: "):
-                    rows.append(_row(source, line, part, name, _check_item(item), notes))
+                    rows.append(_row(source, line, task, name, _check_item(item), notes))
                     check_count(len(rows), source.name)
-            notes.add_fact(source, f"{len(rows) - before} pairs {part}")
+            notes.add_fact(source, f"{len(rows) - before} pairs {task}")
     tables = []
-    for part, rows in parts.items():
+    for task, rows in rows_by_task.items():
         notes.keep_repeats(rows)
         bias, factors = list_bias_types(rows), {"target": "target"}
         design = contrast_design(bias, factors, COLUMNS, "evaluative", estimands=ESTIMANDS)
-        tables += [Table(part, DESCRIPTIONS[part], design, rows)] if rows else []
+        tables += [Table(task, DESCRIPTIONS[task], design, rows)] if rows else []
     return tables
 
 
@@ -86,18 +86,18 @@ def _is_of_hub(source: Source) -> bool:
     return isinstance(item, dict) and "context" in item and isinstance(item.get("sentences"), dict)
 
 
-def _row(source: Source, line: int, part: str, name: str, item: Mapping[str, Any], notes: Notes) -> Row:
+def _row(source: Source, line: int, task: str, name: str, item: Mapping[str, Any], notes: Notes) -> Row:
     """Make a row of an item; raise LeftOut where it makes none."""
     context, sentences = item["context"], item["sentences"]
     texts = [sentences[label]["sentence"].strip() for label in LABELS]
-    if part == "intersentence":
+    if task == "intersentence":
         texts = [f"{context} {text}" for text in texts]
     for text in texts:
         check_sentence(text)
     stereo, anti, unrelated = texts
     if stereo == anti:
         raise LeftOut("its two sentences are the same")
-    if part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
+    if task == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
         notes.keep(source, line, f"{name}: its context has not one BLANK that stands by itself")
     if not all(vote in VOTES for label in LABELS for vote in _annotator_labels(sentences[label])):
         notes.keep(source, line, f"{name}: what its annotators said is not all labels: these alone are counted")
@@ -109,12 +109,12 @@ def _row(source: Source, line: int, part: str, name: str, item: Mapping[str, Any
         line,
         difference,
         item["target"],
-        id=f"{part}.{id_part(item['id'])}",
+        id=f"{task}.{id_part(item['id'])}",
         item=name,
         bias_type=item["bias_type"],
         label_basis="annotators",
         # What follows a context differs in whatever its writer liked.
-        minimal=part == "intrasentence" and difference.runs == 1,
+        minimal=task == "intrasentence" and difference.runs == 1,
         context=context,
         unrelated=unrelated,
         stereo_labels=_count_votes(sentences[LABELS[0]]),

@@ -138,10 +138,10 @@ def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
 
 def _parse_sentence(line: int, text: str) -> Sentence:
     """Return the sentence without brackets; raise LeftOut where they do not match."""
-    parts = re.split(r"([\[\]])", text)
-    if parts[1::2] != ["[", "]"] * (len(parts) // 4) or not all(part.strip() for part in parts[2::4]):
+    pieces = re.split(r"([\[\]])", text)
+    if pieces[1::2] != ["[", "]"] * (len(pieces) // 4) or not all(piece.strip() for piece in pieces[2::4]):
         raise LeftOut("brackets that do not close, or hold others or nothing")
-    texts = parts[::2]
+    texts = pieces[::2]
     ends = [*accumulate(map(len, texts))]
     return Sentence(line, "".join(texts), tuple(zip(ends[::2], ends[1::2], strict=False)))
 

@@ -100,12 +100,12 @@ def _groups(source: Source, notes: Notes) -> dict[Key, GenderedSentences]:
     groups: dict[Key, GenderedSentences] = {}
     for line, cells in delimited_rows(source, "\t", ("sentid", "sentence"), notes, quoted=False):
         with notes.leaving_out(source, line):
-            parts = cells["sentid"].strip().removesuffix(".txt").split(".")
-            plain = all(part.strip() and part.isprintable() and len(part) < 60 for part in parts)
-            if len(parts) != 4 or parts[2] not in ANSWERS or parts[3] not in GENDERS or not plain:
+            fields = cells["sentid"].strip().removesuffix(".txt").split(".")
+            plain = all(field.strip() and field.isprintable() and len(field) < 60 for field in fields)
+            if len(fields) != 4 or fields[2] not in ANSWERS or fields[3] not in GENDERS or not plain:
                 raise LeftOut(f"id {excerpt(cells['sentid'])} is not occupation.participant.answer.gender")
             check_sentence(text := cells["sentence"].strip())
-            occupation, participant, answer, gender = parts
+            occupation, participant, answer, gender = fields
             sentences = groups.setdefault((occupation, participant, answer), {})
             if gender in sentences:
                 raise LeftOut(f"the same id as in line {sentences[gender][0]}")

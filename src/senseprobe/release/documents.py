@@ -52,7 +52,7 @@ class Author(NamedTuple):
         >>> Author.of("Zhou, Yi")
         Author(family='Zhou', given='Yi')
         """
-        family, _, given = (part.strip() for part in name.partition(","))
+        family, _, given = (piece.strip() for piece in name.partition(","))
         return cls(family, given) if family and given else cls(name.strip(), "")
 
     def __str__(self) -> str:

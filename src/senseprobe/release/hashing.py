@@ -26,9 +26,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def combine(parts: Mapping[str, str]) -> str:
+def combine(digests: Mapping[str, str]) -> str:
     """Return one digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name."""
-    lines = sorted(f"{name}\0{digest}\n".encode() for name, digest in parts.items())
+    lines = sorted(f"{name}\0{digest}\n".encode() for name, digest in digests.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
@@ -140,7 +140,7 @@ def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | N
     path = folder / name
     # A link on the way would lead out of the folder.
     below = [path, *path.parents][: name.count("/") + 1]
-    if any(part.is_symlink() for part in below) or not path.is_file():
+    if any(parent.is_symlink() for parent in below) or not path.is_file():
         message = "is not a plain file" if path.exists() or path.is_symlink() else "is missing"
         return Finding(path=name, code="E402", message=message)
     try:

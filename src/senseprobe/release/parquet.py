@@ -130,9 +130,9 @@ def _write_file(
     where: Path | pa.NativeFile, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool = False
 ) -> pa.RecordBatch | None:
     """Write a file of one group of rows; return them as one batch if `keep`."""
-    parts = [*rows()]
-    group = parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
-    coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
+    batches = [*rows()]
+    group = batches[0] if len(batches) == 1 else pa.concat_batches([plain(batch) for batch in batches])
+    coded = _coded(group, required={field.name for field in batches[0].schema if not field.nullable})
     # Named by its bytes: pyarrow takes names as UTF-8, and those of folders need not be.
     sink = nullcontext(where) if isinstance(where, pa.NativeFile) else pa.OSFile(os.fsencode(where), "wb")
     with sink as file, _writer(file, coded.schema) as writer:
@@ -214,7 +214,7 @@ def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, display_path: str
         )
     # The stored Arrow schema, which Arrow reads, may hold such keys too, and other types for a column.
     arrow = file.schema_arrow
-    inner = {key for field in arrow for part in (field, *field.flatten()) for key in part.metadata or {}}
+    inner = {key for field in arrow for leaf in (field, *field.flatten()) for key in leaf.metadata or {}}
     if unexpected := sorted({*(arrow.metadata or {})} - _KEYS | inner):
         message = f"has metadata in its Arrow schema that releases do not have: {printable(repr(unexpected[0]))[:80]}"
         raise _damaged(display_path, "E407", message)

@@ -87,8 +87,8 @@ class Release:
             whole = pa.Table.from_batches(self.batches(config, schema.names), schema)
             return _as_pandas(whole)
         # Column by column: a reader holds a whole page, 262,144 values, of each column that it reads.
-        parts = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
-        return _as_pandas(pa.table([part.column(0) for part in parts], schema)).set_axis(rows)
+        tables = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
+        return _as_pandas(pa.table([table.column(0) for table in tables], schema)).set_axis(rows)
 
     def to_pandas(self, config: str | None = None) -> "pd.DataFrame":
         """Return the rows of a config as a pandas table, indexed by row number (from 0).

@@ -256,11 +256,11 @@ class Projection(_Sum):
         self._counted_levels = counted_levels
         self._block_codes = cells if blocks is None else blocks
         self._by_blocks = by_blocks
-        parts = _groups(self._block_codes) if by_blocks else []
+        block_rows = _groups(self._block_codes) if by_blocks else []
         self.too_few: tuple[str, ...] = tuple(
             factor.name
             for factor, counted in zip(factors, counted_levels.values(), strict=True)
-            if factor.population and any(part.are_few for part in (counted, *map(counted.among, parts)))
+            if factor.population and any(levels.are_few for levels in (counted, *map(counted.among, block_rows)))
         )
         fewest = _fewest_levels(counted_levels.values())
         self.df: int | None = None if fewest is None or self.too_few else fewest - 1

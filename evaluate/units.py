@@ -34,6 +34,7 @@ class RowScoring:
     - `titles`: what readers call the two texts of a row; `label`: the column that says how a row is labelled.
     - `noun`, `reading`: what a row, and what its numbers say, is called in messages; `nouns`: what many are called,
       in messages and, where that is longer, in the `heading` of their estimands.
+    - `zero`: what a figure of 0, or without bias, means, in sentences for the method of a page; empty: nothing.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class RowScoring:
     nouns: str = "rows"
     heading: str = ""
     reading: str = "sign"
+    zero: str = ""
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -81,7 +83,9 @@ _CONTRAST = RowScoring(
     noun="pair",
     nouns="pairs",
     heading="pairs of sentences",
-    reading="sign",
+    zero="Preferences are in points: 0 means half of the pairs, and 50 means all of them. If two sentences differ in a "
+    "word of praise or blame, nobody knows which value a model without the bias would have. Read the relative figures "
+    "there.",
 )
 _INFERENCE = RowScoring(
     roles={"premise": "hypothesis"},
@@ -94,6 +98,9 @@ _INFERENCE = RowScoring(
     nouns="inference",
     heading="premises and hypotheses",
     reading="largest label",
+    zero="Inference figures are in points of 100. On pairs in which neither sentence follows from the other, a model "
+    "that infers nothing scores 100 on nn, fn and t. Plain errors lower these figures as bias does. A gap of 0 "
+    "means that both words are inferred equally often.",
 )
 _ASSOCIATION = RowScoring(
     roles={"sentence": "sentence"},

@@ -33,15 +33,6 @@ CERTAINTY = (
     "Each interval is a nominal 95 % interval over the words or frames that could have been chosen instead. Of "
     "many intervals, some miss by chance. They do not extend to other languages, groups or meanings."
 )
-ZERO = (
-    "Preferences are in points: 0 means half of the pairs, and 50 means all of them. If two sentences differ in a word "
-    "of praise or blame, nobody knows which value a model without the bias would have. Read the relative figures there."
-)
-ZERO_OF_INFERENCE = (
-    "Inference figures are in points of 100. On pairs in which neither sentence follows from the other, a model "
-    "that infers nothing scores 100 on nn, fn and t. Plain errors lower these figures as bias does. A gap of 0 "
-    "means that both words are inferred equally often."
-)
 
 
 def build_report(
@@ -164,7 +155,7 @@ def method_section(scope: ReportScope) -> Section:
     if len(paragraphs) == 3:
         paragraphs[2] = f"Not for: {paragraphs[2]}"
     kinds = {found.kind for row in scope.rows if (found := find(row.estimand))}
-    zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
+    zero = [KINDS[kind].zero for kind in sorted(kinds) if KINDS[kind].zero]
     scorers = [*filter(None, map(SCORERS.get, dict.fromkeys(source.result.scorer for source in scope.inputs)))]
     table = Table(
         caption="Scorers: the number of each sentence",

@@ -17,6 +17,7 @@ from senseprobe.generator.checks.base import TAG, ConfigSubject, FrameSubject, P
 from senseprobe.generator.checks.placeholders import find_single_braces
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.english import MARK
+from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, flags, join
 from senseprobe.generator.segments import Segment
@@ -164,7 +165,7 @@ def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Finding]:
     """Report bindings to texts of equally many words of which more than one differ."""
-    if subject.config.kind != "contrast":
+    if not isinstance(block.block.front, ContrastFront):
         return
     for name, mine in block.roles["stereo"].items():
         theirs = block.roles["anti"][name]

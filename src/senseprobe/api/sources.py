@@ -84,11 +84,13 @@ class Vectors(ModelSource):
 
     def _sets_of(self, release: ReleaseSpec) -> tuple[str, dict[tuple[str, str], list[str]]]:
         """Return the name of a release, and its words or sense keys by test and role."""
+        from senseprobe.evaluate.units import KINDS
+
         opened = load(release)
         sets: dict[tuple[str, str], list[str]] = {}
         for name, design in opened.designs.items():
             table = opened.table(name, spans=False)
-            if design.kind == "association":
+            if KINDS[design.kind].tests:
                 for (test, role), rows in table.groupby(["test", "role"], sort=False):
                     sets.setdefault((str(test), str(role)), []).extend(rows["word"].dropna())
             elif self.reads_wordnet:

@@ -91,7 +91,10 @@ def release_of_table(
     imported = read_table(path, columns)
     for line in _describe(path, imported):
         notify(line)
-    name, version = _name(path), _version(imported)
+    column_map, (source,) = imported.column_map, imported.sources
+    how = column_map and [sorted(column_map.columns.items()), *column_map.factors]
+    digest = hashlib.sha256(json.dumps([READER, imported.format.name, how]).encode() + source.data).hexdigest()
+    name, version = _name(path), f"0.0.{10**8 + int(digest[:16], 16) % (9 * 10**8)}"
     try:
         folder = project.table_release(name, version)
     except RuntimeError as error:
@@ -136,14 +139,6 @@ def _name(path: Path) -> str:
     name = _stem(path)
     datasets = {dataset.lower() for layer in project.layers() for dataset in layer.datasets()}
     return f"{name}-table" if name in datasets else name
-
-
-def _version(imported: ImportedDataset) -> str:
-    """Return the version: of the bytes of the table, and of how they were read."""
-    column_map, (source,) = imported.column_map, imported.sources
-    how = column_map and [sorted(column_map.columns.items()), *column_map.factors]
-    digest = hashlib.sha256(json.dumps([READER, imported.format.name, how]).encode() + source.data).hexdigest()
-    return f"0.0.{10**8 + int(digest[:16], 16) % (9 * 10**8)}"
 
 
 def _find(folder: Path, imported: ImportedDataset) -> Release | None:

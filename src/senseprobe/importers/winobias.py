@@ -129,21 +129,16 @@ def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
             match = _LINE.fullmatch(text.strip()) if len(text) < 2 * MAX_TEXT else None
             if match is None:
                 raise LeftOut("no number and sentence of a fit length")
-            sentence = _parse_sentence(line, match[2])
+            pieces = re.split(r"([\[\]])", match[2])
+            if pieces[1::2] != ["[", "]"] * (len(pieces) // 4) or not all(piece.strip() for piece in pieces[2::4]):
+                raise LeftOut("brackets that do not close, or hold others or nothing")
+            texts = pieces[::2]
+            ends = [*accumulate(map(len, texts))]
+            sentence = Sentence(line, "".join(texts), tuple(zip(ends[::2], ends[1::2], strict=False)))
             check_sentence(sentence.text)
             if sentences.setdefault(int(match[1]), sentence) is not sentence:
                 raise LeftOut(f"number {int(match[1])} for the second time")
     return sentences
-
-
-def _parse_sentence(line: int, text: str) -> Sentence:
-    """Return the sentence without brackets; raise LeftOut where they do not match."""
-    pieces = re.split(r"([\[\]])", text)
-    if pieces[1::2] != ["[", "]"] * (len(pieces) // 4) or not all(piece.strip() for piece in pieces[2::4]):
-        raise LeftOut("brackets that do not close, or hold others or nothing")
-    texts = pieces[::2]
-    ends = [*accumulate(map(len, texts))]
-    return Sentence(line, "".join(texts), tuple(zip(ends[::2], ends[1::2], strict=False)))
 
 
 def _row(pro: Source, anti: Source, left: Sentence, right: Sentence, notes: Notes) -> Row | None:

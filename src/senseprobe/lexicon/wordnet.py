@@ -135,7 +135,12 @@ class Vocabulary:
 
     def _sense_of(self, word: str, pos: Pos, cells: list[str], gloss: str, lex_id: str) -> SenseEntry:
         """Return the sense that a word, in lower case, has in the synset of a line of a data file."""
-        key = f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}"
+        head = ":"
+        if cells[2] == "s":  # a satellite has the head of its first similar synset
+            similar, _ = self._synset(pos, int(cells[cells.index("&") + 1]))
+            written, head_id = next(_spellings(similar))
+            head = f"{written.lower()}:{head_id}"
+        key = f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{head}"
         lemmas = tuple(spelled.replace("_", " ") for spelled, _ in _spellings(cells))
         return SenseEntry(key, pos, LEXICOGRAPHER_FILES[int(cells[1])], _EXAMPLE.sub("", gloss).strip("; "), lemmas)
 
@@ -182,14 +187,6 @@ class Vocabulary:
         for offset in self._entry(word, pos).offsets:
             cells, gloss = self._synset(pos, offset)
             yield from ((cells, gloss, *spelling) for spelling in _spellings(cells) if spelling[0].lower() == word)
-
-    def _head(self, pos: Pos, cells: list[str]) -> str:
-        """Return the last two fields of a sense key: empty, but of a satellite the head of its first similar synset."""
-        if cells[2] != "s":
-            return ":"
-        head, _ = self._synset(pos, int(cells[cells.index("&") + 1]))
-        written, lex_id = next(_spellings(head))
-        return f"{written.lower()}:{lex_id}"
 
     def irregular(self, word: str, pos: Pos) -> bool:
         """Return whether the word is listed as an irregular form: saw of see, children of child."""

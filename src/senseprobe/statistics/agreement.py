@@ -140,7 +140,12 @@ def _estimates(
     if not len(columns):
         nothing = Estimate(value=None, why="items have only one answer each")
         return nothing, nothing
-    patterns, frequencies = _patterns(columns, items)
+    codes = np.unique(items, return_inverse=True)[1]
+    totals = np.zeros((int(codes.max()) + 1, columns.shape[1]))
+    np.add.at(totals, codes, columns)
+    # Few items differ in their totals, as items are answered in few ways.
+    _, first, counts = np.unique(np.round(totals, 9), axis=0, return_index=True, return_counts=True)
+    patterns, frequencies = totals[first], counts.astype(np.intp)
     (percent,), (corrected,), (chance,) = (array.tolist() for array in figures((frequencies @ patterns)[None]))
     size = int(frequencies.sum())
     samples = np.empty((2, 0))
@@ -151,15 +156,6 @@ def _estimates(
         _estimate(percent, samples[0], 1.0, percent, size, confidence),
         _estimate(corrected, samples[1], chance, percent, size, confidence),
     )
-
-
-def _patterns(columns: FloatArray, items: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return the distinct totals of items, and how many items have each: few, as items are answered in few ways."""
-    item_codes = np.unique(items, return_inverse=True)[1]
-    totals = np.zeros((int(item_codes.max()) + 1, columns.shape[1]))
-    np.add.at(totals, item_codes, columns)
-    _, first, frequencies = np.unique(np.round(totals, 9), axis=0, return_index=True, return_counts=True)
-    return totals[first], frequencies.astype(np.intp)
 
 
 def _resampled(patterns: FloatArray, frequencies: IntArray, seed: int, draws: int) -> Iterator[FloatArray]:

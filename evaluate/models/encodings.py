@@ -1,6 +1,6 @@
 """How a model makes vectors of words and sentences: what a user asks for, and what a result states."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -10,13 +10,8 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.units import Unit
 from senseprobe.statistics import FloatArray, pairwise_cosines
 
-LEVELS: Mapping[str, str] = {
-    "word": "the word alone",
-    "sent": "the sentence that it stands in",
-    "cword": "the word in its sentence",
-    "sense": "each sense of the word",
-}
-"""What association tests have vectors of (Tan and Celis 2019, section 3.1), by the name of the level."""
+LEVELS = ("word", "sent", "cword")
+"""What models of texts have vectors of: a word alone, a sentence, a word in its sentence (Tan and Celis 2019, 3.1)."""
 
 STARTS = ("own", "bos", "eos", "off")
 """What stands before a text: what the tokenizer puts there, a token put there since it puts none, or nothing."""

@@ -28,7 +28,6 @@ VECTORS = json.loads(naive_association.VECTORS.read_text(encoding="utf-8"))
 MODELS = [*naive_association.MODELS]
 UNITS = [Unit(text, "", start, end) for text, start, end in naive_association.CASES]
 # Those that an encoder has: senses have no tokens.
-LEVELS_OF_TOKENS = [level for level in LEVELS if level != "sense"]
 # One for each family of tokenizers: WordPiece, byte-level BPE, SentencePiece's Unigram; and a decoder.
 FAMILIES = ("bert", "modernbert", "albert", "gpt2")
 # What a name of the vectors is to senseprobe: level, pooling (None: the model's own), whether it is the check's half.
@@ -132,7 +131,7 @@ def test_a_word_is_found_wherever_it_stands(
     np.testing.assert_allclose(own[0], both, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("level", LEVELS_OF_TOKENS)
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("model", FAMILIES)
 def test_batches_and_order_change_nothing(folders: dict[str, Path], model: str, level: str) -> None:
     """Any batch size is the same to 1e-5, any order of units and what is done already to the bit."""
@@ -254,9 +253,7 @@ def _parts(options: EncodingOptions) -> dict[str, Any]:
 
 def test_encodings_are_stated(folders: dict[str, Path]) -> None:
     """What each level does is in its text; vectors of a word alone by a decoder are not to be compared."""
-    texts = {
-        name: [loaded(folders[name]).encoding(level).text for level in LEVELS_OF_TOKENS] for name in ("bert", "qwen2")
-    }
+    texts = {name: [loaded(folders[name]).encoding(level).text for level in LEVELS] for name in ("bert", "qwen2")}
     assert texts == {
         "bert": [
             "level=word;pooling=mean;layer=3;start=own",
@@ -271,7 +268,7 @@ def test_encodings_are_stated(folders: dict[str, Path]) -> None:
     }
     model = loaded(folders["bert"], pooling="last")
     assert model.encoding("cword").text == "level=cword;pooling=last;check=mean;layer=3;start=own"
-    assert [model.width(level) for level in LEVELS_OF_TOKENS] == [24, 24, 48]
+    assert [model.width(level) for level in LEVELS] == [24, 24, 48]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class Model(ModelSource):
         from senseprobe.evaluate.models.checkpoint import read_config
         from senseprobe.evaluate.scorers import SCORERS
 
-        abilities, levels = self.abilities, tuple(level for level in LEVELS if level != "sense")
+        abilities, levels = self.abilities, LEVELS
         config = read_config(self.spec) if self.model is None else self.model.config
         commit = getattr(config, "_commit_hash", None)
         identity = {"config": hash_config(config), "dtype": self.dtype, **({"revision": commit} if commit else {})}

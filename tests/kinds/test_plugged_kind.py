@@ -156,7 +156,8 @@ def test_the_docs_show_the_example() -> None:
     module = (EXAMPLE / "requests_kind.py").read_text()
     assert f"```python\n{module}```" in page
     assert f"```toml\n{(EXAMPLE / 'pyproject.toml').read_text()}```" in page
-    assert f"```yaml\n{TEMPLATE}```" in page
+    for text in (TEMPLATE, DATASET, PACKAGE):
+        assert f"```yaml\n{text.lstrip()}```" in page
     assert len(module.splitlines()) <= 100
 
 

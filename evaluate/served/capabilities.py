@@ -184,8 +184,13 @@ class ProbeReport:
             "slots": facts.slots,
             "requests": self.requests,
             "complaints": [
-                {"field": own.field, "said": own.words, "changed": own.changed, "cost": own.cost}
-                for own in self.dialect.complaints
+                {
+                    "field": complaint.field,
+                    "said": complaint.words,
+                    "changed": complaint.changed,
+                    "cost": complaint.cost,
+                }
+                for complaint in self.dialect.complaints
             ],
             "checks": [
                 {"id": check.id, "title": check.title, "state": check.state, "read": check.read}

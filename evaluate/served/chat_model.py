@@ -85,8 +85,8 @@ class ChatLM(CausalLM):
         if self._model.dtype not in _ROUNDED:
             return 0.0
         pairs = [choice_questions(CONSTRUCTS["likely"], *pair) for pair in _TRIED]
-        together = self.weigh_labels([question for own in pairs for question in own])
-        alone = [weights for own in pairs for question in own for weights in self.weigh_labels([question])]
+        together = self.weigh_labels([question for orders in pairs for question in orders])
+        alone = [weights for orders in pairs for question in orders for weights in self.weigh_labels([question])]
         moved = np.subtract(_contents(together, len(pairs)), _contents(alone, len(pairs)))
         return float(np.sqrt(np.mean(moved**2))) if len(moved) else 0.0
 
@@ -250,7 +250,7 @@ class ChatLM(CausalLM):
 
 def _weights(labels: Sequence[Sequence[float]]) -> LabelWeights | None:
     """Return the weights of labels, of log P of the tokens of each; None where one is not finite."""
-    logs = [float(np.logaddexp.reduce(own)) for own in labels]
+    logs = [float(np.logaddexp.reduce(label_logs)) for label_logs in labels]
     if not np.isfinite(logs).all():
         return None
     return LabelWeights(tuple(logs), (False,) * len(logs), float(min(np.exp(logs).sum(), 1.0)))
@@ -258,7 +258,7 @@ def _weights(labels: Sequence[Sequence[float]]) -> LabelWeights | None:
 
 def _contents(weights: Sequence[LabelWeights | None], pairs: int) -> list[float]:
     """Return the content of each of so many pairs; none where the model is too short for any."""
-    answered = [own for own in weights if own is not None]
+    answered = [weight for weight in weights if weight is not None]
     size = len(weights) // pairs
     if len(answered) < len(weights):
         return []

@@ -101,8 +101,8 @@ class Task:
         questions = [question for unit in units for question in self.questions(*unit)]
         answers, width = self.answer(model, questions), len(questions) // max(1, len(units))
         for number, (_, first, second) in enumerate(units):
-            own = [answer for answer in answers[number * width : (number + 1) * width] if answer is not None]
-            yield self.read(first, second, own) if len(own) == width else self.unscored
+            complete = [answer for answer in answers[number * width : (number + 1) * width] if answer is not None]
+            yield self.read(first, second, complete) if len(complete) == width else self.unscored
 
 
 def _score(task: Task, model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:  # noqa: ANN401

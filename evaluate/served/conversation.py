@@ -139,9 +139,9 @@ def weights_of(tops: Mapping[str, float], labels: Sequence[str]) -> LabelWeights
     if not tops:
         raise ValueError("no log-probabilities")
     seen = [[tops[text] for text in variants_of(label) if text in tops] for label in labels]
-    logs = [float(np.logaddexp.reduce(own)) if own else min(tops.values()) for own in seen]
-    mass = sum(math.exp(log) for log, own in zip(logs, seen, strict=True) if own)
-    return LabelWeights(tuple(logs), tuple(not own for own in seen), min(mass, 1.0))
+    logs = [float(np.logaddexp.reduce(variant_logs)) if variant_logs else min(tops.values()) for variant_logs in seen]
+    mass = sum(math.exp(log) for log, variant_logs in zip(logs, seen, strict=True) if variant_logs)
+    return LabelWeights(tuple(logs), tuple(not variant_logs for variant_logs in seen), min(mass, 1.0))
 
 
 # --- a choice ---------------------------------------------------------------------------------------------------------
@@ -173,11 +173,11 @@ def read_choice(weights: Sequence[LabelWeights]) -> tuple[float, ...]:
     sum; the prior half the mean difference of position between an alphabet and the same exchanged. Then the content
     of each alphabet; median and least mass of the eight; how many of their sixteen labels are censored.
     """
-    a = np.array([own.log_probs[0] - own.log_probs[1] for own in weights]).reshape(len(ALPHABETS), 2)
+    a = np.array([weight.log_probs[0] - weight.log_probs[1] for weight in weights]).reshape(len(ALPHABETS), 2)
     contents, positions = (a[:, 0] - a[:, 1]) / 2, a.sum(axis=1) / 2
     prior = (positions[0] - positions[1] + positions[2] - positions[3]) / 4
-    masses = [own.mass for own in weights]
-    censored = float(sum(sum(own.censored) for own in weights))
+    masses = [weight.mass for weight in weights]
+    censored = float(sum(sum(weight.censored) for weight in weights))
     median, least = float(np.median(masses)), float(np.min(masses))
     return (float(contents.mean()), float(positions.mean()), float(prior), *contents.tolist(), median, least, censored)
 
@@ -270,8 +270,8 @@ def read_texts(first: str, second: str, answers: Sequence[Answer]) -> tuple[floa
 def _quotes_other(text: str, shown: Sequence[str], place: int) -> bool:
     """Return whether the rest of an answer is the beginning of the other sentence, and not of the labelled one."""
     rest = re.sub(r"^\W*\w+\W*", "", text.strip(), count=1).strip().rstrip(_CLOSING)
-    own, other = shown[place], shown[1 - place]
-    return len(rest) >= len(_shared(own, other)) + 1 and other.startswith(rest) and not own.startswith(rest)
+    named, other = shown[place], shown[1 - place]
+    return len(rest) >= len(_shared(named, other)) + 1 and other.startswith(rest) and not named.startswith(rest)
 
 
 def _shared(a: str, b: str) -> str:
@@ -315,13 +315,13 @@ def read_nli(weights: Sequence[LabelWeights]) -> tuple[float, ...]:
     The probabilities are the softmax of each option's mean log-probability over orders; then the share of the orders
     whose likeliest letter is the first, second or third; the median mass; how many of eighteen labels are censored.
     """
-    logs = np.array([own.log_probs for own in weights])
+    logs = np.array([weight.log_probs for weight in weights])
     names = [*NLI_OPTIONS]
     places = np.array([[order.index(name) for name in names] for order in NLI_ORDERS])
     means = np.take_along_axis(logs, places, axis=1).mean(axis=0)
     shares = np.exp(means - means.max())
     picked = np.bincount(logs.argmax(axis=1), minlength=len(names)) / len(NLI_ORDERS)
-    mass = float(np.median([own.mass for own in weights]))
+    mass = float(np.median([weight.mass for weight in weights]))
     return (*(shares / shares.sum()).tolist(), *picked.tolist(), mass, float(sum(sum(w.censored) for w in weights)))
 
 
@@ -353,10 +353,10 @@ def control_items(sentences: Sequence[str], asked: str, seed: int) -> Iterator[C
         yield ControlItem(asked, text, _scrambled(text, generator), "scrambled")
     found = 0
     for text, other in zip(order, [*order[half:], *order[:half]], strict=True):
-        own = [word for word in dict.fromkeys(_words(text)) if word.casefold() not in other.casefold()]
-        if own and found < half:
+        candidates = [word for word in dict.fromkeys(_words(text)) if word.casefold() not in other.casefold()]
+        if candidates and found < half:
             found += 1
-            word = max(own, key=len)
+            word = max(candidates, key=len)
             yield ControlItem(f'Which of these two sentences mentions "{word}"?', text, other, "mentions")
 
 

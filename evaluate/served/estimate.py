@@ -142,7 +142,7 @@ def estimate(
     counter = TokenCounter(model.client, model.report.model, model.report.dialect, may_send=may_send)
     route = model.report.route
     parts: dict[Request, int] = {}
-    for request in (request for own in requests.values() for request in own):
+    for request in (request for group in requests.values() for request in group):
         by_token = request.forced and route is not None and route.by_token
         parts[request] = counter.tokens_of(request.forced) if by_token else 1
     asked = {}  # whether the answer to a forced text is stored is not looked up
@@ -153,7 +153,7 @@ def estimate(
     read = counter.count([text for request, number in asked.items() for text in _texts_read(request, number)])
     forced = [request.forced for request in asked if request.forced]
     written = counter.count(forced, template=False)[1] + (len(asked) - len(forced)) * REPLY_TOKENS
-    numbers = {name: sum(parts[request] for request in own) for name, own in requests.items()}
+    numbers = {name: sum(parts[request] for request in group) for name, group in requests.items()}
     return Estimate(
         model=model.name,
         release=release,
@@ -188,13 +188,13 @@ class TokenCounter:
 
     def __init__(self, client: Client, model: str, dialect: Dialect, *, may_send: bool) -> None:
         self._client, self._model, self._dialect = client, model, dialect
-        own = [self._tokenized(prompt) for prompt in _PROBES]
+        lengths = [self._tokenized(prompt) for prompt in _PROBES]
         self._usage = [self._used(prompt) for prompt in _PROBES]
-        self._tokenizes = may_send and None not in own
+        self._tokenizes = may_send and None not in lengths
         self.sent = False
         self._template: Range = _TEMPLATE
-        if own[0] is not None and self._usage[0] is not None:
-            self._template = (float(self._usage[0] - own[0]),) * 2
+        if lengths[0] is not None and self._usage[0] is not None:
+            self._template = (float(self._usage[0] - lengths[0]),) * 2
         self.basis = (
             f"the number of letters, {_LETTERS[1]:g} to {_LETTERS[0]:g} per token, because the server returns no counts"
         )

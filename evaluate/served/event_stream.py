@@ -67,15 +67,15 @@ def _joined(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any] | No
         whole |= {name: value for name, value in event.items() if name != "choices" and value is not None}
     parts = [part for choice in choices for part in objects_in([choice.get("delta") or choice.get("message")])]
     message = {name: text for name in _TEXTS if (text := _text(part.get(name) for part in parts)) is not None}
-    own: dict[str, Any] = {"index": 0, "message": message, "finish_reason": finish}
+    entry: dict[str, Any] = {"index": 0, "message": message, "finish_reason": finish}
     if (text := _text(choice.get("text") for choice in choices)) is not None:
-        own["text"] = text
+        entry["text"] = text
     if told := [*objects_in(choice.get("logprobs") for choice in choices)]:
         names = {name for own_told in told for name, value in own_told.items() if isinstance(value, list)}
-        own["logprobs"] = {
+        entry["logprobs"] = {
             name: [item for part in told for item in list_or_empty(part.get(name))] for name in sorted(names)
         }
-    return {**whole, "choices": [own]}
+    return {**whole, "choices": [entry]}
 
 
 def _text(pieces: Iterable[object]) -> str | None:

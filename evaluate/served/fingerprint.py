@@ -55,8 +55,8 @@ class Fingerprint:
     @classmethod
     def of_tops(cls, tops: Sequence[Mapping[str, float]]) -> Self:
         """Return the fingerprint of the likeliest first tokens of each prompt."""
-        ranked = [sorted(own.items(), key=lambda item: (-item[1], item[0]))[:_TOPS] for own in tops]
-        return cls(tuple({token: round(log, _DIGITS) for token, log in own} for own in ranked))
+        ranked = [sorted(logs.items(), key=lambda item: (-item[1], item[0]))[:_TOPS] for logs in tops]
+        return cls(tuple({token: round(log, _DIGITS) for token, log in logs} for logs in ranked))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> Self:
@@ -77,9 +77,9 @@ class Fingerprint:
     def parse(cls, text: str) -> Self:
         """Return the fingerprint in a text. ValueError where it holds none."""
         prompts = read_json(text)
-        if not isinstance(prompts, list) or not all(isinstance(own, dict) and own for own in prompts):
+        if not isinstance(prompts, list) or not all(isinstance(logs, dict) and logs for logs in prompts):
             raise ValueError("no fingerprint")
-        return cls(tuple({str(token): float(log) for token, log in own.items()} for own in prompts))
+        return cls(tuple({str(token): float(log) for token, log in logs.items()} for logs in prompts))
 
     def distance(self, other: "Fingerprint") -> float:
         """Return by how much two fingerprints differ at most, in nats; infinite where they cannot be compared.
@@ -89,15 +89,15 @@ class Fingerprint:
         if len(self.prompts) != len(other.prompts) or not all(map(bool, (*self.prompts, *other.prompts))):
             return math.inf
         pairs = zip(self.prompts, other.prompts, strict=True)
-        return max((_apart(own, its) for own, its in pairs), default=math.inf)
+        return max((_apart(logs, its) for logs, its in pairs), default=math.inf)
 
 
 def _apart(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     both = [abs(first[token] - second[token]) for token in first if token in second]
     alone = [
-        own[token] - min(other.values())
-        for own, other in ((first, second), (second, first))
-        for token in own.keys() - other
+        logs[token] - min(other.values())
+        for logs, other in ((first, second), (second, first))
+        for token in logs.keys() - other
     ]
     return max(0.0, *both, *alone)
 
@@ -122,7 +122,7 @@ def is_of_decisions(text: str) -> bool:
     except (ValueError, TypeError):
         return False
     labels = [{*question.labels} for question in fixed_questions()]
-    return len(prompts) == len(labels) and all(own.keys() == both for own, both in zip(prompts, labels, strict=True))
+    return len(prompts) == len(labels) and all(logs.keys() == both for logs, both in zip(prompts, labels, strict=True))
 
 
 def root_mean_square(changes: Sequence[float]) -> float:

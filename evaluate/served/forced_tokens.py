@@ -111,8 +111,8 @@ def _read_prompt(query: Query, bodies: Sequence[Any]) -> list[float]:
     entries = list_at(bodies[0], "choices", 0, "prompt_logprobs")
     if len(entries) != len(query.given) + len(query.forced) or entries[0] is not None:
         raise UnreadError("prompt_logprobs does not have one entry per token with null first")
-    own = zip(query.forced, entries[len(query.given) :], strict=True)
-    return [log_prob(at(entry, str(token), "logprob")) for token, entry in own]
+    forced = zip(query.forced, entries[len(query.given) :], strict=True)
+    return [log_prob(at(entry, str(token), "logprob")) for token, entry in forced]
 
 
 def _read_echo(query: Query, bodies: Sequence[Any]) -> list[float]:

@@ -51,7 +51,7 @@ def _fault_of_spelling(answer: ChatAnswer, labels: Sequence[str]) -> str:
     Empty of any other answer: that it has no label there is the model's own doing.
     """
     label = parse_label(answer.text.lstrip(), labels)
-    names = {name for own in labels for name in variants_of(own)}
+    names = {name for text in labels for name in variants_of(text)}
     if not label or answer.first is None or names & {*answer.tops, answer.first[0]}:
         return ""
     spelt = answer.first[0].strip()

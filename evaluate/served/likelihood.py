@@ -162,10 +162,10 @@ class _TokenRoute:
             queries = [Query(before or ids[:1], ids if before else ids[1:]) for ids in tokens]
             logs = self._logs(texts, queries)
             scored = [
-                "" if own is None else text if start else tokenizer.rest(text, ids[0])
-                for text, ids, own in zip(texts, tokens, logs, strict=True)
+                "" if token_logs is None else text if start else tokenizer.rest(text, ids[0])
+                for text, ids, token_logs in zip(texts, tokens, logs, strict=True)
             ]
-        return [_likelihood(own, text) for own, text in zip(logs, scored, strict=True)]
+        return [_likelihood(token_logs, text) for token_logs, text in zip(logs, scored, strict=True)]
 
     def of_replies(self, questions: Sequence[ReplyQuestion]) -> list[float | None]:
         """Return log P(reply | prompt) of each; None where it has none."""
@@ -175,9 +175,9 @@ class _TokenRoute:
         with _believed(self._client):
             prompts = dict(zip(distinct, self._tokenizer.prompts(distinct, keep=self._keep), strict=True))
             forced = self._tokenizer.encode([question.reply for question in questions], keep=self._keep)
-            queries = [Query(prompts[own.prompt], ids) for own, ids in zip(questions, forced, strict=True)]
+            queries = [Query(prompts[item.prompt], ids) for item, ids in zip(questions, forced, strict=True)]
             logs = self._logs([question.prompt for question in questions], queries)
-        return [None if own is None else float(sum(own)) for own in logs]
+        return [None if item is None else float(sum(item)) for item in logs]
 
     def why(self, text: str) -> str:
         """Return why a text, or a prompt, has no likelihood."""
@@ -217,10 +217,10 @@ class _TokenRoute:
         obstacles = [self._tokenizer.obstacle(query) for query in queries]
         answers = self._answers([query for query, why in zip(queries, obstacles, strict=True) if not why])
         for text, why in zip(texts, obstacles, strict=True):
-            own = why or next(answers)
-            if isinstance(own, str):
-                self._reasons[text] = own
-            values.append(None if isinstance(own, str) else own)
+            answer = why or next(answers)
+            if isinstance(answer, str):
+                self._reasons[text] = answer
+            values.append(None if isinstance(answer, str) else answer)
         return values
 
     def _answers(self, queries: Sequence[Query]) -> Iterator[list[float] | str]:
@@ -228,20 +228,20 @@ class _TokenRoute:
         asked = [self._way.bodies(query) for query in queries]
         # llama.cpp's own route takes no model: it has one.
         name = {} if self._way.path == NATIVE else {"model": self._client.address.model}
-        bodies = [{**name, **body} for own in asked for body in own]
+        bodies = [{**name, **body} for group in asked for body in group]
         answers = iter(self._client.map(self._way.path, bodies, store=self._keep, retry=self._keep))
-        for query, own in zip(queries, asked, strict=True):
-            responses = list(islice(answers, len(own)))
+        for query, group in zip(queries, asked, strict=True):
+            responses = list(islice(answers, len(group)))
             try:
                 yield self._way.read(query, [body_of(self._client, response) for response in responses])
             except UnscoredError as error:
                 yield str(error)
 
     def _proof(self, query: Query) -> list[float]:
-        (own,) = self._answers([query])
-        if isinstance(own, str):
-            raise UnreadError(own)
-        return own
+        (answer,) = self._answers([query])
+        if isinstance(answer, str):
+            raise UnreadError(answer)
+        return answer
 
 
 class _EchoRoute:
@@ -287,13 +287,13 @@ class _EchoRoute:
         """Return what shows that the way is to be believed. `UnreadError` where it is not."""
         try:
             read = [self._read(text, *self._asked([text])) for text in PROOF]
-            logs = [[log_prob(value) for value in own[1:]] for _, own in read]
+            logs = [[log_prob(value) for value in row[1:]] for _, row in read]
         except UnscoredError as error:
             raise UnreadError(str(error)) from None
         (first, _), (second, _) = read
         self.start = "".join(first) != PROOF[0]
-        own = _compare(logs[0], logs[1], _alike(first[1:], second[1:]))
-        return f"{len(own)} tokens, {sum(own):.4f} nats"
+        agreed = _compare(logs[0], logs[1], _alike(first[1:], second[1:]))
+        return f"{len(agreed)} tokens, {sum(agreed):.4f} nats"
 
     def _asked(self, texts: Sequence[str]) -> list[Response]:
         more = {"model": self._client.address.model, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}

@@ -223,11 +223,11 @@ class ServedModel:
         if self._has_stopped(texts):
             return [None] * len(texts)
         found = route.of_texts(texts, start=start)
-        for text, own in zip(texts, found, strict=True):
-            if own is None:
+        for text, answer in zip(texts, found, strict=True):
+            if answer is None:
                 self._reasons[text] = route.why(text)
         self._compare_often()
-        return [None if own is None else (own.log_prob, own.tokens, own.bytes) for own in found]
+        return [None if answer is None else (answer.log_prob, answer.tokens, answer.bytes) for answer in found]
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
@@ -295,14 +295,14 @@ class _Book:
         self._store = AnswerStore(folder, f"fingerprints of {stated}", say)
         self._number = 0
 
-    def find(self, own: Fingerprint, tolerance: float) -> tuple[int, Fingerprint]:
+    def find(self, fingerprint: Fingerprint, tolerance: float) -> tuple[int, Fingerprint]:
         """Return number and digits of the fingerprint that matches `own`; without a match, add `own`."""
         while isinstance(text := self._get("seen"), str):
-            if self._get("retired") is None and not change(text, own.text, tolerance):
+            if self._get("retired") is None and not change(text, fingerprint.text, tolerance):
                 return self._number, Fingerprint.parse(text)
             self._number += 1
-        self._add("seen", own.text)
-        return self._number, own
+        self._add("seen", fingerprint.text)
+        return self._number, fingerprint
 
     def retire(self) -> None:
         """Never use the found one again, because answers of another model were stored under it."""

@@ -198,12 +198,12 @@ class _Probe:
         if self._state("logprobs") != PASSED:
             return self._note("raw", NOT_ASKED, "no log-probabilities")
         if fixed := None if self.dialect.greedy else self.dialect.complaint("temperature"):
-            own = "the server fixes the temperature at 1" if is_fixed_at_one(fixed.words) else fixed.because
-            self.checks["raw"] = Check("raw", PASSED if is_fixed_at_one(fixed.words) else FAILED, own, told=True)
+            because = "the server fixes the temperature at 1" if is_fixed_at_one(fixed.words) else fixed.because
+            self.checks["raw"] = Check("raw", PASSED if is_fixed_at_one(fixed.words) else FAILED, because, told=True)
             return None
         tries = (self._ask(self.questions[0].prompt, temperature=1.5) for _ in range(_TRIED))
         # At this temperature, an answer may begin with another number of blanks than the first one.
-        warm = next((own for own in tries if own and own.before == opening.before), None)
+        warm = next((attempt for attempt in tries if attempt and attempt.before == opening.before), None)
         apart = _moved(opening, warm) if warm else math.inf
         allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
         return self._note(
@@ -273,12 +273,12 @@ class _Probe:
         if slots > 1:
             with ThreadPoolExecutor(slots) as pool:
                 asked = pool.map(self._again, range(slots))
-                beside = [own - before for own, before in zip(asked, odds, strict=True)]
+                beside = [odds_after - before for odds_after, before in zip(asked, odds, strict=True)]
         cached: list[float] = []
         if has_tops and "cache_prompt" in self.dialect.fields:
             cached = [self._again(number, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
         changes = (repeats, after, beside, cached)
-        most = [float(np.max(np.abs(own))) if own else None for own in changes]
+        most = [float(np.max(np.abs(change))) if change else None for change in changes]
         if any(most_of is not None and math.isnan(most_of) for most_of in most):
             self._note("repeats", FAILED, "a repeated request that was answered before got no answer")
             return Noise(), False
@@ -287,13 +287,15 @@ class _Probe:
 
     def _noted(self, noise: Noise, *, has_numbers: bool) -> Noise:
         """Note the check of repeats. Texts have no numeric noise: they are the same, or they are not."""
-        own = max(noise.repeats or 0, noise.after or 0)
+        largest = max(noise.repeats or 0, noise.after or 0)
         if not has_numbers and (fixed := None if self.dialect.greedy else self.dialect.complaint("temperature")):
             self.checks["repeats"] = Check("repeats", FAILED, fixed.because, told=True)
             return Noise()
         if not has_numbers:
             self._note(
-                "repeats", FAILED if own else PASSED, "the same prompt got a different text" if own else "the same text"
+                "repeats",
+                FAILED if largest else PASSED,
+                "the same prompt got a different text" if largest else "the same text",
             )
             return Noise()
         parts = {
@@ -303,7 +305,7 @@ class _Probe:
             "with the prompt cache": noise.cache,
         }
         shown = ", ".join(f"{name} {most:.3g}" for name, most in parts.items() if most is not None)
-        self._note("repeats", PASSED if own <= _ANOTHER else FAILED, f"change of an answer in nats: {shown}")
+        self._note("repeats", PASSED if largest <= _ANOTHER else FAILED, f"change of an answer in nats: {shown}")
         return noise
 
     # --- beside chat --------------------------------------------------------------------------------------------------
@@ -364,11 +366,11 @@ def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
     questions = fixed_questions()
     if not report.chats:
         found = report.route.of_texts(fixed_sentences(), start=report.route.start) if report.route else []
-        return Fingerprint(tuple({"": round(own.log_prob, 6)} if own else {} for own in found))
+        return Fingerprint(tuple({"": round(item.log_prob, 6)} if item else {} for item in found))
     limit, place = report.dialect.to_label if report.has_numbers else {}, report.dialect.place
-    bodies = [chat_body(own.prompt, report.model, report.dialect, **limit) for own in questions]
+    bodies = [chat_body(item.prompt, report.model, report.dialect, **limit) for item in questions]
     heard = client.map(CHAT, bodies, store=False)
-    answers = [read_chat(own.body, place) if own.status == 200 else None for own in heard]
+    answers = [read_chat(item.body, place) if item.status == 200 else None for item in heard]
     if report.has_numbers:
         return Fingerprint.of_tops([answer.tops if answer else {} for answer in answers])
     return Fingerprint.of_texts([answer.text if answer else "" for answer in answers])

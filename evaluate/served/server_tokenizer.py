@@ -40,7 +40,7 @@ class ServerTokenizer:
         self.longest = facts.context if facts.kind == LLAMA else None
         self._start = facts.start
         fields = DIALECTS[facts.kind].fields
-        self._thinking = {name: own for name, own in fields.items() if name == "chat_template_kwargs"}
+        self._thinking = {name: value for name, value in fields.items() if name == "chat_template_kwargs"}
         self._pieces: dict[int, str] = {}
 
     def encode(self, texts: Sequence[str], *, special: bool = False, keep: bool = True) -> list[Ids]:
@@ -71,8 +71,8 @@ class ServerTokenizer:
             name = "content" if self.kind == LLAMA else "prompt"
             self._pieces[token] = str(at(body_of(self.client, answer), name))
         # A tokenizer may put a space before a text; a token of half a character stands for the whole.
-        own = self._pieces[token]
-        return next((text[len(start) :] for start in (own, own[1:]) if start and text.startswith(start)), text[1:])
+        piece = self._pieces[token]
+        return next((text[len(start) :] for start in (piece, piece[1:]) if start and text.startswith(start)), text[1:])
 
     def obstacle(self, query: Query) -> str:
         """Return why a query cannot be asked; empty where it can."""
@@ -108,7 +108,7 @@ class ServerTokenizer:
         ids = ids_of([at(token, "id") for token in tokens])
         pieces = [at(token, "piece") for token in tokens]
         self._pieces.update(
-            (own, piece if isinstance(piece, str) else "") for own, piece in zip(ids, pieces, strict=True)
+            (number, piece if isinstance(piece, str) else "") for number, piece in zip(ids, pieces, strict=True)
         )
         return ids
 

@@ -74,7 +74,7 @@ class Dialect:
 
     def complaint(self, name: str) -> Complaint | None:
         """Return what the server said of a field; None where nothing."""
-        return next((own for own in self.complaints if own.field == name), None)
+        return next((complaint for complaint in self.complaints if complaint.field == name), None)
 
     def adapted(self, words: str, about: str = "") -> "Dialect | None":
         """Return the dialect without the field that a server complains of; None where it is none that can be left.
@@ -88,8 +88,8 @@ class Dialect:
             return None
         # A server may list the fields that it takes after the one that it does not, or several that it does not.
         listed = _LIST.match(told, min(map(told.index, named)))
-        own = next((name for name in named if listed and name in listed.group()), named[0])
-        return self._changed(own, words)
+        named_field = next((name for name in named if listed and name in listed.group()), named[0])
+        return self._changed(named_field, words)
 
     def _can_change(self, name: str, told: str) -> bool:
         if name == "max_tokens":
@@ -97,19 +97,19 @@ class Dialect:
         return name not in self.without
 
     def _changed(self, name: str, words: str) -> "Dialect":
-        others = tuple(own for own in self.complaints if own.field != name)
+        others = tuple(complaint for complaint in self.complaints if complaint.field != name)
         if name == "max_tokens":
             return replace(self, limit="max_completion_tokens", complaints=(*others, complaints.of_limit(words)))
         if name == "temperature":
-            own = complaints.of_temperature(words, self.temperature)
-            if not own.found:
-                return replace(self, temperature=LEAST_TEMPERATURE, complaints=(*others, own))
-            return replace(self, without=(*self.without, name), complaints=(*others, own))
+            complaint = complaints.of_temperature(words, self.temperature)
+            if not complaint.found:
+                return replace(self, temperature=LEAST_TEMPERATURE, complaints=(*others, complaint))
+            return replace(self, without=(*self.without, name), complaints=(*others, complaint))
         if name == "logprobs":  # they go together
             without = (*self.without, "logprobs", "top_logprobs")
             return replace(self, without=without, complaints=(*others, complaints.of_logprobs(words)))
-        own = complaints.of_field(name, words)
-        return replace(self, without=(*self.without, name), complaints=(*others, own))
+        complaint = complaints.of_field(name, words)
+        return replace(self, without=(*self.without, name), complaints=(*others, complaint))
 
 
 _NO_THINKING: Json = MappingProxyType({"chat_template_kwargs": {"enable_thinking": False}})

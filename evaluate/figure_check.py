@@ -76,9 +76,9 @@ def check_figures(result: Result, release: Release | None, *, exact: bool = Fals
     except SenseprobeError as error:  # a plug-in that fails, or a figure of the release that is not known here
         return FigureCheck(unchecked=(printable(str(error)),))
     figures = _withhold(figures, result, release, withheld)
-    known = {figure.key: figure for figure in result.figures}
+    stored = {figure.key: figure for figure in result.figures}
     tables = result.scored.tables
-    figures = tuple(known[figure.key] if _lacks_words(figure, known, tables) else figure for figure in figures)
+    figures = tuple(stored[figure.key] if _lacks_words(figure, stored, tables) else figure for figure in figures)
     unchecked = [f"{listed(names)} {reason}" for reason, names in _by_reason(left_out).items()]
     unchecked += [f"{listed(withheld)} withheld"] if withheld else []
     differences = figure_differences(
@@ -139,21 +139,21 @@ def _withhold(
     """Return figures with the verdicts of gates in their notes, and no value where the result has none for them."""
     contrasts = release.manifest.contrasts
     sides = {contrast.name: {contrast.a, contrast.b} for contrast in contrasts}
-    shown, hidden = (gated_figures(figures, result.tasks, contrasts, show=show) for show in (True, False))
+    with_values, without_values = (gated_figures(figures, result.tasks, contrasts, show=show) for show in (True, False))
     return tuple(
         without if {*withheld} & sides.get(figure.config, {figure.config}) else figure
-        for figure, without in zip(shown, hidden, strict=True)
+        for figure, without in zip(with_values, without_values, strict=True)
     )
 
 
-def _lacks_words(figure: Figure, known: Mapping[FigureKey, Figure], tables: Mapping[str, pd.DataFrame]) -> bool:
+def _lacks_words(figure: Figure, stored: Mapping[FigureKey, Figure], tables: Mapping[str, pd.DataFrame]) -> bool:
     """Return whether a figure is of a test of which a set has no vector, as the result says, too.
 
     Which words of the other sets have one is not in the table of scores.
     """
-    if figure.value is not None or figure.key not in known or not KINDS[lookup(figure.estimand).kind].tests:
+    if figure.value is not None or figure.key not in stored or not KINDS[lookup(figure.estimand).kind].tests:
         return False
-    return known[figure.key].value is None and HAS_VECTOR not in tables[figure.config]
+    return stored[figure.key].value is None and HAS_VECTOR not in tables[figure.config]
 
 
 # --- two lists of figures -------------------------------------------------------------------------------------------

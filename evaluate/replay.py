@@ -95,14 +95,11 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
         identity = scorer.identity(model)
         if differing := source.compare_identities(first.model, identity, model):
             return Replay(first, None, differing)
-        check = scorer.check(model, accuracy=accuracy_read(first.tasks.values()), show=_shows_failing(first))
-        again = run(job, model, first.scorer, progress=progress, check=check)
-    return compare(first, again, noise=getattr(model, "noise", 0.0))
-
-
-def _shows_failing(first: Result) -> bool:
-    """Return whether a result has figures with values of which a gate fails."""
-    return any(find_verdict(figure) and figure.value is not None for figure in first.figures)
+        # Whether figures have values although a gate fails.
+        show = any(find_verdict(figure) and figure.value is not None for figure in first.figures)
+        check = scorer.check(model, accuracy=accuracy_read(first.tasks.values()), show=show)
+        second = run(job, model, first.scorer, progress=progress, check=check)
+    return compare(first, second, noise=getattr(model, "noise", 0.0))
 
 
 def compare(first: Result, second: Result, noise: float = 0.0) -> Replay:
@@ -124,7 +121,7 @@ def compare(first: Result, second: Result, noise: float = 0.0) -> Replay:
         *figure_differences(
             first.figures,
             second.figures,
-            _tolerance,
+            lambda estimand: lookup(estimand).replay_tolerance,
             left_out={*definitions, *RETIRED},
             older=first.verdicts < second.verdicts,
         )
@@ -148,11 +145,6 @@ def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:
     """Return the estimands of both results that have another definition in the second, with both."""
     then, now = ({figure.estimand: figure.definition for figure in result.figures} for result in (first, second))
     return {name: (then[name], now[name]) for name in then if name in now and then[name] != now[name]}
-
-
-def _tolerance(estimand: str) -> float:
-    """Return by how much a number of an estimand may differ where scores are nearly the same."""
-    return lookup(estimand).replay_tolerance
 
 
 def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> tuple[list[str], float]:

@@ -97,14 +97,11 @@ def explained(spec: str, config: Pretrained = None) -> Iterator[None]:
     except SenseprobeError:
         raise
     except Exception as error:
-        raise ModelError(f"cannot load the model {spec}: {_clause(error, config)}{_hint(spec, error)}") from error
-
-
-def _hint(spec: str, error: Exception) -> str:
-    """Return the question whether a model that can be fetched was meant; empty where none has a similar name."""
-    is_there = Path(spec).expanduser().exists() or isinstance(error, SafetensorError)
-    question = "" if is_there else meant(spec, packaged_models())
-    return question and f"; {question}"
+        # A model that can be fetched may be meant.
+        is_there = Path(spec).expanduser().exists() or isinstance(error, SafetensorError)
+        question = "" if is_there else meant(spec, packaged_models())
+        hint = f"; {question}" if question else ""
+        raise ModelError(f"cannot load the model {spec}: {_clause(error, config)}{hint}") from error
 
 
 def _clause(error: Exception, config: Pretrained) -> str:

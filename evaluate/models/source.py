@@ -189,8 +189,8 @@ class ModelSource:
         revision = identity.get("revision")
         spec, dtype, labels = identity["name"], identity["dtype"], identity.get("labels")
         of_folder = revision is None and "family" not in identity  # a plug-in's models are called as it likes
-        place = path_of(spec) if opens(spec) else Path(spec)
-        if moved is None and of_folder and not place.exists() and spec not in packages.packaged_models():
+        path = path_of(spec) if opens(spec) else Path(spec)
+        if moved is None and of_folder and not path.exists() and spec not in packages.packaged_models():
             raise ResultError(
                 f"the model of the result, {printable(spec)}, is not on this machine: give its place with --model"
             )

@@ -203,16 +203,16 @@ def _parquet_table(path: Path) -> VectorTable:
             dimensions, kind = len(first[0].as_py() or ()), kind.value_type
 
     def read(rows: Sequence[int]) -> Vectors:
-        found, start = np.empty((len(rows), dimensions)), 0
-        wanted = np.asarray(rows, dtype=np.intp)
+        vectors, start = np.empty((len(rows), dimensions)), 0
+        requested = np.asarray(rows, dtype=np.intp)
         with explained(path), bounded_parquet(path, MAX_MEMORY) as file:
             for batch in read_batches(file, numbers, ROWS_AT_ONCE):
-                places = np.flatnonzero((wanted >= start) & (wanted < start + len(batch)))
-                if len(places):
-                    parts = batch.take(pa.array(wanted[places] - start)).columns
-                    found[places] = _stack(parts, dimensions, nested=bool(lists))
+                positions = np.flatnonzero((requested >= start) & (requested < start + len(batch)))
+                if len(positions):
+                    parts = batch.take(pa.array(requested[positions] - start)).columns
+                    vectors[positions] = _stack(parts, dimensions, nested=bool(lists))
                 start += len(batch)
-            return check_finite(found, rows)
+            return check_finite(vectors, rows)
 
     return VectorTable("Parquet", (path,), Vocabulary.of(words), dimensions, str(kind), read)
 

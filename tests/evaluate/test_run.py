@@ -304,8 +304,8 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(name)
         return KnownModel(uneven)
 
-    monkeypatch.setattr(models, "load", load)
-    monkeypatch.setattr(models, "abilities_of_source", lambda _: ("masked",))
+    monkeypatch.setattr("senseprobe.evaluate.models.source.load", load)
+    monkeypatch.setattr("senseprobe.evaluate.models.source.abilities_of_source", lambda _: ("masked",))
     return names
 
 

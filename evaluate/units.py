@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from senseprobe.records import Design
-from senseprobe.release.kinds import PartTable
+from senseprobe.release.kinds import KindTable
 
 # Why a unit has no number, whatever the scorer; some have reasons of their own.
 TOO_LONG = "too long for the model"
@@ -110,7 +110,7 @@ _ASSOCIATION = RowScoring(
     heading="the words of association tests",
     reading="sign",
 )
-KINDS: Mapping[str, RowScoring] = PartTable(
+KINDS: Mapping[str, RowScoring] = KindTable(
     {"contrast": _CONTRAST, "inference": _INFERENCE, "association": _ASSOCIATION}, "scoring", RowScoring
 )
 """By the name that designs have for it: ours, then those of plug-ins."""

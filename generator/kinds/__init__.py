@@ -7,11 +7,11 @@ from senseprobe.generator.kinds.association import AssociationExpansion
 from senseprobe.generator.kinds.base import RowExpansion
 from senseprobe.generator.kinds.contrast import ContrastExpansion
 from senseprobe.generator.kinds.inference import InferenceExpansion
-from senseprobe.release.kinds import PartTable
+from senseprobe.release.kinds import KindTable
 
 __all__ = ["EXPANSIONS", "RowExpansion"]
 
-EXPANSIONS: Mapping[str, RowExpansion[Any]] = PartTable(
+EXPANSIONS: Mapping[str, RowExpansion[Any]] = KindTable(
     {
         "contrast": ContrastExpansion(),
         "inference": InferenceExpansion(),

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.commands import Typed, typing
@@ -16,7 +18,8 @@ from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.models import FAMILIES
-from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scorers import SCORERS, Scorer
+from senseprobe.evaluate.scorers.masked_queries import score_by
 from senseprobe.evaluate.units import RowScoring
 from senseprobe.generator.checks import lint_paths
 from senseprobe.generator.kinds import EXPANSIONS, RowExpansion
@@ -70,6 +73,20 @@ expect: {rows: 12}
 ---
 Ask the {{ job }} to come, {{ phrase }}.
 """
+
+
+FIRST_TOKEN = Scorer(
+    id="first-token",
+    title="the first token",
+    ability="masked",
+    range=(-np.inf, 0),
+    unit="nats",
+    source="none",
+    direction="higher: likelier",
+    equation="log P(w)",
+    says="The log-probability of the first token, masked.",
+    score=score_by(lambda read: iter([(read.encoding.positions[:1],) * 2]), lambda values: (float(values[0].sum()),)),
+)
 
 
 @pytest.fixture
@@ -168,6 +185,24 @@ def test_rows_are_drawn_by_cells(site: Path, project: Path, typed: Typed) -> Non
     (figure,) = result["figures"]
     assert (figure["rows"], figure["scored"]) == (6, 6)
     assert figure["value"] is not None
+
+
+def test_a_language_model_is_asked_by_a_scorer_of_such_rows(
+    site: Path, project: Path, typed: Typed, tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request has the number of its sentence alone; a page shows its tokens where texts have titles."""
+    typed("build", "asking", "1.0.0")
+    titled = replace(KINDS["request"].scoring, titles=("request",))
+    monkeypatch.setattr(KINDS, "_added", {"request": replace(KINDS["request"], scoring=titled)})
+    first = replace(FIRST_TOKEN, rows="request")
+    monkeypatch.setattr(SCORERS, "_added", {first.id: first})
+    (result,) = typed("score", str(tiny_models["bert"]), RELEASE, "--json").told
+    assert (result["scorer"], [figure["scored"] for figure in result["figures"]]) == ("first-token", [12])
+    (tokens,) = (project / "results").rglob("*.tokens.parquet")
+    assert [*pd.read_parquet(tokens).columns] == ["config", "id", "sentence"]
+    stored = tokens.with_name(tokens.name.removesuffix(".tokens.parquet") + ".json")
+    assert typed("report", str(stored), "--out", "page.html").code == 0
+    assert '"sides":[["request",""]]' in Path("page.html").read_text()
 
 
 def test_what_such_rows_are_not_for(site: Path, project: Path, typed: Typed) -> None:

@@ -1,6 +1,6 @@
 """The kinds of rows: the columns of each, and what its cards say; ours first, then those of plug-ins.
 
-What makes rows of a kind is known to `generator`, and what scores them to `evaluate`: `PartTable` has what either knows
+What makes rows of a kind is known to `generator`, and what scores them to `evaluate`: `KindTable` has what either knows
 of ours, and what a plug-in declares for it.
 """
 
@@ -178,25 +178,25 @@ def why_unknown(name: str) -> str:
 T = TypeVar("T")
 
 
-class PartTable(Mapping[str, T], Generic[T]):
+class KindTable(Mapping[str, T], Generic[T]):
     """What a room knows of each kind, by its id: of ours what the room says, of a plug-in's what it declares.
 
-    `part` is the field of a `Kind` that holds it, and `type_` its class.
+    `name` is the field of a `Kind` that holds it, and `type_` its class.
     """
 
-    def __init__(self, ours: Mapping[str, T], part: str, type_: type[Any]) -> None:
-        self._ours, self._part, self._type = ours, part, type_
+    def __init__(self, ours: Mapping[str, T], name: str, type_: type[Any]) -> None:
+        self._ours, self._name, self._type = ours, name, type_
 
-    def __getitem__(self, name: str) -> T:
-        if name in self._ours:
-            return self._ours[name]
-        part: T = getattr(KINDS[name], self._part)
-        if not isinstance(part, self._type):
+    def __getitem__(self, kind: str) -> T:
+        if kind in self._ours:
+            return self._ours[kind]
+        declared: T = getattr(KINDS[kind], self._name)
+        if not isinstance(declared, self._type):
             raise SenseprobeError(
-                f"the kind of rows {name} of {KINDS[name].origin} cannot be used: its `{self._part}` is a "
-                f"{type(part).__name__}, not a {self._type.__name__}"
+                f"the kind of rows {kind} of {KINDS[kind].origin} cannot be used: its `{self._name}` is a "
+                f"{type(declared).__name__}, not a {self._type.__name__}"
             )
-        return part
+        return declared
 
     def __iter__(self) -> Iterator[str]:
         return iter(KINDS)

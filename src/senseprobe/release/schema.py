@@ -73,8 +73,8 @@ def example_rows(batch: pa.RecordBatch, start: int, design: Design, total: int) 
 def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:
     """Return the schema of a config's rows; `columns` names those that the template adds, with their types."""
     head = [pa.field(name, TEXT) for name in ("id", "frame", *slots)]
-    own = [pa.field(name, COLUMN_TYPES[type_]) for name, type_ in columns]
-    return pa.schema([*head, *(pa.field(name, type_) for name, type_, _ in KINDS[kind].columns), *own])
+    added = [pa.field(name, COLUMN_TYPES[type_]) for name, type_ in columns]
+    return pa.schema([*head, *(pa.field(name, type_) for name, type_, _ in KINDS[kind].columns), *added])
 
 
 def design_schema(design: Design) -> pa.Schema:

@@ -42,6 +42,14 @@ _UNPRINTED = ("name", "model", "tokenizer", "say")  # of a source, which are no 
 class Estimate(Protocol):
     """What a run would cost, as reports and JSON have it."""
 
+    @property
+    def requests(self) -> Mapping[str, int]:
+        """How many requests there are, by scorer."""
+
+    @property
+    def asked(self) -> int:
+        """How many of them have no stored answer, and are asked."""
+
     def section(self) -> Section:
         """Return the table that people read."""
 

@@ -407,7 +407,7 @@ def test_interrupted(
             signal.raise_signal(signal.SIGINT)
         return forward(*words, **told)
 
-    monkeypatch.setattr(models, "load", loaded)
+    monkeypatch.setattr("senseprobe.evaluate.models.source.load", loaded)
     monkeypatch.setattr(BertForMaskedLM, "forward", interrupt)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another" / ".cache"))
     before = files_below(tmp_path)
@@ -422,6 +422,7 @@ INTERRUPTED = """
 import os, time
 from transformers import BertForMaskedLM
 from senseprobe.evaluate import models
+from senseprobe.evaluate.models import source
 
 forward, load, left = BertForMaskedLM.forward, models.load, [1000]
 
@@ -430,7 +431,7 @@ def loaded(*words, **options):
     left[0] = int(os.environ["PASSES"])
     return model
 
-models.load = loaded
+source.load = loaded
 
 def wait(self, *args, **kwargs):
     left[0] -= 1
@@ -534,7 +535,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return model
 
     monkeypatch.setattr(BertForMaskedLM, "forward", counted)
-    monkeypatch.setattr(models, "load", loaded)
+    monkeypatch.setattr("senseprobe.evaluate.models.source.load", loaded)
     return seen
 
 
@@ -985,7 +986,7 @@ def test_coarse_without_float32(typed: Typed, tmp_path: Path, monkeypatch: pytes
             raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 9 GiB")
         return load(*words, **options)
 
-    monkeypatch.setattr(models, "load", loaded)
+    monkeypatch.setattr("senseprobe.evaluate.models.source.load", loaded)
     done = typed("score", "bert", "sssb@1.0.0:race", "--dtype", "bfloat16")
     assert done.code == 0
     assert done.err.strip() == "the rows that bfloat16 turns around are not counted: CUDA out of memory."

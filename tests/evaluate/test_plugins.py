@@ -222,7 +222,7 @@ def test_a_plugin_with_the_old_names_of_fields(
 )
 def test_old_and_new_names_of_a_field(declared: dict[str, Any], message: str) -> None:
     """Half a range, or two, is an error that names the field."""
-    common = {"id": "x", "title": "t", "direction": "d", "source": "s", "says": "s"}
+    common: dict[str, Any] = {"id": "x", "title": "t", "direction": "d", "source": "s", "says": "s"}
     with pytest.raises(TypeError, match=message):
         Estimand(**common, **declared)
 

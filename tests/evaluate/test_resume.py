@@ -36,6 +36,7 @@ import torch
 from transformers import BertForMaskedLM
 import senseprobe.evaluate.scoring, senseprobe.evaluate.models.masked
 from senseprobe.evaluate import models
+from senseprobe.evaluate.models import source
 from senseprobe.cli.application import main
 
 torch.set_num_threads(1)
@@ -51,7 +52,7 @@ def loaded(*words, **options):
     BertForMaskedLM.forward = counted
     return model
 
-models.load = loaded
+source.load = loaded
 for line in sys.stdin:
     words, name = json.loads(line)
     child = os.fork()

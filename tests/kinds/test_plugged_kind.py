@@ -3,9 +3,10 @@
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -289,7 +290,7 @@ def test_a_check_of_a_kind(site: Path, project: Path) -> None:
     ],
 )
 def test_a_check_that_fails_is_named(
-    site: Path, project: Path, monkeypatch: pytest.MonkeyPatch, check: Callable[..., object], message: str
+    site: Path, project: Path, monkeypatch: pytest.MonkeyPatch, check: Any, message: str
 ) -> None:
     """Nothing else is blamed."""
     kind = KINDS["request"]

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import (
         base,
         causal,
-        chat,
-        chat_template,
         checkpoint,
         encoder,
         layers,
@@ -50,6 +48,8 @@ if TYPE_CHECKING:
         masked,
         nli,
     )
+    from senseprobe.evaluate.served import chat_model as chat
+    from senseprobe.evaluate.served import chat_template
 else:
     odd_models = _Later("tests.models.odd_models")
     pytorch_utils = _Later("transformers.pytorch_utils")

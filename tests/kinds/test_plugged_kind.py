@@ -290,7 +290,7 @@ def test_a_check_of_a_kind(site: Path, project: Path) -> None:
     ],
 )
 def test_a_check_that_fails_is_named(
-    site: Path, project: Path, monkeypatch: pytest.MonkeyPatch, check: Any, message: str
+    site: Path, project: Path, monkeypatch: pytest.MonkeyPatch, check: Callable[[Any], Iterator[Finding]], message: str
 ) -> None:
     """Nothing else is blamed."""
     kind = KINDS["request"]

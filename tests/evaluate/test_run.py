@@ -403,9 +403,8 @@ def test_the_order_is_no_part_of_a_unit_for_scorers_that_do_not_read_it(reads: t
 
 def test_a_masked_run_enters_no_file_of_chat(sssb: Release) -> None:
     """Gates are brought by what has to pass them: no function of theirs runs, nor one of questions or of servers."""
-    assert all(
-        len(registry) for registry in (SCORERS, CATALOGUE, models.FAMILIES)
-    )  # which import what rooms declare, once
+    # Their length imports what rooms declare, once.
+    assert all(len(registry) for registry in (SCORERS, CATALOGUE, models.FAMILIES))
     entered: set[str] = set()
     sys.setprofile(lambda frame, event, _: entered.add(frame.f_code.co_filename))
     try:

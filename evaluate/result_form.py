@@ -139,6 +139,9 @@ _OLDER = {1: _BEFORE_2, 2: _BEFORE_3}
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of result files of the newest form; docs/result.schema.json is this."""
     schema = _FACTS.json_schema()
+    for definition in schema["$defs"].values():  # examples of docstrings are Python
+        if "description" in definition:
+            definition["description"] = definition["description"].partition("\n\n>>> ")[0]
     schema["properties"] |= {
         "schema": {"title": "Schema", "type": "integer", "minimum": 1, "maximum": SCHEMA, "const": SCHEMA},
         "signature": {"title": "Signature", "type": "string"},

@@ -9,6 +9,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from senseprobe.errors import SenseprobeError
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
 from senseprobe.generator.kinds import EXPANSIONS
 from senseprobe.generator.product import RowSelection
@@ -22,7 +23,7 @@ BATCH_ROWS = 262_144  # so many rows are in a file, too: no batch is joined with
 def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
     """Yield rows `start` to `stop` (half-open; default: all) of a config; batches end at multiples of BATCH_ROWS.
 
-    Raise DeclarationError where a frame cannot be rendered, and ValueError for a range outside the config.
+    Raise SenseprobeError where a frame cannot be rendered, and ValueError for a range outside the config.
     """
     stop = config.size if stop is None else stop
     if not 0 <= start <= stop <= config.size:
@@ -50,6 +51,9 @@ def make_batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa
         **{name: _added_column(rows, selection, name, text) for name, text in block.block.front.added_columns.items()},
     }
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
+    if odd := [*(name for name in names if name not in columns), *(name for name in columns if name not in names)]:
+        made = "is declared and not made" if odd[0] in names else "is made and not declared"
+        raise SenseprobeError(f"{config.name}: the column {odd[0]} of the kind {config.kind} {made}")
     fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]
     return pa.record_batch([columns[name] for name in names], schema=pa.schema(fields))
 

@@ -48,8 +48,9 @@ def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iter
         block = single.blocks[0]
         rendered = [tuple(_pieces(dataset.english, block, role)) for role in block.roles]
         by_text = {"".join(piece.text for piece in pieces): pieces for pieces in reversed(rendered)}
-        # Where labels are swapped, a role's sentence is the one that the other role's bindings made.
-        sentences = {role: by_text[row[role]] for role in block.roles}
+        # Where labels are swapped, a role's sentence is the one that the other role's bindings made. A kind of a
+        # plug-in may put a sentence into a column of another name.
+        sentences = {role: by_text.get(row.get(role), made) for role, made in zip(block.roles, rendered, strict=True)}
         senses = tuple(find_senses(single, dataset.lists, gloss))
         yield PreviewRow(number, row["id"], sentences, left_out=number in excluded, senses=senses)
 

@@ -180,7 +180,8 @@ class _Resolver:
         reserved = {*row_schema(front.kind, ()).names, "stereo_score", "anti_score"}
         bindings = {frozenset(names) for names in front.bindings.values()}
         if roles and ({*front.bindings} != {*roles} or len(bindings) != 1 or not all(front.bindings.values())):
-            message = "roles must be `{}` and `{}`, with the same bindings in both, at least one".format(*roles)
+            quoted = " and ".join(f"`{role}`" for role in roles)
+            message = f"roles must be {quoted}, with the same bindings in each, at least one"
             self.add(("roles",), "E102", message)
         for name in front.slots:
             hint = "rows have a column of this name" if name in reserved else "use ASCII letters, digits and _"

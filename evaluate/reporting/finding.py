@@ -202,7 +202,9 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
     if verdict.is_turned and verdict.p_holm is not None:
         return _explain_turned(verdict, verdict.p, verdict.p_holm)
     if verdict.code == "shown" and verdict.p_holm is not None:
-        return f"{format_p(verdict.p_holm)}{f' after {_correction(verdict)}' if verdict.family > 1 else ''}."
+        neutral = figure.neutral or 0.0 if figure is not None else 0.0
+        reason = format_p(verdict.p_holm) if verdict.has_p else f"The interval excludes {neutral:g}"
+        return f"{reason}{f' after {_correction(verdict)}' if verdict.family > 1 else ''}."
     if verdict.code == "small":
         return as_sentence(verdict.text)
     if verdict.code == "not_shown":

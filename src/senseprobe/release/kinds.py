@@ -159,6 +159,9 @@ def _admit(kind: Kind) -> Kind:
         raise Unfit("it lacks `expansion` or `scoring`")
     if any(getattr(kind.scoring, name, False) for name in ("pairs", "infers", "tests")):
         raise Unfit("its scoring declares pairs, infers or tests, which only senseprobe's own kinds may")
+    roles = getattr(kind.scoring, "roles", {})
+    if unknown := [name for name in (*roles, *roles.values()) if name not in names]:
+        raise Unfit(f"its scoring has the role {unknown[0]!r}, which is not one of its columns")
     return kind
 
 

@@ -47,7 +47,7 @@ ROOMS = (
 
 COLUMN = {room: column for column, rooms in enumerate(ROOMS) for room in rooms} | {"__init__": ROOMS.index(("api",))}
 MODELS = ("evaluate/models/", "evaluate/served/")
-NAMES = tuple(f"evaluate/{name}.py" for name in ("models/__init__", "models/registry", "models/source", "served/address"))
+NAMES = (*(f"evaluate/models/{name}.py" for name in ("__init__", "registry", "source")), "evaluate/served/address.py")
 """What reads the names of models, and no model."""
 
 

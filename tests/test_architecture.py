@@ -49,7 +49,7 @@ BELOW |= {"kinds": {*BELOW["evaluate"], "evaluate", "generator"}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns, and names of rooms that can be missing.
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api", "release", "annotation", "evaluate", *REGISTERED}}
 
-HEAVY = {"torch", "transformers", "datasets", "label_studio_sdk", "pandas", "pyarrow", "scipy"}
+HEAVY = {"torch", "transformers", "datasets", "label_studio_sdk", "numpy", "pandas", "pyarrow", "scipy"}
 
 
 def _modules() -> dict[str, Path]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from senseprobe.api.author import word_lists
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import listed, printable
-from senseprobe.tables import UnreadableError, read_csv_file
 
 _MOST_BYTES = 2**20  # of a list of words
 CORPUS_LISTS = {"pronouns": "group_pronouns", "occupations": "winobias_occupations"}
@@ -47,6 +46,8 @@ def _list_rows(name: str) -> list[dict[str, str]]:
 
 def _read_csv(path: str | Path) -> list[list[str]]:
     """Return the cells of a CSV without blanks around them, the names of columns first; lines may differ in length."""
+    from senseprobe.tables import UnreadableError, read_csv_file  # with numpy, which no help of a command needs
+
     named = printable(str(path))
     try:
         rows = [[cell.strip() for cell in row.cells] for row in read_csv_file(Path(path).resolve(), _MOST_BYTES)]

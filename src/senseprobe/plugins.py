@@ -10,11 +10,10 @@ lists. Their entry points have the name of the room, and lead to a tuple of decl
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
-from functools import cached_property
-from importlib.machinery import ModuleSpec
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
@@ -43,7 +42,7 @@ class Declared(Protocol):
 
 D = TypeVar("D", bound=Declared)
 T = TypeVar("T")
-Entries: TypeAlias = dict[str, list[EntryPoint]]
+Entries: TypeAlias = Mapping[str, Sequence[EntryPoint]]
 
 _ROOMS = "senseprobe."
 """What the object of an entry point of a room of ours begins with."""
@@ -117,7 +116,6 @@ class Registry(MutableMapping[str, D]):
         self._added: dict[str, D] = {}
         self._loaded: dict[EntryPoint, D | str] = {}  # what an entry point leads to, or why that cannot be used
         self._logged: set[str] = set()
-        self._seen: tuple[list[str], Entries] = ([], {})
 
     @cached_property
     def ours(self) -> dict[str, D]:
@@ -126,9 +124,9 @@ class Registry(MutableMapping[str, D]):
         A declaration that names another in its `after` stands behind that one, and those that follow it in its room do.
         """
         ours = [*self._core.values()]
-        for room in load_rooms(self._group).values():
+        for room in filter(_is_installed, _find_entries(self._group, tuple(sys.path))[0]):
             number = len(ours)
-            for declared in room:
+            for declared in room.load():
                 if after := getattr(declared, "after", ""):
                     ids = [each.id for each in ours]
                     number = ids.index(after) + 1 if after in ids else len(ours)
@@ -174,24 +172,19 @@ class Registry(MutableMapping[str, D]):
 
     def plugged(self) -> Iterator[D]:
         """Yield what plug-ins declare, in order of ids. What cannot be used is logged, once."""
-        for plugged in map(self._plugged, self._entries()):
+        for plugged in map(self._plugged, self._entries):
             self._log_once(plugged)
             if plugged is not None and not isinstance(plugged, str):
                 yield plugged
 
+    @property
     def _entries(self) -> Entries:
-        """Return all entry points of the group by name, read anew only where the path has changed: it takes 10 ms."""
-        if self._seen[0] != sys.path:
-            entries: Entries = {}
-            for entry in _sorted_entries(self._group):
-                if not entry.value.startswith(_ROOMS):
-                    entries.setdefault(entry.name, []).append(entry)
-            self._seen = ([*sys.path], entries)
-        return self._seen[1]
+        """The entry points of plug-ins by name."""
+        return _find_entries(self._group, tuple(sys.path))[1]
 
     def _plugged(self, name: str) -> D | str | None:
         """Return what a plug-in declares under a name, or why that is left out; None where there is none."""
-        if not (entries := self._entries().get(name)):
+        if not (entries := self._entries.get(name)):
             return None
         entry, origin = entries[0], " and ".join(map(_distribution, entries))
         left_out = f"the {self._noun} {name} of {origin} is ignored"
@@ -228,25 +221,26 @@ class Registry(MutableMapping[str, D]):
             log_warning(plugged)
 
 
-def load_rooms(group: str) -> dict[str, tuple[Any, ...]]:
-    """Return what our rooms register in a group, by room; a room that is not installed registers nothing."""
-    return {
-        entry.name: entry.load()
-        for entry in _sorted_entries(group)
-        if entry.value.startswith(_ROOMS) and find_room(entry.value) is not None
-    }
-
-
-def find_room(path: str) -> ModuleSpec | None:
-    """Return the specification of the package of ``package.module:NAME``, None where it is not installed."""
+def _is_installed(room: EntryPoint) -> bool:
+    """Return whether a room of ours is there: the package of the module that its entry point leads to."""
     with suppress(ModuleNotFoundError):
-        return find_spec(path.partition(":")[0].rpartition(".")[0])
-    return None
+        return find_spec(room.module.rpartition(".")[0]) is not None
+    return False
 
 
-def _sorted_entries(group: str) -> list[EntryPoint]:
-    """Return the entry points of a group by name and distribution."""
-    return sorted(entry_points(group=group), key=lambda entry: (entry.name, _distribution(entry)))
+@lru_cache(maxsize=64)
+def _find_entries(group: str, path: tuple[str, ...]) -> tuple[Sequence[EntryPoint], Entries]:
+    """Return the entry points of our rooms in a group, and those of plug-ins by name, in order of names.
+
+    They are read anew only for another path: it takes 10 ms.
+    """
+    rooms, plugged = list[EntryPoint](), dict[str, list[EntryPoint]]()
+    for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _distribution(entry))):
+        if entry.value.startswith(_ROOMS):
+            rooms.append(entry)
+        else:
+            plugged.setdefault(entry.name, []).append(entry)
+    return rooms, plugged
 
 
 def _distribution(entry: EntryPoint) -> str:

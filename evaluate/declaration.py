@@ -49,11 +49,21 @@ class Measure(Declaration):
     command: str
 
 
+def is_number(end: object) -> bool:
+    """Return whether the end of a range is a number."""
+    return isinstance(end, int | float) and not isinstance(end, bool)
+
+
+def check_range(declared: Declaration) -> None:
+    """Raise Unfit where the range of a plug-in's declaration is not two numbers, the lower first."""
+    ends = declared.range
+    if not (isinstance(ends, tuple) and len(ends) == 2 and all(map(is_number, ends)) and ends[0] < ends[1]):
+        raise Unfit("its range is not a lower and an upper end")
+
+
 def _admit(measure: Measure) -> Measure:
     """Return the measure of a plug-in. Raise Unfit where its range is none."""
-    ends = measure.range
-    if not (isinstance(ends, tuple) and len(ends) == 2 and ends[0] < ends[1]):
-        raise Unfit("its range is not a lower and an upper end")
+    check_range(measure)
     return measure
 
 

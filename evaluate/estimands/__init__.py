@@ -32,6 +32,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.evaluate.declaration import check_range, is_number
 from senseprobe.evaluate.estimands.association import EXACT_P, WEAT, WEAT_ESTIMANDS, WEAT_PUBLISHED
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Scope
 from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, NLI_ESTIMANDS
@@ -85,15 +86,11 @@ def _admit(estimand: Estimand) -> Estimand:
     if estimand.kind not in KINDS or KINDS[estimand.kind].tests:
         kinds = " or ".join(name for name, kind in KINDS.items() if not kind.tests)
         raise Unfit(f"it takes {estimand.kind} rows, but must take {kinds} rows")
-    if not (isinstance(estimand.range, tuple) and len(estimand.range) == 2 and all(map(_is_finite, estimand.range))):
+    ends = estimand.range
+    if not (isinstance(ends, tuple) and len(ends) == 2 and all(is_number(end) and isfinite(end) for end in ends)):
         raise Unfit("its range is not two finite numbers")
-    if not estimand.range[0] < estimand.range[1]:
-        raise Unfit("its range is not a lower and an upper end")
+    check_range(estimand)
     return estimand
-
-
-def _is_finite(end: object) -> bool:
-    return isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end)
 
 
 CATALOGUE = Registry(

@@ -176,7 +176,7 @@ class ModelSource:
 
     def estimate(self, job: "ScoringJob", names: Sequence[str], control: "Callable[[], ScoringJob] | None") -> Estimate:
         """Return what scoring a job would ask; `control` makes the job of what inference is held against."""
-        raise ModelError(f"{self.name} is not behind a server, so there is nothing to estimate")
+        raise NotImplementedError  # `check_estimable` refuses first
 
     # --- a replay -----------------------------------------------------------------------------------------------------
 

@@ -271,7 +271,7 @@ class Judge:
             stated = replace(stated, flaw=self.find_flaw(line.figures))
         pairs = []
         for figure in of:
-            p = verdict.p_holm if line.of_groups or figure.p is not None else None  # an interval alone has no p
+            p = verdict.p_holm if verdict.has_p else None
             if line.of_groups and p is not None:
                 own = figure.p if figure is line.spread else figure.p_holm
                 p = None if own is None else min(1.0, times * own)

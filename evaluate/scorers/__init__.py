@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.declaration import check_range
 from senseprobe.evaluate.retirements import check_computed
 from senseprobe.evaluate.scorers import association, causal, causal_nli, masked, nli
 from senseprobe.evaluate.scorers.association import WEAT
@@ -40,8 +41,7 @@ def admit(scorer: Scorer) -> Scorer:
         raise Unfit("its score is not a function, or its version is not a whole number")
     if scorer.scale not in SCALES:
         raise Unfit(f"its scale is {scorer.scale!r}, but must be {' or '.join(SCALES)}")
-    if not _is_range(scorer.range):
-        raise Unfit("its range is not a lower and an upper end")
+    check_range(scorer)
     if scorer.gates or scorer.task_check or scorer.of_pairs:
         raise Unfit("it declares gates, a task check or of_pairs, which only senseprobe's own scorers may")
     if scorer.made is not None or scorer.basis or scorer.parts:
@@ -52,13 +52,6 @@ def admit(scorer: Scorer) -> Scorer:
 
 def _are_texts(names: object) -> bool:
     return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-
-
-def _is_range(ends: object) -> bool:
-    """Return whether these are two numbers, infinite ones among them, the lower one first."""
-    if not (isinstance(ends, tuple) and len(ends) == 2):
-        return False
-    return all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends) and ends[0] < ends[1]
 
 
 def _listed(names: object) -> str:

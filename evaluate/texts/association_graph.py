@@ -27,7 +27,6 @@ NO_RESPONSES = frozenset(("", "NA", "No more responses", "Unknown word"))
 # In the order in which they are looked for: counts before strengths, all responses before the first ones.
 _WEIGHTS = ("count", "r123", "r1", "strength", "r123.strength", "r1.strength")
 _RAW = ("r1", "r2", "r3")
-_LONGEST_LINE = 100_000
 _RESIDUAL = 1e-12
 _MOST_STEPS = 20_000
 # A mass is usable where the solution's largest possible error is at most this share of it.

@@ -70,6 +70,57 @@ def test_each_help_ends_with_two_examples() -> None:
             assert all(f"\nsenseprobe {each}\n" in page for each in use.examples)
 
 
+# As the issue that ordered the commands lists them: those of the first screen, and lines of 0.2 with what they are now.
+FIRST = (
+    *("init", "new", "lint", "preview", "count", "words"),
+    *("build", "verify", "diff", "import", "publish", "pull"),
+    *("fetch", "score", "report", "compare"),
+)
+OLD_LINES = {
+    "lists": "words list",
+    "lists --add": "words add",
+    "senses show": "words show",
+    "metrics": "explain",
+    "vectors": "model vectors",
+    "probe": "model check",
+    "plant": "model plant",
+    "bias-score": "study bias-score",
+    "corpus": "study corpus",
+    "wat": "study wat",
+    "slice": "study slice",
+    "senses": "study senses",
+    "restore": "verify --restore",
+    "join": "build DATASET VERSION --join FOLDER",
+}
+
+
+def test_the_first_screen_has_sixteen_commands() -> None:
+    """What authors, publishers and scorers call stands before groups and single commands."""
+    group = typer.main.get_group(app)
+    names = group.list_commands(typer.Context(group))
+    assert tuple(names[: len(FIRST)]) == FIRST
+    assert {*names[len(FIRST) :]} == {"annotate", "model", "study", "export", "explain", "gate", "replay"}
+
+
+def test_without_a_command_it_says_where_to_begin(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """To make a dataset, score a model, and read a result."""
+    done = typing(monkeypatch, capfd)()
+    assert (done.code, done.err) == (0, "")
+    assert [line for line in ("init", "fetch", "score", "report") if f"senseprobe {line}" not in done.out] == []
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_LINES.items())
+def test_an_old_line_works_with_a_notice(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is the same command."""
+    done = typing(monkeypatch, capfd)(*old.split(), "--help")
+    assert done.code == 0
+    assert done.err.replace("\n", " ").strip() == f"`senseprobe {old}` is now `senseprobe {new}`"
+
+
 # --- where they are typed -------------------------------------------------------------------------------------------
 
 

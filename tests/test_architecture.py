@@ -42,7 +42,7 @@ BELOW |= {"progress": {"messages"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # Rooms that register themselves stand above all that they use, and nobody imports them: each can be missing.
-REGISTERED = {"evaluate.exports", "evaluate.senses", "evaluate.served", "evaluate.texts"}
+REGISTERED = {"evaluate.exports", "evaluate.mitigation", "evaluate.senses", "evaluate.served", "evaluate.texts"}
 BELOW |= {room: {*BELOW} for room in REGISTERED}
 BELOW["evaluate.exports"] |= {"evaluate.served"}  # by tasks of Inspect alone, which are refused without it
 BELOW |= {"kinds": {*BELOW["evaluate"], "evaluate", "generator"}}

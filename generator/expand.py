@@ -52,8 +52,8 @@ def make_batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa
     }
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
     if odd := [*(name for name in names if name not in columns), *(name for name in columns if name not in names)]:
-        made = "is declared and not made" if odd[0] in names else "is made and not declared"
-        raise SenseprobeError(f"{config.name}: the column {odd[0]} of the kind {config.kind} {made}")
+        problem = "is declared and not made" if odd[0] in names else "is made and not declared"
+        raise SenseprobeError(f"{config.name}: the column {odd[0]} of the kind {config.kind} {problem}")
     fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]
     return pa.record_batch([columns[name] for name in names], schema=pa.schema(fields))
 

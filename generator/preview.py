@@ -50,7 +50,7 @@ def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iter
         by_text = {"".join(piece.text for piece in pieces): pieces for pieces in reversed(rendered)}
         # Where labels are swapped, a role's sentence is the one that the other role's bindings made. A kind of a
         # plug-in may put a sentence into a column of another name.
-        sentences = {role: by_text.get(row.get(role), made) for role, made in zip(block.roles, rendered, strict=True)}
+        sentences = {role: by_text.get(row.get(role), text) for role, text in zip(block.roles, rendered, strict=True)}
         senses = tuple(find_senses(single, dataset.lists, gloss))
         yield PreviewRow(number, row["id"], sentences, left_out=number in excluded, senses=senses)
 

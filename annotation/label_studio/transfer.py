@@ -193,7 +193,7 @@ def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: 
     project = existing or _create(server, plan, xml)
     write_whole(folder / PROJECT, json.dumps(_identify(server, project)).encode())
     upload = _TaskUpload.of(server, project, folder, plan, settle)
-    known = upload.look()
+    uploaded = upload.look()
     upload.wait_for_earlier()
     sent = upload.send_missing(progress)
     duplicates = upload.duplicates()
@@ -204,7 +204,7 @@ def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: 
         url=server.link(project),
         tasks=upload.count(),
         sent=sent,
-        known=known,
+        known=uploaded,
         created=existing is None,
         duplicates=duplicates,
         notes=(note,) if project.overlap != plan.overlap else (),

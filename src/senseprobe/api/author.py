@@ -82,7 +82,7 @@ def fix(paths: str | Path | Sequence[str | Path] = ()) -> list[Change]:
     """
     from senseprobe.generator.checks.fixes import Change, make_edits
 
-    root, changed = _own_layer().root, dict[str, Change]()
+    root, changed = _project_layer().root, dict[str, Change]()
     for _ in range(MOST_ROUNDS):
         if not (changes := make_edits(lint(paths).findings, root)):
             break
@@ -197,10 +197,10 @@ def _count(
         left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
         expect = config.blocks[0].block.front.expect
-        stated = {key: getattr(expect, key, None) for key in ("published", "cite", "reason")}
-        first = {"config": config.name, "rows": counts.rows, "published": stated["published"], "cite": stated["cite"]}
+        texts = {key: getattr(expect, key, None) for key in ("published", "cite", "reason")}
+        first = {"config": config.name, "rows": counts.rows, "published": texts["published"], "cite": texts["cite"]}
         last = {"senses": find_senses(config, catalogue.lists, gloss)} if senses else {}
-        configs.append({**first, "frames": counts.frames, "reason": stated["reason"], **asdict(counts), **last})
+        configs.append({**first, "frames": counts.frames, "reason": texts["reason"], **asdict(counts), **last})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
     return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals, findings=_unexpected_counts(catalogue))
 
@@ -213,8 +213,8 @@ def _unexpected_counts(catalogue: ResolvedDataset) -> tuple[Finding, ...]:
 
 def _with_findings(data: dict[str, Any], findings: Sequence[Finding]) -> dict[str, Any]:
     """Return the data, whose key `findings` is there only if there are any."""
-    stated = {"findings": [finding.as_dict() for finding in findings]} if findings else {}
-    return {**{key: value for key, value in data.items() if key != "findings"}, **stated}
+    added = {"findings": [finding.as_dict() for finding in findings]} if findings else {}
+    return {**{key: value for key, value in data.items() if key != "findings"}, **added}
 
 
 def _tokenizer(name: str) -> Tokenize:
@@ -291,7 +291,7 @@ def word_lists(
     lists = open_word_lists(project.layers()[0])
     if name is not None and name not in lists.names():
         raise SenseprobeError(f"no word list {name!r}: {nearest(name, lists.names())}")
-    tables = [lists.get(each) for each in lists.names() if name in (None, each)]
+    tables = [lists.get(key) for key in lists.names() if name in (None, key)]
     return [table for table in tables if table]
 
 
@@ -309,14 +309,14 @@ def prepare_wordnet(
     return prepare(None if folder is None else Path(folder))
 
 
-def find_wordnet(say: Callable[[str], None]) -> None:
-    """Prepare WordNet 3.0 from a copy on this machine, without a download, if that was not done yet; `say` hears it.
+def find_wordnet(notify: Callable[[str], None]) -> None:
+    """Prepare WordNet 3.0 from a copy on this machine, without a download, if that was not done yet; `notify` hears it.
 
     Without a copy, and in a folder that ``$SENSEPROBE_WORDNET`` names, nothing is done.
     """
     from senseprobe.lexicon import prepare_local
 
-    prepare_local(say)
+    prepare_local(notify)
 
 
 def init(folder: Annotated[str | Path, Argument(metavar="DIR", help="Folder of the new project.")]) -> list[Path]:
@@ -346,7 +346,7 @@ def new(
     """
     from senseprobe.scaffold import add
 
-    return [*add(_own_layer(), name, kind)]
+    return [*add(_project_layer(), name, kind)]
 
 
 def add_word_list(
@@ -359,10 +359,10 @@ def add_word_list(
     """
     from senseprobe.scaffold import add_list
 
-    return add_list(_own_layer(), Path(file))
+    return add_list(_project_layer(), Path(file))
 
 
-def _own_layer() -> project.Layer:
+def _project_layer() -> project.Layer:
     layer = project.user_layer()
     if layer is None:
         where = f"not in a project (no parent folder has a {project.MARKER})"

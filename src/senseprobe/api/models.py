@@ -194,15 +194,15 @@ def vectors_of(given: str | Path | Vectors, prefix: str, **options: Any) -> Vect
     return vectors(f"{prefix}{str(given).removeprefix(prefix)}", **options)
 
 
-def open_vectors(source: ModelSource, say: Callable[[str], None]) -> VectorModel:
-    """Return the vectors of a source; `say` hears what is odd about them."""
+def open_vectors(source: ModelSource, notify: Callable[[str], None]) -> VectorModel:
+    """Return the vectors of a source; `notify` hears what is odd about them."""
     from senseprobe.api.author import prepare_wordnet
 
     if source.reads_wordnet:
         prepare_wordnet()
     model = cast("VectorModel", source.open("vectors"))
     for remark in getattr(model, "remarks", ()):
-        say(f"{model.name}: {remark}")
+        notify(f"{model.name}: {remark}")
     return model
 
 
@@ -268,8 +268,8 @@ def source_of(given: str | Path | Loaded | ModelSource, **options: Any) -> Model
         return given if isinstance(given, kind_of_name) else kind_of_name(given.name)
     kinds = [*SOURCES.values()]
     kind = next((kind for kind in kinds if kind.claims(given)), MODEL)
-    declared = {each.name: (other, each) for other in kinds for each in parameters_of(other.make)}
-    usual = {key: each.default for key, (_, each) in declared.items()}
+    declared = {option.name: (other, option) for other in kinds for option in parameters_of(other.make)}
+    usual = {key: option.default for key, (_, option) in declared.items()}
     chosen = {key: value for key, value in options.items() if value != usual.get(key)}
     if unfit := [key for key in chosen if key in declared and declared[key][0] is not kind]:
         plurals = dict.fromkeys(declared[key][0].plural for key in unfit)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from senseprobe.records import Finding
     from senseprobe.release.changelog import ReleaseDiff
     from senseprobe.release.freeze import Plan
+    from senseprobe.release.parquet import Rows
     from senseprobe.release.release import Release
     from senseprobe.release.restore import Notify
 
@@ -94,33 +95,31 @@ def build(
     for the changes, or cannot be written, if an id is retired, or (without `force`) if there are more than 10^9
     rows or the disk is too small. An error leaves no files behind.
     """
-    from senseprobe.recipes import plan_of
+    from senseprobe.recipes import plan_of, rows_by_config
 
     folder, catalogue = _to_build(dataset, version, out)
-    plan = plan_of(catalogue, version)
-    _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
-    if say and not folder.exists() and not plan.lexicons and any(each.senses for each in plan.configs):
+    plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
+    _check_size(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
+    if say and not folder.exists() and not plan.lexicons and any(config.senses for config in plan.configs):
         say("WordNet is not prepared, so the card has sense keys but no glosses: run `senseprobe wordnet` first")
     return _frozen(plan, folder, progress, say)
 
 
 def _check_size(
-    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Notify | None
+    rows: Mapping[str, Rows], plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, notify: Notify | None
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
-    from senseprobe.recipes import rows_by_config
     from senseprobe.release.restore import Size, estimate_bytes
 
     if folder.exists():
         return  # it is not overwritten, which is told by what writes
-    rows = rows_by_config(catalogue)
-    estimate = estimate_bytes({each.name: (rows[each.name], each.schema) for each in plan.configs}, sizes)
+    estimate = estimate_bytes({config.name: (rows[config.name], config.schema) for config in plan.configs}, sizes)
     name = f"{plan.dataset} {folder.name}"
     size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
-    size.check(force=force, notify=say)
+    size.check(force=force, notify=notify)
 
 
-def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | None = None) -> Release:
+def _frozen(plan: Plan, folder: Path, progress: Progress | None, notify: Notify | None = None) -> Release:
     """Freeze a plan, if its version is high enough for what changed since the release before it."""
     from senseprobe.evaluate.estimands.headline import describe_headlines
     from senseprobe.generator.version_check import approve
@@ -128,10 +127,10 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | N
     from senseprobe.release.freeze import freeze
     from senseprobe.release.release import Release
 
-    expect(progress, sum(each.size - len(each.left_out) for each in plan.configs))
-    layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
-    places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    check = partial(approve, folders=[*places], rows_of=rows_of, notify=say)
+    expect(progress, sum(config.size - len(config.left_out) for config in plan.configs))
+    layer = next((layer for layer in project.layers() if plan.dataset in layer.datasets()), project.layers()[0])
+    folders = dict.fromkeys(path.resolve() for path in (folder.parent, layer.releases / plan.dataset))
+    check = partial(approve, folders=[*folders], rows_of=rows_of, notify=notify)
     return Release(folder, freeze(plan, folder, progress, check, describe_headlines))
 
 
@@ -193,8 +192,8 @@ def import_release(
     from senseprobe.importers.plan import release_plan
 
     folder = releases_folder(out) / name / version
-    own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation, "labels": labels}
-    imported = read_import(format_, files, name, version, license_, language=language, **own)
+    mapping: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation, "labels": labels}
+    imported = read_import(format_, files, name, version, license_, language=language, **mapping)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -268,7 +267,7 @@ def build_shard(
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
     sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
-    _check_size(catalogue, plan, folder, sizes, force=force, say=say)
+    _check_size(rows, plan, folder, sizes, force=force, notify=say)
     expect(progress, sum(sizes.values()))
     write_shard(part, folder, progress)
     return folder
@@ -288,14 +287,14 @@ def join(
     from senseprobe.recipes import plan_of
     from senseprobe.release.shards import copy_rows, read_shards
 
-    found = read_shards([Path(shard) for shard in shards])
-    form = found[0].form
-    catalogue = open_recipe(found[0].folder / "recipe", form.dataset)
+    parts = read_shards([Path(shard) for shard in shards])
+    form = parts[0].form
+    catalogue = open_recipe(parts[0].folder / "recipe", form.dataset)
     plan = plan_of(catalogue, form.version)
-    configs = [replace(config, write=copy_rows(found, config.name, config.size)) for config in plan.configs]
-    recipe = join_recipes([shard.folder / "recipe" for shard in found])
+    configs = [replace(config, write=copy_rows(parts, config.name, config.size)) for config in plan.configs]
+    recipe = join_recipes([shard.folder / "recipe" for shard in parts])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
-    folder = Path(out) / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
+    folder = Path(out) / form.dataset / form.version if out else parts[0].folder.resolve().with_name(form.version)
     return _frozen(whole, folder, progress)
 
 
@@ -326,7 +325,7 @@ def restore(
     frozen = open_release(folder)
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
-        out = _own_releases()
+        out = _project_releases()
     target = Path(out) / dataset / version if out else folder
     return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, notify=say)
 
@@ -355,10 +354,10 @@ def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path,
 
 def releases_folder(out: str | Path | None) -> Path:
     """Return the folder of releases to write to: `out`, or the project's own."""
-    return Path(out) if out else _own_releases()
+    return Path(out) if out else _project_releases()
 
 
-def _own_releases() -> Path:
+def _project_releases() -> Path:
     layer = project.user_layer()
     if layer is None:
         raise SenseprobeError(
@@ -420,12 +419,12 @@ def verify(
     if rebuild and manifest and is_recipe_intact(findings):
         from senseprobe.recipes import rebuild as again
 
-        away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}
+        missing = {finding.path.partition("/")[0] for finding in findings if finding.code == "E402"}
         # Rows that cannot be read were found already; what is wrong with the recipe was not.
         findings += [
-            told
-            for told in again(folder, manifest, away)
-            if told not in findings and (told.code == "E408" or told.code[:2] != "E4" or not findings)
+            finding
+            for finding in again(folder, manifest, missing)
+            if finding not in findings and (finding.code == "E408" or finding.code[:2] != "E4" or not findings)
         ]
     return findings
 

@@ -203,7 +203,7 @@ def compare(
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
-    sources = [source for each in results for source in list_sources(each)]
+    sources = [source for result in results for source in list_sources(result)]
     if out is not None:
         refuse_results(Path(out), sources)
     inputs = without_controls(_gather(sources, release))
@@ -310,7 +310,7 @@ def slice_result(
 
     if isinstance(words, Mapping):
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
-        words = [f"{slot}={value}" for slot, each in values.items() for value in each]
+        words = [f"{slot}={value}" for slot, levels in values.items() for value in levels]
     # A slice has figures of its own, so that none is held against the rows.
     (source,) = map(find_flaws, _gather(list_sources(result), release, checked=False))
     selection = parse_slice(words)

@@ -220,8 +220,8 @@ def score(
     scoring.check_out(job, source.name, run.out)
     names = [scorers] if isinstance(scorers, str) else [*scorers]
     if are_vectors:
-        keyed, own = key_vectors(source.model, job.release)
-        source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else own)
+        keyed, usual = key_vectors(source.model, job.release)
+        source, levels = replace(source, model=keyed), levels or (() if names not in ([], [WEAT]) else usual)
     names = [*source.choose_scorers(job, names, say, control=control)]
     if names or levels:
         job, names = replace(job, levels=levels), expand_levels(names, levels, {*job.kinds.values()})
@@ -271,14 +271,14 @@ def _with_wordnet(source: ModelSource) -> ModelSource:
 
 def _resolve_release(
     release: ReleaseSpec | RowTable,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     columns: Mapping[str, str] | None,
     level_named: bool,
 ) -> ReleaseSpec:
     """Return the release of a file, a draft of a table in memory, or of a name the newest release.
 
-    `columns` are mapped of a file. `say` hears which release, how a file was read, and of a draft what it cannot be
+    `columns` are mapped of a file. `notify` hears which release, how a file was read, and of a draft what it cannot be
     asked for; not where the level is named.
     """
     from senseprobe.importers.draft import Draft
@@ -288,20 +288,20 @@ def _resolve_release(
         from senseprobe.evaluate.estimands.headline import describe_headlines
 
         path = Path(cast("str | Path", release))
-        return release_of_table(path, columns, installed_version("senseprobe"), describe_headlines, say)
+        return release_of_table(path, columns, installed_version("senseprobe"), describe_headlines, notify)
     if columns is not None:
         raise SenseprobeError(f"map (--map) is only for a file of pairs, and {str(release)[:80]} is not a file")
     if not _is_table(release) and not isinstance(release, Draft):
         spec = cast("ReleaseSpec", release)
         newest = project.newest_release(spec) if isinstance(spec, str) else None
         if newest:
-            say(f"{spec} does not name a version: scoring {newest}, the newest on this machine")
+            notify(f"{spec} does not name a version: scoring {newest}, the newest on this machine")
         return newest or spec
-    made = release if isinstance(release, Draft) else draft(cast("RowTable", release))
-    for needs in () if level_named else dict.fromkeys(made.left_out.values()):
-        names = ", ".join(name for name, needed in made.left_out.items() if needed == needs)
-        say(f"left out: {names}, which would need {needs}")
-    return made
+    table = release if isinstance(release, Draft) else draft(cast("RowTable", release))
+    for needs in () if level_named else dict.fromkeys(table.left_out.values()):
+        names = ", ".join(name for name, needed in table.left_out.items() if needed == needs)
+        notify(f"left out: {names}, which would need {needs}")
+    return table
 
 
 def _serving_of(model: str | ModelSource | None, *, serving: object) -> ModelSource:

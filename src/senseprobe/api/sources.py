@@ -53,7 +53,7 @@ class Model(ModelSource):
         config = read_config(self.spec) if self.model is None else self.model.config
         commit = getattr(config, "_commit_hash", None)
         identity = {"config": hash_config(config), "dtype": self.dtype, **({"revision": commit} if commit else {})}
-        scorers = (each for each in SCORERS.values() if (each.level or each.ability) in {*abilities, *levels})
+        scorers = (scorer for scorer in SCORERS.values() if (scorer.level or scorer.ability) in {*abilities, *levels})
         fitting = tuple(scorer.id for scorer in scorers)
         return ModelDescription(self.name, title_of(abilities[0]), abilities, levels, fitting, identity)
 

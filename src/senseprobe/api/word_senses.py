@@ -52,13 +52,13 @@ def show_senses(
     if out is not None:
         refuse_results(Path(out), [])
     entries = look_up(word, prepare_wordnet(folder).folder)
-    shown = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
+    entry = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
     if source := _of_senses(senses):
         model = open_vectors(source, say)
-        place: Callable[..., WordSenses] | None = getattr(model, "place_senses", None)
-        if place is None:
+        locate: Callable[..., WordSenses] | None = getattr(model, "place_senses", None)
+        if locate is None:
             raise ModelError(f"{model.name} has no vectors of senses: name a file of senses, senses:FILE")
-        shown = place(shown, nearest)
+        entry = locate(entry, nearest)
     if out is not None:
-        write_page(Path(out), shown.page())
-    return shown
+        write_page(Path(out), entry.page())
+    return entry

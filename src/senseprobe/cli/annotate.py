@@ -81,15 +81,15 @@ def _facts(plan: "Plan") -> dict[str, object]:
     }
 
 
-def _print_plan(plan: "Plan", rows_asked: int | None) -> None:
+def _print_plan(plan: "Plan", rows_requested: int | None) -> None:
     facts = _facts(plan)
     strata = f" in {facts['strata']} strata" if facts["strata"] else ""
     gold = f", {facts['gold']} of them with known answers" if facts["gold"] else ""
     people, rows = counted(plan.overlap, "person", "people"), counted(len(plan.items), f"{plan.kind} row")
     parts = f", drawn as {' + '.join(map(str, plan.part_sizes))}" if plan.parts else ""
     print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}{parts}, for {people} each")
-    if len(plan.items) < (rows_asked or 0):
-        print_line(f"note: {rows_asked:,} rows were asked for, but only {len(plan.items):,} exist")
+    if len(plan.items) < (rows_requested or 0):
+        print_line(f"note: {rows_requested:,} rows were asked for, but only {len(plan.items):,} exist")
     print_line(f"asked: {', '.join(plan.questions)}{', and their groups' if plan.groups else ''}")
 
 
@@ -161,8 +161,8 @@ def describe_report(path: Path) -> dict[str, str]:
 
 def name_command(name: str, project: str, folder: Path | None, *arguments: str) -> str:
     """Return a command on a project as it is typed, with the option `--folder` where that was given."""
-    place = ("--folder", str(folder)) if folder else ()
-    return " ".join(["senseprobe annotate", name, *map(quote, (project, *arguments, *place))])
+    option = ("--folder", str(folder)) if folder else ()
+    return " ".join(["senseprobe annotate", name, *map(quote, (project, *arguments, *option))])
 
 
 def show_queue(queued: "tuple[int, Path | str | None]", project: str, folder: Path | None, push: bool) -> None:

@@ -36,7 +36,7 @@ class _Group(TyperGroup):
     """
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401
-        return [each.title for entries in PANELS.values() for each in entries]
+        return [entry.title for entries in PANELS.values() for entry in entries]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
         old, new, words = _renamed(args)

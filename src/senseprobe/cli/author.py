@@ -1,6 +1,6 @@
 """What commands that make a dataset print: init, new, lint, words, count, preview and wordnet."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -221,10 +221,10 @@ def describe_counts(datasets: "Sequence[DatasetCounts]", name: str | None) -> di
     return descriptions[0] if name else {"datasets": descriptions, "rows": rows, "left_out": left_out}
 
 
-def note_findings(counted_or_drawn: "Sequence[DatasetCounts | Preview]") -> None:
+def note_findings(datasets: "Sequence[DatasetCounts | Preview]") -> None:
     """Print findings that keep `build` from working, and the command that prints them not."""
-    for each in counted_or_drawn:
-        for finding in each.findings:
+    for dataset in datasets:
+        for finding in dataset.findings:
             print_note(str(finding))
 
 
@@ -284,16 +284,15 @@ def _marked(piece: "Piece", colours: Mapping[str, str]) -> "Text":
     return Text(f"[{text}{star}:{piece.slot}]")
 
 
-def place_senses(
+def look_up_senses(
     senses: Path | None,
-    say: Callable[[str], None],
     header: Annotated[bool | None, HEADER] = None,
     skip_bad: Annotated[bool, SKIP_BAD] = False,
     **options: Any,  # noqa: ANN401
 ) -> "WordSenses":
     """Return the senses of a word, placed by an embedding that is read as the options say."""
     source = None if senses is None else vectors_of(senses, "senses:", header=header, skip_bad=skip_bad)
-    return word_senses.show_senses(senses=source, say=say, **options)
+    return word_senses.show_senses(senses=source, say=print_note, **options)
 
 
 def show_senses(placed: "WordSenses", out: Path | None) -> None:
@@ -303,5 +302,5 @@ def show_senses(placed: "WordSenses", out: Path | None) -> None:
         print_line(f"page in {out.resolve()}")
 
 
-SHOW_SENSES = Command(word_senses.show_senses, show_senses, as_dict, call=place_senses, name="show", wordnet=True)
+SHOW_SENSES = Command(word_senses.show_senses, show_senses, as_dict, call=look_up_senses, name="show", wordnet=True)
 """A command of two groups: of words, and of embeddings of senses."""

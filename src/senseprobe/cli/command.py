@@ -81,7 +81,7 @@ class Command:
         def run(**typed: Any) -> None:  # noqa: ANN401
             self._run({name: _value(parameter, typed) for name, parameter in declared.items()})
 
-        typed = [each for parameter in declared.values() for each in _as_typed(parameter)]
+        typed = [shape for parameter in declared.values() for shape in _as_typed(parameter)]
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
         return run
@@ -108,7 +108,7 @@ class Command:
         parameters = inspect.signature(function).parameters
         names = {*[*parameters][len(values) :]}
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-            names |= {each.name for source in (self.function, *self.others) for each in parameters_of(source)}
+            names |= {option.name for source in (self.function, *self.others) for option in parameters_of(source)}
         return function(*values, **{name: option for name, option in options.items() if name in names})
 
 

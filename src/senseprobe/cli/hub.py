@@ -1,13 +1,12 @@
 """What commands print that share releases: publish and pull."""
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from senseprobe import api
-from senseprobe.cli.console import print_line
+from senseprobe.cli.console import print_line, print_note
 from senseprobe.errors import SenseprobeError
 from senseprobe.options import Option
 
@@ -20,13 +19,12 @@ def publish(
     release: str,
     repo: str,
     dry_run: bool,
-    say: Callable[[str], None],
     yes: Annotated[bool, Option("--yes -y", help="Publish the newest version of a NAME without asking.")] = False,
     **options: Any,  # noqa: ANN401 - of the repository
 ) -> "PublishResult":
     """Publish a release, once somebody has said which, where its name has no version."""
     if (named := api.full_name(release)) != release:
-        say(f"{release} has no version: {named} is the newest on this machine")
+        print_note(f"{release} has no version: {named} is the newest on this machine")
         if not (yes or dry_run):
             _ask_for(named, repo)
     return api.publish(named, repo, dry_run=dry_run, **options)

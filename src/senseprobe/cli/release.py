@@ -2,14 +2,14 @@
 
 import csv
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe import api
 from senseprobe.api.releases import releases_folder
-from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_sections
+from senseprobe.cli.console import MOST_ROWS, print_findings, print_line, print_note, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 from senseprobe.options import FORCE, Option
@@ -28,7 +28,6 @@ def build(
     shards: int | None,
     shard: int | None,
     force: bool,
-    say: Callable[[str], None],
     join: Annotated[
         Sequence[Path],
         Option(
@@ -46,18 +45,18 @@ def build(
     if (shards is None) != (shard is None):
         raise SenseprobeError("--shards N and --shard I go together")
     if shards is not None and shard is not None:
-        return api.build_shard(dataset, version, shard, shards, out, force=force, say=say)
-    return api.build(dataset, version, out, force=force, say=say)
+        return api.build_shard(dataset, version, shard, shards, out, force=force, say=print_note)
+    return api.build(dataset, version, out, force=force, say=print_note)
 
 
 def _parts(folders: Sequence[Path], dataset: str, version: str) -> list[Path]:
     """Return the shards of a release in folders of releases."""
     parts = []
     for folder in folders:
-        found = sorted(folder.glob(f"{glob.escape(dataset)}/{glob.escape(version)}.shard-*"))
-        if not found:
+        shards = sorted(folder.glob(f"{glob.escape(dataset)}/{glob.escape(version)}.shard-*"))
+        if not shards:
             raise SenseprobeError(f"no part of {dataset} {version} in {folder}: expected {dataset}/{version}.shard-…")
-        parts += found
+        parts += shards
     return parts
 
 
@@ -94,7 +93,6 @@ def verify(
     release: str,
     rebuild: bool,
     content: str,
-    say: Callable[[str], None],
     restore: Annotated[
         bool, Option("--restore", help="Build the rows of a release that has only manifest and recipe, and check them.")
     ] = False,
@@ -111,7 +109,7 @@ def verify(
         return api.verify(release, rebuild, content=content)
     if rebuild or content:
         raise SenseprobeError("--restore checks the rows that it builds: leave out --rebuild and --content")
-    return api.restore(release, out, force=force, say=say)
+    return api.restore(release, out, force=force, say=print_note)
 
 
 def show_verified(verified: "Frozen | Sequence[Finding]", release: str, rebuild: bool) -> None:

@@ -1,11 +1,11 @@
 """What commands print that read results: report, compare, gate, study slice, and explain, of every figure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from senseprobe.api import results as api
-from senseprobe.cli.console import print_document, print_line, print_markdown, print_sections
+from senseprobe.cli.console import print_document, print_line, print_markdown, print_note, print_sections
 from senseprobe.errors import SenseprobeError
 from senseprobe.options import Option
 
@@ -21,7 +21,6 @@ def report(
     markdown: bool,
     note: str,
     as_json: bool,
-    say: Callable[[str], None],
     brief: Annotated[
         bool, Option("--brief", help="Print the verdicts as Markdown for a pull request, and write no page.")
     ] = False,
@@ -35,12 +34,12 @@ def report(
         return api.brief(results, release=release)
     if as_json:
         return api.describe_results(results, release=release)
-    return api.report(results, out, release=release, markdown=markdown, note=note, say=say)
+    return api.report(results, out, release=release, markdown=markdown, note=note, say=print_note)
 
 
-def show_report(made: str | Path) -> None:
+def show_report(page: str | Path) -> None:
     """Print the verdicts, or where the page is."""
-    print_line(f"report in {made.resolve()}") if isinstance(made, Path) else print_markdown(made)
+    print_line(f"report in {page.resolve()}") if isinstance(page, Path) else print_markdown(page)
 
 
 def show_gate(

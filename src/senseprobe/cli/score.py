@@ -1,6 +1,6 @@
 """Commands that score models: fetch, score, replay, and model vectors and plant."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from senseprobe import api
 from senseprobe.api.results import describe_scored, result_paths, summarize_results
 from senseprobe.api.scoring import with_exact
-from senseprobe.cli.console import print_document, print_line, print_sections
+from senseprobe.cli.console import print_document, print_line, print_note, print_sections
 from senseprobe.cli.release import parse_map
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
@@ -66,7 +66,6 @@ def score(
     store: bool,
     control: bool,
     show_failing: bool,
-    say: Callable[[str], None],
     exact: Annotated[bool | None, Option("--exact", hidden=True)] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Count the requests, tokens and cost of a model server, and score nothing.")
@@ -75,12 +74,12 @@ def score(
 ) -> "Estimate | list[Result]":
     """Score a model, or estimate the cost of a server."""
     source = api.source_of(model, **options)
-    rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": say}
+    rows: dict[str, Any] = {"seed": seed, "limit": limit, "store": store, "control": control, "say": print_note}
     rows["map"] = parse_map(map)
     if dry_run:
         return api.estimate(source, release, scorers, **rows)
     if exact:
-        say("--exact is now -e weat-exact")
+        print_note("--exact is now -e weat-exact")
         estimands = with_exact(estimands, exact=True)
     with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store):
         rows |= {"level": level, "estimands": estimands, "out": out, "show_failing": show_failing, "progress": step}

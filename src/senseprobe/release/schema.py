@@ -87,14 +87,14 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     listed = list(designs)
     texts = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
     if any(is_import(design) for design in listed):
-        own_id = "the published file's id if it has one, else its lines, or a hash of its sentences"
-        texts["id"] = f"readable and permanent: config, then {own_id}"
+        imported_id = "the published file's id if it has one, else its lines, or a hash of its sentences"
+        texts["id"] = f"readable and permanent: config, then {imported_id}"
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind].columns if name not in texts}
     for design in listed:
         declared = KINDS[design.kind].declared
-        own, otherwise = (IMPORTED, "as published") if is_import(design) else (declared, "according to the lists")
-        texts |= {name: own.get(name, f"{otherwise}: `{name}`") for name, _ in design.columns}
+        special, otherwise = (IMPORTED, "as published") if is_import(design) else (declared, "according to the lists")
+        texts |= {name: special.get(name, f"{otherwise}: `{name}`") for name, _ in design.columns}
     return texts
 
 

@@ -271,12 +271,12 @@ def correlate(x: ArrayLike, y: ArrayLike, confidence: float = CONFIDENCE) -> Cor
     if count < FEWEST_LEVELS or abs(value) >= 1:
         return Correlation(value, None, None, count)
     z = math.atanh(value)
-    ends = _jackknife_ends(z, [np.arctanh(_leave_one_out(first, second))], count - 1, confidence)
+    ends = _jackknife_ends(z, [np.arctanh(_jackknife_correlations(first, second))], count - 1, confidence)
     low, high = map(math.tanh, ends) if ends else (None, None)
     return Correlation(value, low, high, count)
 
 
-def _leave_one_out(x: FloatArray, y: FloatArray) -> FloatArray:
+def _jackknife_correlations(x: FloatArray, y: FloatArray) -> FloatArray:
     """Return the correlation without each pair in turn, shape (n,); NaN where the others have none or ±1."""
     n = len(x)
     x, y = x - x.mean(), y - y.mean()

@@ -3,6 +3,7 @@
 Nothing is unpickled, and no more is unfolded than vectors would be.
 """
 
+import json
 import tokenize
 import warnings
 import zipfile
@@ -125,3 +126,20 @@ def map_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], Mapping[str, Any]]
             values = (values.astype("<u4") << 16).view("<f4")
         tensors[name] = values.reshape(tensor["shape"])
     return tensors, metadata
+
+
+def pack_tensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the contents of a file of safetensors: the same bytes for the same tensors, in the order that they have.
+
+    Raises KeyError for numbers of a kind that vectors do not have.
+    """
+    codes = {np.dtype(form): code for code, form in _DTYPES.items() if code != "BF16"}
+    header, parts, end = dict[str, Any](), list[bytes](), 0
+    for name, tensor in tensors.items():
+        data = np.ascontiguousarray(tensor).tobytes()
+        offsets = [end, end := end + len(data)]
+        header[name] = {"dtype": codes[tensor.dtype], "shape": [*tensor.shape], "data_offsets": offsets}
+        parts.append(data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # numbers begin at a multiple of eight bytes
+    return b"".join([len(text).to_bytes(8, "little"), text, *parts])

@@ -1,0 +1,258 @@
+"""What was removed from vectors, and how: `debias.json` beside them, and the map in `debias.safetensors`.
+
+The sha256 of `debias.json` is a part of a model's identity (evaluate/models/alteration.py). With the map, and what it
+removed of each row, the parent's vectors can be computed.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from senseprobe.arrays import explained, map_tensors, pack_tensors
+from senseprobe.atomic_files import read_plain
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.mitigation.erasure import Erasure
+from senseprobe.evaluate.models.alteration import MOST_RECORD, RECORD
+from senseprobe.messages import printable
+from senseprobe.statistics.intervals import FloatArray
+from senseprobe.tables import UnreadableError, read_json
+
+SCHEMA = 1
+"""Form of `debias.json`."""
+
+MAP = "debias.safetensors"
+"""The file of the map beside `debias.json`."""
+
+LONGEST_CHAIN = 16
+"""Records within each other, at most: of a model that was altered, of its parent, and so on."""
+
+_MOST_WORDS = 100_000
+
+Method = Literal["projection", "leace", "inlp", "random"]
+Text = Annotated[str, Field(max_length=4096)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Texts = Annotated[tuple[Text, ...], Field(max_length=_MOST_WORDS)]
+Pairs = Annotated[tuple[tuple[Text, Text], ...], Field(max_length=_MOST_WORDS)]
+WordLabels = Annotated[dict[str, str], Field(max_length=_MOST_WORDS)]
+Rows = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=64)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Axis(_Part):
+    """What is to be removed, in words.
+
+    - `direction`: as it was given: ``he-she``, ``PAIRS.csv``, ``list:NAME:RANK``; empty of a random direction.
+    - `pairs`: words whose differences span it; `words`: of a list; `labels`: the label of each word.
+    """
+
+    direction: Text
+    pairs: Pairs = ()
+    words: Texts = ()
+    labels: WordLabels = {}
+
+
+class Form(_Part):
+    """A form of a word whose vector was used: as the vocabulary spells it, with its rows (ids of tokens)."""
+
+    word: Text
+    spelling: Text
+    rows: Rows
+
+
+class Omission(_Part):
+    """A word that was left out, and why: ``several tokens``, ``not in the file``."""
+
+    word: Text
+    reason: Text
+
+
+class Norms(_Part):
+    """Lengths of vectors after the removal, each divided by what it was before: their mean and the least."""
+
+    mean: Annotated[float, Field(ge=0)]
+    least: Annotated[float, Field(ge=0)]
+
+
+class Probe(_Part):
+    """What a classifier reads of the labels, after the removal, on words that the fit did not see.
+
+    - `accuracy` on so many held-out `words`, with the ends of its 95 % interval; `majority`: the share of the commonest
+      label among them, which a classifier that reads nothing reaches.
+    """
+
+    kind: Literal["linear", "non-linear"]
+    words: Annotated[int, Field(ge=1)]
+    accuracy: Share
+    low: Share
+    high: Share
+    majority: Share
+
+
+class Parent(_Part):
+    """The model that something was removed from: its name, its identity, and its own record where it has one."""
+
+    name: Text
+    identity: Annotated[dict[str, Text], Field(max_length=32)]
+    record: "Record | None" = None
+
+
+class Record(_Part):
+    """What was removed from vectors, and how; the contents of `debias.json`.
+
+    - `removed`: that in one line, as results show it (`describe_removal`).
+    - `form`: ``vectors`` of a file of vectors, ``transformers`` of the input embeddings of a model.
+    - `axis`, `forms`, `omitted`: the words, their vectors, and those without one.
+    - `rank` of `dimensions`; `seed` of what is random; `regularisation` of INLP's classifiers; `rest`: unlabelled words
+      that the map was fitted to.
+    - `number_format` of what was written: ``float32``, or ``decimal`` of texts; `residual`: the greatest |x·d| that is
+      left there, over all rows and directions d of length 1 (for an affine map, of x less its mean).
+    - `norms` after it; `renormalised`: whether each row was then brought to its former length.
+    - `head`: of models of transformers whether the output shares the altered rows (``tied``) or has the parent's
+      (``untied``); ``none`` without one. `layers`: the input alone, or a map at load on all layers' outputs, too.
+    - `probes`: what can still be read; `unprobed`: why there are none.
+    - `files`: sha256 of the files beside it, by name.
+    """
+
+    schema_number: Annotated[Literal[1], Field(alias="schema")] = 1
+    senseprobe: Text
+    removed: Annotated[str, Field(max_length=1024)]
+    form: Literal["vectors", "transformers"]
+    parent: Parent
+    method: Method
+    axis: Axis
+    forms: Annotated[tuple[Form, ...], Field(max_length=_MOST_WORDS)] = ()
+    omitted: Annotated[tuple[Omission, ...], Field(max_length=_MOST_WORDS)] = ()
+    dimensions: Annotated[int, Field(ge=1)]
+    rank: Annotated[int, Field(ge=1)]
+    seed: Annotated[int | None, Field(ge=0)] = None
+    rest: Annotated[int, Field(ge=0)] = 0
+    regularisation: Annotated[float | None, Field(gt=0)] = None
+    number_format: Text
+    residual: Annotated[float, Field(ge=0)]
+    norms: Norms
+    renormalised: bool = False
+    head: Literal["none", "untied", "tied"] = "none"
+    layers: Literal["input", "all"] = "input"
+    probes: Annotated[tuple[Probe, ...], Field(max_length=16)] = ()
+    unprobed: Text = ""
+    files: Annotated[dict[str, Digest], Field(max_length=1024)]
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> "Record":
+        if 2 * self.rank >= self.dimensions:
+            raise ValueError("rank is not below half the dimensions")
+        if len(self.chain) > LONGEST_CHAIN:
+            raise ValueError(f"more than {LONGEST_CHAIN} records are within each other")
+        return self
+
+    @property
+    def chain(self) -> tuple["Record", ...]:
+        """The record and those of its parents, the newest first."""
+        return (self, *(self.parent.record.chain if self.parent.record else ()))
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the file: part ``debias`` of a model's identity."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Return the contents of the file, the same bytes for the same record."""
+        value = self.model_dump(mode="json", by_alias=True)
+        return f"{json.dumps(value, ensure_ascii=False, indent=1)}\n".encode("utf-8", "surrogatepass")
+
+
+def describe_removal(
+    axis: Axis, method: Method, rank: int, dimensions: int, *, layers: str = "input", parent: Record | None = None
+) -> str:
+    """Return in one line what was removed from vectors, how, and from which part; after it what was before.
+
+    >>> describe_removal(Axis(direction="he-she"), "projection", 1, 50)
+    'he-she (1 of 50 dimensions, projection)'
+    """
+    what = "random directions" if method == "random" else axis.direction
+    of_layers = ", all layers" if layers == "all" else ""
+    text = f"{what} ({rank} of {dimensions} dimensions, {method}{of_layers})"
+    whole = f"{text}; before that {parent.removed}" if parent else text
+    return printable(whole).replace("|", "/")[:1024]
+
+
+def rounded(number: float) -> float:
+    """Return a measured number to six digits, which other machines' arithmetic does not change."""
+    return float(f"{number:.5e}")
+
+
+def read_record(path: Path) -> Record | None:
+    """Return the record in a folder, or beside a file of vectors; None where there is none.
+
+    Raises ModelError where that cannot be read, is of a newer form, or has more than a record has.
+    """
+    file = (path if path.is_dir() else path.parent) / RECORD
+    if not file.exists():
+        return None
+    try:
+        value = read_json(read_plain(file, MOST_RECORD))
+        if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA:
+            raise ModelError(f"{printable(str(file))} is of a newer senseprobe: update this one")
+        return Record.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        reason = f"{where}: {first['msg']}" if where else first["msg"]
+        raise ModelError(f"{printable(str(file))} is not a record of what was removed: {printable(reason)}") from None
+    except UnreadableError as error:
+        raise ModelError(error.at(file)) from None
+    except OSError as error:
+        raise ModelError(f"{printable(str(file))} cannot be read: {error.strerror or error}") from None
+
+
+def pack_map(erasure: Erasure, removed: FloatArray, scale: FloatArray | None = None) -> bytes:
+    """Return the contents of `debias.safetensors`.
+
+    - `removed`: what was read of each row, float64 of shape (rows, rank).
+    - `scale`: where rows were brought to their former length, the factor of each, float64 of shape (rows,).
+
+    The parent's row is ``row / scale + removed @ left.T``.
+    """
+    tensors = {"left": erasure.left, "right": erasure.right, "mean": erasure.mean, "removed": removed}
+    return pack_tensors({**tensors, **({} if scale is None else {"scale": scale})})
+
+
+def read_map(folder: Path) -> tuple[Erasure, Mapping[str, NDArray[Any]]]:
+    """Return the map in a folder, and what it removed: the tensors ``removed`` and ``scale`` of `pack_map`.
+
+    Raises ModelError where they are not of one size, or a number is not finite.
+    """
+    path = folder / MAP
+    if not path.is_file() or path.is_symlink():
+        raise ModelError(f"{printable(str(path))} is missing: make the folder again")
+    with explained(path):
+        tensors, _ = map_tensors(path)
+        left, right, mean = (np.array(tensors[name], dtype=np.float64) for name in ("left", "right", "mean"))
+        fits = left.ndim == 2 and left.shape == right.shape and mean.shape == left.shape[:1] and left.size
+        if not fits or not all(np.isfinite(part).all() for part in (left, right, mean)):
+            raise ValueError("left, right and mean are not a map")
+        if tensors["removed"].ndim != 2 or tensors["removed"].shape[1] != left.shape[1]:
+            raise ValueError("removed is not a number for each row and direction")
+    return Erasure(left, right, mean), {name: tensors[name] for name in ("removed", "scale") if name in tensors}
+
+
+def recover_parent(rows: FloatArray, folder: Path) -> FloatArray:
+    """Return the parent's vectors, float64 of shape (rows, dimensions), of all rows of what lies in a folder.
+
+    They differ from the parent's by no more than the number format rounds. Raises ModelError as `read_map` does.
+    """
+    erasure, of_rows = read_map(folder)
+    if len(of_rows["removed"]) != len(rows):
+        raise ModelError(f"{folder / MAP} has {len(of_rows['removed']):,} rows, but there are {len(rows):,} vectors")
+    scale = of_rows.get("scale", np.ones(len(rows)))[:, None]
+    return np.asarray(rows / scale + np.asarray(of_rows["removed"], dtype=np.float64) @ erasure.left.T)

@@ -1,0 +1,119 @@
+"""Probes: what classifiers read of labels in vectors of words that they were not fitted to.
+
+A linear probe is a multinomial logistic regression. Accuracy is on held-out words, with the exact interval of a share.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from senseprobe.statistics import clopper_pearson
+from senseprobe.statistics.intervals import FloatArray, IntArray
+
+REGULARISATION = 0.01
+"""Of the squared weights, in units of the vectors' root mean square: half of it times their sum adds to the loss."""
+
+HELD_OUT = 0.3
+"""The share of words of each class that a probe is measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """The accuracy of a probe on words that it was not fitted to.
+
+    - `hits` of `words` were right; `low` and `high` are the ends of the exact 95 % interval of that share.
+    - `majority`: the share of the largest class among these words, which a probe reaches that reads nothing.
+
+    >>> read = HeldOut.of(9, 10, 0.5)
+    >>> read.accuracy, round(read.low, 3), read.is_at_chance
+    (0.9, 0.555, False)
+    """
+
+    hits: int
+    words: int
+    low: float
+    high: float
+    majority: float
+
+    @classmethod
+    def of(cls, hits: int, words: int, majority: float) -> "HeldOut":
+        """Return the accuracy of `hits` among `words`, with its interval."""
+        low, high = ((end + 50) / 100 for end in clopper_pearson(hits, words))
+        return cls(hits, words, low, high, majority)
+
+    @property
+    def accuracy(self) -> float:
+        """The share that was right."""
+        return self.hits / self.words
+
+    @property
+    def is_at_chance(self) -> bool:
+        """Whether the interval is not above the share of the largest class."""
+        return self.low <= self.majority
+
+
+def code_labels(labels: Sequence[Hashable]) -> tuple[IntArray, list[Hashable]]:
+    """Return the code of each label, shape (N,), and the labels in the order of their first words."""
+    classes = [*dict.fromkeys(labels)]
+    code = {label: number for number, label in enumerate(classes)}
+    return np.array([code[label] for label in labels], dtype=np.intp), classes
+
+
+def split_words(codes: IntArray, seed: int) -> tuple[IntArray, IntArray]:
+    """Return which words a probe is fitted to, and which are held out: three tenths of each class, at least one.
+
+    Raises ValueError for a class of one word.
+    """
+    order = np.argsort(np.random.PCG64(seed).random_raw(len(codes)), kind="stable")
+    held = np.zeros(len(codes), dtype=np.bool_)
+    for code, count in Counter(codes.tolist()).items():
+        if count < 2:
+            raise ValueError("a label has one word only: a probe needs words to fit, and others to be measured on")
+        held[order[codes[order] == code][: max(1, round(HELD_OUT * count))]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def measure_accuracy(predicted: IntArray, codes: IntArray) -> HeldOut:
+    """Return the accuracy of predicted classes."""
+    largest = max(Counter(codes.tolist()).values())
+    return HeldOut.of(int(np.sum(predicted == codes)), len(codes), largest / len(codes))
+
+
+def fit_logistic(
+    vectors: ArrayLike, codes: IntArray, classes: int, regularisation: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return weights, shape (D, classes), and intercepts, shape (classes,), of a multinomial logistic regression.
+
+    The mean cross-entropy is least, with half the `regularisation` times the squared weights, in which vectors have a
+    root mean square of 1 about their mean: so it means the same at all scales. Intercepts are free.
+    """
+    x = np.asarray(vectors, dtype=np.float64)
+    mean = x.mean(axis=0)
+    scale = float(np.sqrt(np.mean((x - mean) ** 2))) or 1.0
+    z = (x - mean) / scale
+    one_hot = np.eye(classes)[codes]
+    shape = (x.shape[1] + 1, classes)
+
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        weights = flat.reshape(shape)
+        logits = z @ weights[:-1] + weights[-1]
+        log_shares = logits - logsumexp(logits, axis=1, keepdims=True)
+        errors = (np.exp(log_shares) - one_hot) / len(z)
+        slope = np.concatenate([z.T @ errors + regularisation * weights[:-1], errors.sum(axis=0, keepdims=True)])
+        value = -np.mean(np.sum(log_shares * one_hot, axis=1)) + regularisation / 2 * np.sum(weights[:-1] ** 2)
+        return float(value), slope.ravel()
+
+    best = minimize(
+        loss,
+        np.zeros(shape).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 2_000, "gtol": 1e-9, "ftol": 1e-14},
+    )
+    weights = best.x.reshape(shape)
+    return np.asarray(weights[:-1] / scale), np.asarray(weights[-1] - mean @ weights[:-1] / scale)

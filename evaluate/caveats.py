@@ -95,8 +95,8 @@ def withheld_configs(result: Result) -> list[str]:
     """
     gated = [figure for figure in result.figures if not lookup(figure.estimand).needs_gold]
     ungated = {figure.config for figure in result.figures} - {figure.config for figure in gated}
-    shown = {figure.config for figure in gated if figure.value is not None}
-    return [config for config in failed_tasks(result) if config not in shown | ungated]
+    with_value = {figure.config for figure in gated if figure.value is not None}
+    return [config for config in failed_tasks(result) if config not in with_value | ungated]
 
 
 # --- what a coarse number format turns around -----------------------------------------------------------------------

@@ -70,7 +70,7 @@ def check_figures(result: Result, release: Release | None, *, exact: bool = Fals
             seed=result.seed,
             scale=result.scale,
             estimands=names,
-            drawn=result.limit is not None,
+            sampled=result.limit is not None,
             scorer=SCORERS.get(result.scorer),
         )
     except SenseprobeError as error:  # a plug-in that fails, or a figure of the release that is not known here

@@ -24,19 +24,19 @@ def figures_of(
     seed: int,
     scale: Scale,
     estimands: Sequence[str] = (),
-    drawn: bool = False,
+    sampled: bool = False,
     scorer: Scorer | None = None,
 ) -> tuple[Figure, ...]:
     """Return every figure of every config, then the sense contrasts whose two sides are there.
 
     `estimands` are added to those of the designs, for configs that have rows of their kind; of the numbers of a
-    `scorer` those are computed that `fitting_estimands` names. `drawn`: whether the rows are a sample of those of the
+    `scorer` those are computed that `fitting_estimands` names. `sampled`: whether the rows are a sample of those of the
     release (`--limit`).
     """
     results: list[Figure] = []
     tables = scored.tables
     for name, rows in tables.items():
-        design = scored_design(release, name, drawn=drawn)
+        design = scored_design(release, name, sampled=sampled)
         more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
         design = replace(design, estimands=tuple(dict.fromkeys([*fitting_estimands(design, scorer), *more])))
         results += figures(rows, design, name, seed=seed, scale=scale, scored=scored)
@@ -45,7 +45,7 @@ def figures_of(
     for contrast in release.manifest.contrasts if scorer is None or not scorer.estimands else ():
         fits = scorer is None or not scorer.of_pairs or lookup(contrast.estimand).of_pairs
         if fits and contrast.a in tables and contrast.b in tables:
-            a, b = ((tables[name], scored_design(release, name, drawn=drawn)) for name in (contrast.a, contrast.b))
+            a, b = ((tables[name], scored_design(release, name, sampled=sampled)) for name in (contrast.a, contrast.b))
             results += contrast_figures(contrast, *a, *b, seed=seed, scale=scale)
     results = corrected(corrected(results, CONTRASTS), RELATIVE_CONTRASTS)
     return tuple(map(_rounded, results))
@@ -55,8 +55,8 @@ def fitting_estimands(design: Design, scorer: Scorer | None) -> tuple[str, ...]:
     """Return the figures of a scorer's numbers in a config: its own, or those of the design (that are of pairs)."""
     if scorer is None or not scorer.of_pairs:
         return (scorer.estimands if scorer else ()) or listed_by(design)
-    kept = (name for name in listed_by(design) if lookup(name).of_pairs)
-    return (*kept, *(name for name, estimand in CATALOGUE.items() if estimand.column))
+    of_pairs = (name for name in listed_by(design) if lookup(name).of_pairs)
+    return (*of_pairs, *(name for name, estimand in CATALOGUE.items() if estimand.column))
 
 
 def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer) -> list[str]:
@@ -65,10 +65,10 @@ def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer)
     return [name for name in dict.fromkeys(listed) if scorer.of_pairs and not lookup(name).of_pairs]
 
 
-def scored_design(release: Release, name: str, *, drawn: bool) -> Design:
+def scored_design(release: Release, name: str, *, sampled: bool) -> Design:
     """Return the design of a config by which its rows are evaluated, or those that were drawn of them (`--limit`)."""
     design = release.design(name)
-    return replace(design, drawn_from=_levels_of(release, name, design)) if drawn else design
+    return replace(design, drawn_from=_levels_of(release, name, design)) if sampled else design
 
 
 def _levels_of(release: Release, name: str, design: Design) -> dict[str, int]:

@@ -129,7 +129,7 @@ def _flags(table: pd.DataFrame, roles: Sequence[str], tokens: "TextTokens") -> t
     """Return whether a row has unknown tokens; the same ones, unequal numbers of them, another first, in two texts."""
     texts = list(dict.fromkeys(text for role in roles for text in table[role]))
     ids = dict(zip(texts, tokens.of(texts), strict=True))
-    unreadable_texts = {text for text, own in ids.items() if tokens.unknown in own}
+    unreadable_texts = {text for text, text_ids in ids.items() if tokens.unknown in text_ids}
     rows = list(zip(*(table[role] for role in roles), strict=True))
     both = [(ids[row[0]], ids[row[:2][-1]]) for row in rows]  # of a row with one text, that text twice
     flags = (

@@ -69,8 +69,8 @@ def run(
     """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
     units, refused = units_of_job(job, model, declared, warn)
-    asked = check.ask(units.rows, job.seed, progress, len(units)) if check else 0
-    answer_units(units, model, declared, store, progress, asked)
+    checked = check.ask(units.rows, job.seed, progress, len(units)) if check else 0
+    answer_units(units, model, declared, store, progress, checked)
     scored = declared.tabulate(units, model)
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     if left_out := left_out_estimands(job.release, scored.tables, declared):
@@ -172,8 +172,8 @@ def result_of(job: ScoringJob, scored: ScoredRows, scorer: Scorer, model: Mappin
     """Return the result of scored rows; `model` is what it says of the model: its ``name`` and identity."""
     manifest, kinds = job.release.manifest, {job.kinds[name] for name in scored.tables}
     of_kinds = sum(int(manifest.config(name)["rows"]) for name, kind in job.kinds.items() if kind in kinds)
-    drawn = sum(map(len, scored.tables.values()))
-    limit = None if drawn == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
+    scored_rows = sum(map(len, scored.tables.values()))
+    limit = None if scored_rows == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
     plugged = (scorer, FAMILIES.get(model.get("family", "")), *map(CATALOGUE.get, job.estimands))
     return Result(
         scorer=scorer.id,
@@ -192,7 +192,7 @@ def result_of(job: ScoringJob, scored: ScoredRows, scorer: Scorer, model: Mappin
             seed=job.seed,
             scale=scorer.scale,
             estimands=job.estimands,
-            drawn=limit is not None,
+            sampled=limit is not None,
             scorer=scorer,
         ),
         scored=replace(scored, tables={}),

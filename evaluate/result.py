@@ -154,20 +154,20 @@ class Result(ResultFacts):
             raise ResultError("a plot needs matplotlib: pip install 'senseprobe[reports]'")
         from matplotlib.figure import Figure as Canvas
 
-        shown = [(figure, figure.value) for figure in self._plotted() if figure.value is not None]
-        canvas = Canvas(figsize=(8, 0.8 + 0.36 * len(shown)), layout="constrained")
+        points = [(figure, figure.value) for figure in self._plotted() if figure.value is not None]
+        canvas = Canvas(figsize=(8, 0.8 + 0.36 * len(points)), layout="constrained")
         axes = canvas.subplots()
         axes.axvline(0, color="#999999", linewidth=0.8)
-        for height, (figure, value) in enumerate(shown):
+        for height, (figure, value) in enumerate(points):
             if figure.low is not None and figure.high is not None:
                 axes.plot([figure.low, figure.high], [height, height], color="#1b6ca8", linewidth=1.4)
             filled = "#1b6ca8" if figure.neutral is not None else "white"
             axes.plot([value], [height], "o", color="#1b6ca8", markerfacecolor=filled, markersize=4.5)
         axes.set_yticks(
-            range(len(shown)), [f"{figure.config}: {figure.group or figure.estimand}" for figure, _ in shown]
+            range(len(points)), [f"{figure.config}: {figure.group or figure.estimand}" for figure, _ in points]
         )
-        axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-        measure = lookup(shown[0][0].estimand).unit if shown else "points"
+        axes.set_ylim(max(len(points), 1) - 0.5, -0.5)
+        measure = lookup(points[0][0].estimand).unit if points else "points"
         axes.set_xlabel(f"{measure}; hollow: 0 is not known to be neutral")
         return canvas
 

@@ -180,14 +180,14 @@ def check_facts(path: Path, facts: ResultFacts) -> None:
         raise ResultError(
             f"{path} is not a result of senseprobe: its {divided[0]} contains {SEPARATOR}, which is not allowed"
         )
-    known: set[tuple[str, str, str]] = set()
+    keys: set[tuple[str, str, str]] = set()
     for figure in facts.figures:
         key = (figure.config, figure.estimand, figure.group or "")
-        if fault := "two figures" if key in known else _point_fault(figure) or find_fault(figure):
+        if fault := "two figures" if key in keys else _point_fault(figure) or find_fault(figure):
             raise ResultError(
                 f"{path} is not a result of senseprobe: {printable(' '.join(filter(None, key)))} has {fault}"
             )
-        known.add(key)
+        keys.add(key)
 
 
 def _point_fault(figure: Figure) -> str:
@@ -195,5 +195,5 @@ def _point_fault(figure: Figure) -> str:
     points = [part for part in (figure.value, figure.low, figure.neutral, figure.high) if part is not None]
     if any(abs(part) > MAX_POINTS for part in (*points, *figure.readings.values(), *figure.senses.values())):
         return f"a number beyond {MAX_POINTS:g}"
-    turned = figure.low is not None and figure.high is not None and figure.low > figure.high
-    return "an interval whose lower end is above its upper end" if turned else ""
+    is_reversed = figure.low is not None and figure.high is not None and figure.low > figure.high
+    return "an interval whose lower end is above its upper end" if is_reversed else ""

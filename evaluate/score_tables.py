@@ -164,8 +164,8 @@ def tokenize_rows(tables: Mapping[str, pd.DataFrame], kind: str, seed: int, mode
     columns = [table[[name for name in table if name in needed]].assign(config=name) for name, table in tables.items()]
     chosen, start, parts = page_rows(pd.concat(columns, ignore_index=True), seed), 0, []
     for name, table in tables.items():
-        own = chosen[(chosen >= start) & (chosen < start + len(table))] - start
-        parts.append(table.iloc[own][["id", *texts]].assign(config=name))
+        positions = chosen[(chosen >= start) & (chosen < start + len(table))] - start
+        parts.append(table.iloc[positions][["id", *texts]].assign(config=name))
         start += len(table)
     rows = pd.concat(parts, ignore_index=True)
     distinct = list(dict.fromkeys(text for column in texts for text in rows[column]))

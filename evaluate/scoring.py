@@ -174,7 +174,7 @@ def _run_scorers(
             if control is None or not KINDS[scorer.kind].infers:
                 runs.append(run_job(job))
             else:
-                runs += _run_beside_control(job, run_job, scorer, options, control)
+                runs += _run_with_control(job, run_job, scorer, options, control)
     return runs
 
 
@@ -201,7 +201,7 @@ def _has_control_gate(scorer: Scorer) -> bool:
     return any(GATES[gate].reads_control for gate in scorer.gates)
 
 
-def _run_beside_control(
+def _run_with_control(
     job: ScoringJob,
     run_job: Callable[..., RunResult],
     scorer: Scorer,
@@ -216,8 +216,8 @@ def _run_beside_control(
     probe = run_job(job)
     if not is_probe(probe.result):
         return [probe]
-    known = [RunResult(result, None) for result in sufficient_controls(options.out, probe.result)]
-    return [probe, *(known or _run_control(run_job, control, options))]
+    stored = [RunResult(result, None) for result in sufficient_controls(options.out, probe.result)]
+    return [probe, *(stored or _run_control(run_job, control, options))]
 
 
 def _run_control(

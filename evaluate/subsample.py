@@ -134,7 +134,7 @@ def page_rows(scores: pd.DataFrame, seed: int) -> NDArray[np.intp]:
         return np.arange(len(scores))
     configs = scores["config"].to_numpy()
     positions = {str(name): np.flatnonzero(configs == name) for name in pd.unique(configs)}
-    parts = {name: partial(_id_batches, scores["id"], own) for name, own in positions.items()}
+    parts = {name: partial(_id_batches, scores["id"], indices) for name, indices in positions.items()}
     sampled = sample(parts, dict.fromkeys(parts, ()), PAGE_ROWS - LARGEST, seed)
     chosen = [positions[name][rows] for name, rows in sampled.items()]
     return np.unique(np.concatenate([*chosen, largest_rows(scores, LARGEST)]))
@@ -175,8 +175,8 @@ def row_sizes(scores: pd.DataFrame) -> NDArray[np.float64]:
         magnitudes: NDArray[np.float64] = abs(numbers).max(axis=1)
         return magnitudes
     gold = scores["gold"].fillna("neutral") if "gold" in scores else pd.Series("neutral", index=scores.index)
-    wrong = scores[[*LABELS]].to_numpy(dtype=np.float64, copy=True)
+    error_scores = scores[[*LABELS]].to_numpy(dtype=np.float64, copy=True)
     for column, label in enumerate(LABELS):
-        wrong[(gold == label).to_numpy(), column] = 0.0
-    largest: NDArray[np.float64] = wrong.max(axis=1)
+        error_scores[(gold == label).to_numpy(), column] = 0.0
+    largest: NDArray[np.float64] = error_scores.max(axis=1)
     return largest.round(9)

@@ -150,7 +150,7 @@ class TaskRecord:
         hidden = {reading.gate for reading in self.failed if reading.gate in _OF_SERVERS and reading.threshold}
         if failed == {UNCHANGED}:
             return CHANGED
-        return NOT_SHOWN if hidden and failed <= {*hidden, "reliability", UNCHANGED} else NOT_DONE
+        return UNOBSERVABLE if hidden and failed <= {*hidden, "reliability", UNCHANGED} else NOT_DONE
 
     @property
     def failure(self) -> str:
@@ -165,20 +165,21 @@ class TaskRecord:
 
 NOT_DONE = "this model does not do the task"
 CHANGED = "this model changed during the run"
-NOT_SHOWN = "the server does not show it"
+UNOBSERVABLE = "the server does not show it"
 _OF_SERVERS = ("censored", "size")
 """Gates that fail of what a server leaves untold, or of its noise; in process there is neither."""
 
 
 def find_verdict(figure: Figure) -> str:
     """Return the verdict in the note of a figure whose config fails a gate; empty of others."""
-    return next((verdict for verdict in (NOT_DONE, CHANGED, NOT_SHOWN) if figure.note.startswith(verdict)), "")
+    return next((verdict for verdict in (NOT_DONE, CHANGED, UNOBSERVABLE) if figure.note.startswith(verdict)), "")
 
 
 def accuracy_read(records: Iterable[TaskRecord]) -> float | None:
     """Return the balanced accuracy that gates read on the control; None where none did."""
     readings = (reading for record in records for reading in record.gates)
-    return next((each.read for each in readings if each.gate in GATES and GATES[each.gate].reads_control), None)
+    control = (reading for reading in readings if reading.gate in GATES and GATES[reading.gate].reads_control)
+    return next((reading.read for reading in control), None)
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

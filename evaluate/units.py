@@ -166,29 +166,29 @@ def _is_second(table: pd.DataFrame, role: str) -> NDArray[np.bool_]:
 class UnitTable:
     """The distinct units of tables of one kind, and their numbers: NaN where there is none (yet).
 
-    `own` are the columns of texts that are scored, each with its counterpart. `unrelated` names the tables whose third
-    sentence is scored, too. A unit has a number for each of `columns`, or a vector of `width` numbers in float32. A
-    unit with an answer is ``in`` the table.
+    `counterparts` has the columns of texts that are scored, each with its counterpart. `unrelated` names the tables
+    whose third sentence is scored, too. A unit has a number for each of `columns`, or a vector of `width` numbers in
+    float32. A unit with an answer is ``in`` the table.
     """
 
     def __init__(
         self,
         tables: Mapping[str, pd.DataFrame],
-        own: Mapping[str, str],
+        counterparts: Mapping[str, str],
         reads: Sequence[str],
         columns: Sequence[str],
         unrelated: Container[str] = (),
         width: int | None = None,
     ) -> None:
         self.rows, self._columns = tables, tuple(columns)
-        self._roles = {name: {**own, **(UNRELATED if name in unrelated else {})} for name in tables}
+        self._roles = {name: {**counterparts, **(UNRELATED if name in unrelated else {})} for name in tables}
         self._index: dict[Unit, int] = {}
         texts: dict[str, str] = {}  # a premise of two million pairs is in memory once, not once for each pair
         self._rows: dict[tuple[str, str], NDArray[np.intp]] = {}  # the unit of each row, by table and role
         for name, table in tables.items():
             for role, counterpart in self._roles[name].items():
                 self._rows[name, role] = self._numbered(units_of(table, role, counterpart, reads), texts)
-        roles = dict.fromkeys([*own, *(role for roles in self._roles.values() for role in roles)])
+        roles = dict.fromkeys([*counterparts, *(role for roles in self._roles.values() for role in roles)])
         self._prefixes = {role: f"{role}_" if len(roles) > 1 else "" for role in roles}
         shape, of_vectors = (len(self._index), width or len(self._columns)), width is not None
         self._numbers = np.full(shape, np.nan, dtype=np.float32 if of_vectors else np.float64)

@@ -50,7 +50,7 @@ EFFECTS = (
     "attribute words may show no effect."
 )
 # What a test says, in the words of tables; `Weat.judge` says when.
-SHOWN, THESE_WORDS, NOT_SHOWN = (VERDICT_WORDS[code] for code in ("shown", "these_words", "not_shown"))
+DETECTED, THESE_WORDS, UNDETECTED = (VERDICT_WORDS[code] for code in ("shown", "these_words", "not_shown"))
 CANNOT_REACH, NO_INTERVAL = "cannot reach", "not estimable"
 LOST = "more than a fifth of a set has no vector"
 
@@ -112,12 +112,14 @@ class Weat(Estimand):
             return []
         tables = dict(iter(words.groupby("test", sort=False)))
         none = words.iloc[:0]  # of a test of which only targets, or only attributes, have a text at this level
-        return with_corrected([self._test(name, own, tables.get(name, none), scope) for name, own in _by_test(rows)])
+        return with_corrected(
+            [self._test(name, test_rows, tables.get(name, none), scope) for name, test_rows in _by_test(rows)]
+        )
 
     def _test(self, name: str, rows: pd.DataFrame, table: pd.DataFrame, scope: Scope) -> Figure:
         words = TestWords.of_table(table)
-        words = words if all(words.has.values()) else words.told_apart(rows)
-        levels = {side: len(own) for side, own in words.has.items()}
+        words = words if all(words.has.values()) else words.split_by_vectors(rows)
+        levels = {side: len(names) for side, names in words.has.items()}
         lost = sum(map(len, words.missing.values()))
         lacking = " and ".join(side for side, count in levels.items() if not count)
         none: dict[str, Any] = {"value": None, "note": f"no word of {lacking} has a vector"}
@@ -135,7 +137,7 @@ class Weat(Estimand):
             return {"value": None, "note": "all targets have the same association"}
         ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
         tested, inexact = self._p(x, y)
-        notes = "" if ends else _no_interval(words), inexact, _turned(words)
+        notes = "" if ends else _no_interval(words), inexact, _note_opposite_sign(words)
         return {"value": value, **interval_fields(ends), **p_fields(tested), "note": joined(*notes)}
 
     def _p(self, x: FloatArray, y: FloatArray) -> tuple[EnclosedP, str]:
@@ -186,12 +188,12 @@ class Weat(Estimand):
         if figure.p_holm is None:
             return FigureVerdict(code="unreadable", text=CANNOT_REACH)
         if figure.p_holm > ALPHA:
-            return FigureVerdict(code="not_shown", text=NOT_SHOWN)
+            return FigureVerdict(code="not_shown", text=UNDETECTED)
         if figure.low is None or figure.high is None:
             return FigureVerdict(code="unreadable", text=NO_INTERVAL)
         if figure.low <= 0 <= figure.high:
             return FigureVerdict(code="these_words", text=THESE_WORDS)
-        return FigureVerdict(code="shown", text=SHOWN)
+        return FigureVerdict(code="shown", text=DETECTED)
 
     def fact(self, figure: Figure, design: Design | None, names: Mapping[str, str]) -> str:
         """Return which words lie nearer to which, and the effect size."""
@@ -291,12 +293,12 @@ def mean_senses(words: pd.DataFrame) -> dict[str, float]:
     sides = [words[[f"{side}_role", side, f"{side}_senses"]].to_numpy() for side in ("target", "attribute")]
     counts = {(role, word): count for side in sides for role, word, count in side if not pd.isna(count)}
     means = {name: [count for (role, _), count in counts.items() if role == name] for name in SETS}
-    return {name: round(float(np.mean(own)), 2) for name, own in means.items() if own}
+    return {name: round(float(np.mean(values)), 2) for name, values in means.items() if values}
 
 
-def _turned(words: TestWords) -> str:
+def _note_opposite_sign(words: TestWords) -> str:
     """Return a note where the effect by another pooling of tokens has the other sign; empty where it has not."""
-    other = compute_effect(*words.associations(words.check)) if words.is_turned else None
+    other = compute_effect(*words.associations(words.check)) if words.changes_sign else None
     return "" if other is None else f"with the other pooling (check), the effect has the opposite sign: {other:+.2f}"
 
 
@@ -319,17 +321,17 @@ def find_reversed(tests: Iterable[tuple[Weat, Figure]]) -> set[TestKey]:
     lies below 0.
     """
     exchanged: dict[tuple[str, str], list[Figure]] = {}
-    found = set()
+    reversed_tests = set()
     for weat, figure in tests:
         if weat.two_sided or figure.p is None or figure.p_least is None or weat.lost_too_many(figure):
             continue
         if figure.high is not None and figure.high < 0:
-            found.add(key_of(figure))
+            reversed_tests.add(key_of(figure))
         below = 1 - (figure.p if figure.p_low is None else figure.p_low) + figure.p_least  # those that tie count, too
         exchanged.setdefault((figure.config, weat.id), []).append(replace(figure, p=min(below, 1.0)))
     corrected = (figure for family in exchanged.values() for figure in with_corrected(family))
     small = (figure for figure in corrected if figure.p_holm is not None and figure.p_holm <= ALPHA)
-    return found | {key_of(figure) for figure in small if (figure.value or 0.0) < 0}
+    return reversed_tests | {key_of(figure) for figure in small if (figure.value or 0.0) < 0}
 
 
 WEAT = Weat(

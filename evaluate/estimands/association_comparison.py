@@ -39,7 +39,7 @@ def read_tests(words: pa.Table) -> dict[TestKey, TestWords]:
     tests = {}
     for (config, test), part in words.to_pandas().groupby(["config", "test"], sort=False):
         sides = [part[[f"{side}_role", side]].drop_duplicates() for side in ("target", "attribute")]
-        are_sets = [set(roles.iloc[:, 0]) <= {*own} for roles, own in zip(sides, (SETS[:2], SETS[2:]), strict=True)]
+        are_sets = [set(roles.iloc[:, 0]) <= {*names} for roles, names in zip(sides, (SETS[:2], SETS[2:]), strict=True)]
         beyond = (part[["cosine", "check"]].abs() > LARGEST).any(axis=None)
         if not all(are_sets) or len(part) != len(sides[0]) * len(sides[1]) or beyond:
             raise ResultError(
@@ -80,7 +80,8 @@ def _compare(key: TestKey, a: TestWords, b: TestWords, seed: int) -> Comparison:
     if min(deviations) <= ROUNDING:
         return replace(compared, note=CONSTANT)
     weights = np.repeat([1 / n_x, -1 / n_y], [n_x, n_y])
-    addends = [weights * (each - each.mean()) / sd for each, sd in zip(values, deviations, strict=True)]
+    centred = [associations - associations.mean() for associations in values]
+    addends = [weights * deviation / sd for deviation, sd in zip(centred, deviations, strict=True)]
     effects = [round(float(part.sum()), 9) + 0.0 for part in addends]
     difference = round(effects[0] - effects[1], 9) + 0.0
     # Of two models that are alike, what is left is of the order of sums, and no difference.

@@ -309,8 +309,8 @@ def compare_contrast(
     results = []
     for group, sides in of_a.items():
         pair = _sense_pair(sides, of_b[group])
-        own_margin = None if contrast_neutral(estimand, sides) is None else margin
-        results.append(pair.compare(contrast.name, difference.id, group, margin=own_margin, seed=seed))
+        applicable_margin = None if contrast_neutral(estimand, sides) is None else margin
+        results.append(pair.compare(contrast.name, difference.id, group, margin=applicable_margin, seed=seed))
     return results
 
 

@@ -17,7 +17,7 @@ from senseprobe.statistics import Scale
 
 CONFIDENCE = 0.9
 NOT_APPLICABLE = "not applicable: no neutral value"
-NOT_SHOWN = "not shown"
+INCONCLUSIVE = "not shown"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,9 +71,9 @@ def verdict(interval: tuple[float, float] | None, neutral: float | None, margin:
     if neutral is None:
         return NOT_APPLICABLE
     if interval is None:
-        return NOT_SHOWN
+        return INCONCLUSIVE
     inside = neutral - margin.points < interval[0] and interval[1] < neutral + margin.points
-    return f"equivalent within {margin.text}" if inside else NOT_SHOWN
+    return f"equivalent within {margin.text}" if inside else INCONCLUSIVE
 
 
 def equivalence(figure: Figure, margin: Margin) -> Equivalence:

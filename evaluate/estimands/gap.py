@@ -179,8 +179,8 @@ def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tup
         raise ResultError(f"gap: the rows have no column {min(missing)!r}; add it to `columns` in the template")
     sides = fillers(design)
     rest = tuple(slot for slot in _words(design) if not any(slot in side for side in sides))
-    of_fillers = [slot for side in sides for slot in _of_one_gender(table, side)]
-    gendered = of_fillers or _of_one_gender(table, rest)
+    of_fillers = [slot for side in sides for slot in _find_gendered_slots(table, side)]
+    gendered = of_fillers or _find_gendered_slots(table, rest)
     if not gendered and design.slots:
         raise ResultError(
             "gap: no slot's words each belong to one gender and one pair; check `columns` in the template"
@@ -196,7 +196,7 @@ def _words(design: Design) -> tuple[str, ...]:
     return tuple(design.slots or columns)
 
 
-def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]:
+def _find_gendered_slots(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]:
     """Return those of the slots whose words stand with one gender and one pair each."""
     return tuple(
         slot

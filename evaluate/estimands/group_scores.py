@@ -105,8 +105,8 @@ class GroupScores:
             return ""
         counts = np.isfinite(self.scores).sum(axis=2)
         means = np.divide(np.nansum(self.scores, axis=2), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
-        found = correlate_words(means, self.bad, seed)
-        return "" if found is None else found.note
+        correlation = correlate_words(means, self.bad, seed)
+        return "" if correlation is None else correlation.note
 
     @property
     def dealt(self) -> BoolArray:
@@ -128,9 +128,9 @@ class GroupScores:
 
     def _tally(self, index: int) -> Tally:
         """Return the counts of a group's rows: those with a sentence that is compared, and those that lack a number."""
-        own = self.group == index
-        bad, good, context = (column[own] for column in (*(self.words[role] for role in ROLES), self.context))
-        lost, used = ~self.scored[own], np.zeros(int(own.sum()), dtype=np.bool_)
+        in_group = self.group == index
+        bad, good, context = (column[in_group] for column in (*(self.words[role] for role in ROLES), self.context))
+        lost, used = ~self.scored[in_group], np.zeros(int(in_group.sum()), dtype=np.bool_)
         for word in (bad, good):
             lost |= self.has_reference[index, word, context] & np.isnan(self.base[index, word, context])
             used |= self.compared[index, word, context]

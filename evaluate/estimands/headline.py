@@ -19,8 +19,8 @@ def describe_headlines(release: Release) -> dict[str, Headline]:
     headlines = {}
     for config, design in release.designs.items():
         facts = release.manifest.config(config)
-        if found := _find_headline(design, _preference_neutral(release, config, design)):
-            estimand, neutral = found
+        if leading := _find_headline(design, _preference_neutral(release, config, design)):
+            estimand, neutral = leading
             headlines[config] = describe_headline(estimand, neutral, design, facts["levels"], facts["rows"])
     return headlines
 

@@ -140,12 +140,12 @@ def level_columns(table: pd.DataFrame, columns: Sequence[str]) -> list[Words]:
 
 
 def factor_levels(
-    name: str, columns: Sequence[Words], variables: Sequence[Words], drawn_from: Mapping[str, int] | None = None
+    name: str, columns: Sequence[Words], variables: Sequence[Words], release_levels: Mapping[str, int] | None = None
 ) -> FactorLevels:
     """Return the levels of a factor, in strata: the values of the cell variables that are constant in each level.
 
     `columns` hold its levels and `variables` are the cell variables, each of N values; a None in `columns` is a row
-    without the factor. `drawn_from` is as in `Design`.
+    without the factor. `release_levels` is `Design.drawn_from`.
     """
     codes, uniques = pd.factorize(np.concatenate(columns))
     present = codes >= 0
@@ -153,7 +153,9 @@ def factor_levels(
     constant = [values.first() for values in by_level if values.nunique().max() == 1]
     strata = [", ".join(str(value) for value in level if value is not None) for level in zip(*constant, strict=True)]
     strata = strata or [""] * len(uniques)
-    whole = {} if drawn_from is None else {stratum: _levels_in_release(name, stratum, drawn_from) for stratum in strata}
+    whole: dict[str, int] = {}
+    if release_levels is not None:
+        whole = {stratum: _levels_in_release(name, stratum, release_levels) for stratum in strata}
     return FactorLevels(
         name=name,
         codes=codes.reshape(len(columns), -1).astype(np.intp),
@@ -169,14 +171,14 @@ def _levels_in_release(name: str, stratum: str, levels: Mapping[str, int]) -> in
     that the release counts as ``pleasant``. Of what it does not know the factor has the most that any stratum has.
     """
     sizes, words = strata_sizes(name, levels), {*stratum.split(", ")}
-    within = [count for own, count in sizes.items() if own and {*own.split(", ")} <= words]
+    within = [count for coarser, count in sizes.items() if coarser and {*coarser.split(", ")} <= words]
     return sizes.get(stratum, max(within or sizes.values(), default=0))
 
 
 def strata_sizes(name: str, levels: Mapping[str, int]) -> dict[str, int]:
     """Return the numbers of levels of a factor's strata as a release counts them; "" is the factor without any."""
     parts = ((key.partition(" ("), count) for key, count in levels.items())
-    return {stratum.removesuffix(")"): count for (own, _, stratum), count in parts if own == name}
+    return {stratum.removesuffix(")"): count for (factor, _, stratum), count in parts if factor == name}
 
 
 def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:

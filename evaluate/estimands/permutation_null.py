@@ -54,8 +54,8 @@ class WordTables:
     def of_clusters(self, clusters: Mapping[str, Words]) -> "WordTables":
         """Return the tables of clusters of words: how often sentences of one beat those of another."""
         labels_of = [(role, cluster) for role in ROLES for cluster in clusters[role]]
-        place = {label: number for number, label in enumerate(dict.fromkeys(labels_of))}
-        codes = np.array([place[label] for label in labels_of], dtype=np.intp)
+        code_of = {label: number for number, label in enumerate(dict.fromkeys(labels_of))}
+        codes = np.array([code_of[label] for label in labels_of], dtype=np.intp)
         members = (codes[:, None] == np.arange(int(codes.max(initial=-1)) + 1)).astype(np.float64)
         wins, counts = (members.T @ table @ members for table in (self.wins, self.counts))
         return WordTables(wins=wins, counts=counts)
@@ -114,9 +114,9 @@ def word_clusters(
     columns, clusters, first_code = cluster_columns(design), dict(words), 0
     for role in ROLES:
         if role in columns:
-            own, first = np.unique(codes[role], return_index=True)
+            word_codes, first = np.unique(codes[role], return_index=True)
             clusters[role] = words[role].copy()
-            clusters[role][own - first_code] = labels(rows, columns[role])[first]
+            clusters[role][word_codes - first_code] = labels(rows, columns[role])[first]
         first_code += len(words[role])
     return clusters
 

@@ -22,8 +22,8 @@ from senseprobe.statistics import BoolArray, FloatArray, Scale, planned_half_wid
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 
-ONE_HALF = "of an occupation without a scored row of praise or of blame"
-ONE_CLASS = "without a scored row of the other class of occupations"
+MISSING_VALENCE = "of an occupation without a scored row of praise or of blame"
+MISSING_CLASS = "without a scored row of the other class of occupations"
 """Reasons why scored rows are left out, as happens in samples: each completes ``5 rows …``."""
 
 
@@ -63,9 +63,9 @@ class PronounEstimand(Estimand):
         table, tally = select(rows, _unusable(rows, variables))
         if "valence" in variables:
             halves = table.groupby(occupation, observed=True)["valence"].transform("nunique").to_numpy(dtype=np.intp)
-            table, tally = table[halves == 2], tally.without(ONE_HALF, int((halves != 2).sum()))
+            table, tally = table[halves == 2], tally.without(MISSING_VALENCE, int((halves != 2).sum()))
         if table["stereotype"].nunique() < 2:  # no pronoun figure exists where a whole class is missing
-            table, tally = table[:0], tally.without(ONE_CLASS, len(table))
+            table, tally = table[:0], tally.without(MISSING_CLASS, len(table))
         he_first, he_second = (psi_of_roles(table, *roles, scale) for roles in (("stereo", "anti"), ("anti", "stereo")))
         kernel = np.where(_is(table, "stereo_value", MALE), he_first, he_second)
         return KernelRows(
@@ -100,11 +100,12 @@ class PronounEstimand(Estimand):
         classes = classes if len(classes) > 1 else [1, 1]  # not a factor: as if both had as many rows
         squares = []
         for size in classes:
-            own = rows * size // sum(classes)
+            class_rows = rows * size // sum(classes)
             sizes = {factor.name: strata_sizes(factor.name, levels).values() for factor in design.factors}
             of_slot = {factor.name: factor.slot for factor in design.factors}
-            factors = [[size] if of_slot[name] == occupation else [min(n, own) for n in sizes[name]] for name in sizes]
-            squares.append((planned_half_width(factors, own) or 0.0) ** 2)
+            most = {name: [min(n, class_rows) for n in counts] for name, counts in sizes.items()}
+            factors = [[size] if of_slot[name] == occupation else most[name] for name in sizes]
+            squares.append((planned_half_width(factors, class_rows) or 0.0) ** 2)
         return math.sqrt(sum(squares)) / 2 or None
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:

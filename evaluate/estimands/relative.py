@@ -156,12 +156,13 @@ class Relative(Estimand):
         ]
         if why := contrast.why_without_groups(designs, levels):
             raise IncomparableError(why)
-        kept, sides = levels[0] & levels[1], []
+        shared_groups, sides = levels[0] & levels[1], []
         for rows, design in tables:
-            own = rows[[str(level) in kept or level == design.reference for level in labels(rows, str(design.group))]]
+            groups = labels(rows, str(design.group))
+            shared_rows = rows[[str(group) in shared_groups or group == design.reference for group in groups]]
             levels_of = {**design.words, **cluster_columns(design)}
             factors = tuple(Factor(name=named[role], columns=(levels_of[role],)) for role in ROLES)
-            sides.append((replace(design, factors=factors), self._scores(own, design, scale).rows(design)))
+            sides.append((replace(design, factors=factors), self._scores(shared_rows, design, scale).rows(design)))
         return sides
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:

@@ -91,17 +91,17 @@ def _factors(name: str, variables: Sequence[Words], sides: Sequence[Side]) -> It
     columns_of = [side.level_columns(name) for side in sides]
     levels = [{word for column in columns for word in column} for columns in columns_of]
     if levels[0] & levels[1]:
-        yield factor_levels(name, _stack(columns_of, sides), variables, _drawn_from(sides))
+        yield factor_levels(name, _stack(columns_of, sides), variables, _release_levels(sides))
         return
     both = all(side.lists(name) for side in sides)
     for index, side in enumerate(sides):
         if side.lists(name):
             alone = [columns if index == other else [] for other, columns in enumerate(columns_of)]
-            own = factor_levels(name, _stack(alone, sides), variables, _drawn_from([side]))
-            yield replace(own, name=f"{name} ({side.config})") if both else own
+            factor = factor_levels(name, _stack(alone, sides), variables, _release_levels([side]))
+            yield replace(factor, name=f"{name} ({side.config})") if both else factor
 
 
-def _drawn_from(sides: Sequence[Side]) -> dict[str, int] | None:
+def _release_levels(sides: Sequence[Side]) -> dict[str, int] | None:
     """Return the levels of the release that drawn rows of the sides are of, the more where both have a factor."""
     levels: dict[str, int] = {}
     for side in sides:
@@ -123,8 +123,8 @@ def _stack_named(names_of: Sequence[Sequence[str]], sides: Sequence[Side]) -> li
     names = dict.fromkeys(name for names in names_of for name in names)
     return _stack(
         [
-            [labels(side.rows.table, name) if name in own else None for name in names]
-            for own, side in zip(names_of, sides, strict=True)
+            [labels(side.rows.table, name) if name in side_names else None for name in names]
+            for side_names, side in zip(names_of, sides, strict=True)
         ],
         sides,
     )

@@ -73,9 +73,9 @@ def slice_columns(rows: pd.DataFrame, design: Design) -> list[str]:
     Those of lists are called ``slot.column``.
     """
     roles, plain = {*design.roles}, (*COLUMN_TYPES.values(),)
-    own = [name for name, type_, _ in KINDS[design.kind].columns if type_ in plain and name not in roles]
+    kind_columns = [name for name, type_, _ in KINDS[design.kind].columns if type_ in plain and name not in roles]
     lists = [str(name) for name in rows if "." in str(name)]
-    names = dict.fromkeys([*design.slots, *(name for name, _ in design.columns), "frame", *own, *lists])
+    names = dict.fromkeys([*design.slots, *(name for name, _ in design.columns), "frame", *kind_columns, *lists])
     return [name for name in names if name in rows and name not in LABELS]
 
 
@@ -181,8 +181,8 @@ def part_figures(
         if estimand.figures is None:
             results += estimand.slice_figures(table, rows, scope)
         else:
-            own = plugin_figures(estimand, part.rows, design, config, seed)
-            results += (replace(f, group=", ".join(filter(None, [part.words, f.group])) or None) for f in own)
+            computed = plugin_figures(estimand, part.rows, design, config, seed)
+            results += (replace(f, group=", ".join(filter(None, [part.words, f.group])) or None) for f in computed)
     return results
 
 

@@ -58,7 +58,7 @@ def correlate_words(scores: FloatArray, bad: BoolArray, seed: int) -> WordCorrel
         return None
     rng = np.random.default_rng(seed)
     shuffled = [_centred(rng.permuted(np.broadcast_to(part, (SHUFFLES, *part.shape)), axis=1)) for part in parts]
-    value, others = (_root_mean_square(each) for each in (parts, shuffled))
+    value, others = (_root_mean_square(matrices) for matrices in (parts, shuffled))
     return WordCorrelation(
         value=float(value), expected=float(np.median(others)), p=float(permutation_p(value, np.atleast_1d(others)))
     )

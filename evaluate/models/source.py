@@ -154,15 +154,15 @@ class ModelSource:
 
     # --- a run --------------------------------------------------------------------------------------------------------
 
-    def prepare(self, say: Callable[[str], None], *, stored: bool, levels: Sequence[str] = ()) -> Self:
+    def prepare(self, notify: Callable[[str], None], *, stored: bool, levels: Sequence[str] = ()) -> Self:
         """Return the source as a run uses it, before its release is resolved; raise where it cannot be used.
 
-        `say` hears of waiting, `stored` is whether answers are kept, `levels` are those of vectors that are requested.
+        `notify` hears of waiting, `stored` is whether answers are kept, `levels` are those of requested vectors.
         """
         return self
 
     def choose_scorers(
-        self, job: "ScoringJob", names: Sequence[str], say: Callable[[str], None], *, control: bool
+        self, job: "ScoringJob", names: Sequence[str], notify: Callable[[str], None], *, control: bool
     ) -> Sequence[str]:
         """Return the scorers of a run, of those that are named; say what leaves this machine, if anything does."""
         return names

@@ -117,7 +117,7 @@ class TestedInput:
 
     def turned(self) -> list[TestKey]:
         """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
-        return [key for key, words in self.words.items() if words.is_turned]
+        return [key for key, words in self.words.items() if words.changes_sign]
 
 
 def tested_inputs(scope: ReportScope) -> list[TestedInput]:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import (
     CANNOT_REACH,
+    DETECTED,
     LOST,
     NO_INTERVAL,
-    NOT_SHOWN,
-    SHOWN,
     THESE_WORDS,
+    UNDETECTED,
     TestKey,
     Weat,
     find_reversed,
@@ -67,31 +67,33 @@ def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerd
 
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
     """Return the verdict of the tests of an identity: how many say what, and which."""
-    said: dict[str, list[Figure]] = {text: [] for text in (SHOWN, THESE_WORDS, NOT_SHOWN, CANNOT_REACH, NO_INTERVAL)}
+    said: dict[str, list[Figure]] = {
+        text: [] for text in (DETECTED, THESE_WORDS, UNDETECTED, CANNOT_REACH, NO_INTERVAL)
+    }
     lost: list[Figure] = []
     for weat, figure in tests:
         text = weat.judge(figure).text
         (lost if text == LOST else said[text]).append(figure)
     leading = next((text for text, figures in said.items() if figures), CANNOT_REACH)
     largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
-    hidden = max((figure.high for figure in said[NOT_SHOWN] if figure.high is not None), default=0.0)
+    hidden = max((figure.high for figure in said[UNDETECTED] if figure.high is not None), default=0.0)
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
     clauses = {
-        f"{SHOWN} in {len(said[SHOWN])}{several}": said[SHOWN],
+        f"{DETECTED} in {len(said[DETECTED])}{several}": said[DETECTED],
         f"{THESE_WORDS} in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else ''}": said[THESE_WORDS],
         "too few words for any p to be small": said[CANNOT_REACH],
         "interval not estimable": said[NO_INTERVAL],
-        "the other way round, which p does not test": [f for f in said[NOT_SHOWN] if (config, f.group) in below],
+        "the other way round, which p does not test": [f for f in said[UNDETECTED] if (config, f.group) in below],
         f"not judged, since {LOST}": lost,
     }
     texts = [
         f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures
     ]
-    if said[NOT_SHOWN]:
+    if said[UNDETECTED]:
         size = format_points(max(hidden, 0.0), largest.estimand).removeprefix("+")
         possible = f"an effect of up to {size} is possible"
-        count = f"{NOT_SHOWN} in {len(said[NOT_SHOWN])}{several if leading == NOT_SHOWN else ''}"
-        texts.insert(0 if leading == NOT_SHOWN else len(texts), f"{count} ({possible})")
+        count = f"{UNDETECTED} in {len(said[UNDETECTED])}{several if leading == UNDETECTED else ''}"
+        texts.insert(0 if leading == UNDETECTED else len(texts), f"{count} ({possible})")
     return Verdict(
         config=config,
         bias_type=identity,
@@ -99,7 +101,7 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         code=tests[0][0].judge(largest).code,
         text="; ".join(texts),
         basis="" if largest.value is None else f"{largest.group}, the largest of these: {describe_sizes(largest)}",
-        hidden=hidden if leading == NOT_SHOWN else None,
+        hidden=hidden if leading == UNDETECTED else None,
     )
 
 

@@ -10,7 +10,7 @@ from senseprobe.charts import Axis, Mark
 from senseprobe.document import Section, Tile
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.display import NOBODY
-from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
+from senseprobe.evaluate.estimands.equivalence import INCONCLUSIVE
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.comparison_section import (
     Difference,
@@ -123,7 +123,7 @@ def _answer(difference: Difference, farther: Mapping[tuple[str, str], Growth]) -
     make = partial(Answer, name=row.config, difference=difference)
     if difference.unreadable:
         return make(code="unreadable")
-    if row.equivalent not in {None, NOT_SHOWN}:
+    if row.equivalent not in {None, INCONCLUSIVE}:
         return make(code="small")
     if not agrees(difference):
         return make(code="not_shown")

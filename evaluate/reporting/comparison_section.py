@@ -12,7 +12,7 @@ from senseprobe.evaluate.control import is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import key_of
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
+from senseprobe.evaluate.estimands.equivalence import INCONCLUSIVE
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.association_charts import plot_effects
@@ -208,7 +208,7 @@ def _rank_models(difference: Difference) -> tuple[tuple[str, str], int]:
 
 def _describe_equivalence(row: Comparison) -> str:
     """Return ``equivalent within 5 points``; empty where that is not shown, or no margin holds for the figure."""
-    return "" if row.equivalent in {None, NOT_SHOWN} else f"{row.equivalent}"
+    return "" if row.equivalent in {None, INCONCLUSIVE} else f"{row.equivalent}"
 
 
 def explain_disagreement(difference: Difference) -> str:

@@ -134,7 +134,7 @@ class ReportInput:
 
     def scored_design(self, config: str, release: Release) -> Design:
         """Return the design by which a config's rows are evaluated, with the figures that the scorer's numbers make."""
-        design = scored_design(release, config, drawn=self.result.limit is not None)
+        design = scored_design(release, config, sampled=self.result.limit is not None)
         scorer = SCORERS.get(self.result.scorer)
         if scorer is None or not scorer.of_pairs:
             return design

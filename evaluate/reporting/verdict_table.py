@@ -18,7 +18,7 @@ import numpy as np
 
 from senseprobe.evaluate.control import GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN as NOT_SMALL
+from senseprobe.evaluate.estimands.equivalence import INCONCLUSIVE as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, judge_tests, summarize_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs

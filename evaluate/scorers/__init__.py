@@ -44,8 +44,8 @@ def admit(scorer: Scorer) -> Scorer:
     check_range(scorer)
     if scorer.gates or scorer.task_check or scorer.of_pairs:
         raise Unfit("it declares gates, a task check or of_pairs, which only senseprobe's own scorers may")
-    if scorer.made is not None or scorer.basis or scorer.parts:
-        raise Unfit("it declares basis, parts or made, which only senseprobe's own scorers may")
+    if scorer.combine is not None or scorer.basis or scorer.parts:
+        raise Unfit("it declares basis, parts or combine, which only senseprobe's own scorers may")
     scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))
     return replace(scorer, columns=columns, reads=tuple(scorer.reads), score=_checked(scorer), why=None)
 
@@ -113,16 +113,16 @@ def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[
     """
     leveled = [scorer for scorer in SCORERS.ours.values() if scorer.level]
     fitting = [scorer for scorer in leveled if scorer.kind in kinds] or [s for s in leveled if not s.rows]
-    known = dict.fromkeys(scorer.level for scorer in fitting)
-    if unknown := [level for level in levels if level not in known]:
-        raise SenseprobeError(f"unknown level {unknown[0]}: {offered(unknown[0], known)}")
+    available = dict.fromkeys(scorer.level for scorer in fitting)
+    if unknown := [level for level in levels if level not in available]:
+        raise SenseprobeError(f"unknown level {unknown[0]}: {offered(unknown[0], available)}")
     if levels and names and WEAT not in names:
         raise SenseprobeError(
             f"levels apply to {WEAT}, not to {' and '.join(names)}: leave --level out, or score {WEAT}"
         )
-    asked = names or ([WEAT] if levels else [])
-    wanted = [scorer.id for level in levels or known for scorer in fitting if scorer.level == level]
-    return list(dict.fromkeys(chain.from_iterable(wanted if name == WEAT else [name] for name in asked)))
+    requested = names or ([WEAT] if levels else [])
+    of_levels = [scorer.id for level in levels or available for scorer in fitting if scorer.level == level]
+    return list(dict.fromkeys(chain.from_iterable(of_levels if name == WEAT else [name] for name in requested)))
 
 
 def counterpart(name: str) -> str:

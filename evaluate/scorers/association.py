@@ -38,7 +38,7 @@ def select_texts(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFram
     """Return the rows that have a sentence; without the tests of words alone that an import has beside others."""
     texts = {config: _count_times(table[table["sentence"].notna()]) for config, table in tables.items()}
     others = {config: table[~_are_words(table)] for config, table in texts.items()}
-    return _with_rows({config: own if len(own) else texts[config] for config, own in others.items()}, "sentence")
+    return _with_rows({config: rows if len(rows) else texts[config] for config, rows in others.items()}, "sentence")
 
 
 def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
@@ -47,16 +47,16 @@ def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFram
     Where an import has the words of a test of sentences in a test of words alone, that one stands for it.
     """
     chosen: dict[str, pd.DataFrame] = {}
-    known: set[tuple[str, frozenset[tuple[str, str]]]] = set()
+    seen: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     for config, table in tables.items():
         words = _count_times(table[table["word"].notna()]).drop_duplicates(["test", "role", "word"])
         tests = words.groupby("test", sort=False)
         sets = {str(name): frozenset(zip(rows["role"], rows["word"], strict=True)) for name, rows in tests}
         alone = {*words.loc[_are_words(words), "test"]}
         covered = {name for name in {*sets} - alone if any(sets[name] <= sets[other] for other in alone)}
-        new = {name for name, own in sets.items() if name not in covered and (name, own) not in known}
+        new = {name for name, members in sets.items() if name not in covered and (name, members) not in seen}
         chosen[config] = words[words["test"].isin(new)]
-        known |= {*sets.items()}
+        seen |= {*sets.items()}
     return _with_rows(chosen, "word")
 
 
@@ -122,8 +122,8 @@ def tabulate_vectors(units: UnitTable, model: VectorModel, *, text: str, checked
     for config, table in units.rows.items():
         lacking = {word for word in table["word"].dropna().unique() if model.lacks(str(word))}
         unknown = table["word"].isin(lacking).to_numpy(dtype=np.bool_)
-        known = np.where(unknown[:, None], np.float32(np.nan), units.vectors(config, text))
-        poolings = np.split(known, 2 if checked else 1, axis=1)
+        usable = np.where(unknown[:, None], np.float32(np.nan), units.vectors(config, text))
+        poolings = np.split(usable, 2 if checked else 1, axis=1)
         scores, roles = np.full(len(table), np.nan), table["role"].to_numpy(dtype=object)
         for test, rows in _tests(table):
             vectors = [pooled[rows].astype(np.float64) for pooled in poolings]
@@ -173,10 +173,10 @@ def pair_words(
 ) -> tuple[pd.DataFrame, NDArray[np.intp], NDArray[np.intp]]:
     """Return a row for each target with each attribute of a test, and the places of both among its words."""
     targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
-    places = {"target": np.repeat(targets, len(attributes)), "attribute": np.tile(attributes, len(targets))}
-    columns = {side: words[own] for side, own in places.items()}
+    positions = {"target": np.repeat(targets, len(attributes)), "attribute": np.tile(attributes, len(targets))}
+    columns = {side: words[index] for side, index in positions.items()}
     return (
-        pd.DataFrame(columns | {f"{side}_role": roles[own] for side, own in places.items()}),
+        pd.DataFrame(columns | {f"{side}_role": roles[index] for side, index in positions.items()}),
         targets,
         attributes,
     )

@@ -57,7 +57,7 @@ class Scorer(Declaration):
     - `columns`: the names of its numbers, one for most.
     - `scale`: whether they are logarithms (or sums and means of them) or probabilities: it decides what is a tie.
     - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
-      of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
+      of its numbers, with which `score` answers; `combine` computes the number from them. Else numbers are stored.
     - `roles`: the columns of the texts that it reads, each with its counterpart, where `select` makes them.
     - `estimands`: the figures of its numbers, where these are not those that a release lists.
     - `of_pairs`: whether a pair has one number, so that sentences of two pairs cannot be compared.
@@ -80,7 +80,7 @@ class Scorer(Declaration):
     scale: Scale = "log"
     basis: str = ""
     parts: tuple[str, ...] = ()
-    made: Callable[..., float] | None = None
+    combine: Callable[..., float] | None = None
     level: str = ""
     roles: Mapping[str, str] | None = None
     estimands: tuple[str, ...] = ()
@@ -132,8 +132,8 @@ class Scorer(Declaration):
 
     def finish(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
         """Return the numbers of units, made of what `score` answered or of what was stored of it."""
-        made = self.made
-        return [*answers] if made is None else [(unit, (made(*parts),)) for unit, parts in answers]
+        combine = self.combine
+        return [*answers] if combine is None else [(unit, (combine(*parts),)) for unit, parts in answers]
 
     def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:
         """Return the numbers of units, computed once each: float64 of shape (units, columns), in order."""

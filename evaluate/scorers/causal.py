@@ -82,7 +82,7 @@ def _score(*, start: bool) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ServedText:
     """A unit whose text a server is asked for."""
 
     unit: Unit
@@ -91,11 +91,11 @@ class _Asked:
 def _score_texts(model: "TextModel", units: Iterable[Unit], done: Container[Unit], *, start: bool) -> Iterator[Answers]:
     """Yield what `_score` does of a model that cuts texts and adds up by itself."""
 
-    def answer(batch: Sequence[_Asked]) -> Iterator[tuple[float, ...]]:
+    def answer(batch: Sequence[_ServedText]) -> Iterator[tuple[float, ...]]:
         for value in model.likelihoods([work.unit.text for work in batch], start=start):
             yield _UNSCORED if value is None else value
 
-    return answered(units, done, lambda window: map(_Asked, window), model.portions, answer, _UNSCORED)
+    return answered(units, done, lambda window: map(_ServedText, window), model.portions, answer, _UNSCORED)
 
 
 def _why(*, start: bool) -> Why:
@@ -155,7 +155,7 @@ def _with_and_without_start(
     *,
     titles: tuple[str, str],
     unit: str,
-    made: Callable[..., float],
+    combine: Callable[..., float],
     equations: tuple[str, str],
     words: tuple[str, str],
     cannot_say: str,
@@ -175,7 +175,7 @@ def _with_and_without_start(
         basis="ll",
         without_start=f"{name}-no-start",
         parts=_PARTS,
-        made=made,
+        combine=combine,
         score=_score(start=True),
         why=_why(start=True),
     )
@@ -198,7 +198,7 @@ LL, LL_NO_START = _with_and_without_start(
     "ll",
     titles=("log-likelihood", "log-likelihood without a start token"),
     unit="nats",
-    made=lambda total, tokens, size: total,
+    combine=lambda total, tokens, size: total,
     equations=("Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n", "Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n"),
     words=(
         (
@@ -213,7 +213,7 @@ LL_MEAN, LL_MEAN_NO_START = _with_and_without_start(
     "ll-mean",
     titles=("log-likelihood per token", "log-likelihood per token, without a start token"),
     unit="nats per token",
-    made=lambda total, tokens, size: total / tokens,
+    combine=lambda total, tokens, size: total / tokens,
     equations=(
         "1/n Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
         "1/(n-1) Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
@@ -231,7 +231,7 @@ LL_BYTE, LL_BYTE_NO_START = _with_and_without_start(
     "ll-byte",
     titles=("log-likelihood per byte", "log-likelihood per byte, without a start token"),
     unit="nats per byte",
-    made=lambda total, tokens, size: total / size if size else np.nan,
+    combine=lambda total, tokens, size: total / size if size else np.nan,
     equations=(
         "1/bytes Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
         "1/bytes Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",

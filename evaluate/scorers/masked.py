@@ -127,7 +127,7 @@ AULA = _masked(
     f"aula-renormalised does not have this fault. {_SEEN}",
     basis="aula",
     parts=("product", "attention", "tokens"),
-    made=lambda product, attention, tokens: product / tokens,
+    combine=lambda product, attention, tokens: product / tokens,
     **_by(_unmasked, _weighted, numbers=3, attention=True),
 )
 AULA_RENORMALISED = replace(
@@ -140,7 +140,7 @@ AULA_RENORMALISED = replace(
     says="The mean over all non-special tokens of log P(token | the whole sentence, unmasked), weighted by "
     "the attention that the token receives. The weights of these tokens add up to 1.",
     cannot_say=f"It is not the published score, which is aula. {_SEEN}",
-    made=lambda product, attention, tokens: product / attention if attention else np.nan,
+    combine=lambda product, attention, tokens: product / attention if attention else np.nan,
 )
 PLL = _masked(
     id="pll",
@@ -184,7 +184,7 @@ CPS = _masked(
     cannot_say=_SHARED,
     basis="cps",
     parts=("sum",),
-    made=float,
+    combine=float,
     **_by(_mask_shared, _sum, "no shared token", pairs=True, ordered=True),
 )
 CPS_ROUNDED = replace(
@@ -195,7 +195,7 @@ CPS_ROUNDED = replace(
     equation="round(cps, 3)",
     says="cps rounded to three decimals before the sentences are compared, as in the released code.",
     cannot_say=f"Rounding turns small differences into ties. {_SHARED}",
-    made=lambda total: round(total, 3) + 0.0,  # never -0.0
+    combine=lambda total: round(total, 3) + 0.0,  # never -0.0
 )
 SSS = _masked(
     id="sss",
@@ -212,7 +212,7 @@ SSS = _masked(
     cannot_say=_CHANGED,
     basis="sss",
     parts=("log_probability", "probability"),
-    made=lambda log_probability, probability: log_probability,
+    combine=lambda log_probability, probability: log_probability,
     **_by(_mask_changed, _means, "no token differs", numbers=2, pairs=True),
 )
 SSS_PROB = replace(
@@ -228,7 +228,7 @@ SSS_PROB = replace(
     "of log-probabilities. For words of several tokens, the two can rank the sentences differently. Only the mean "
     "follows that code: masking is as in sss.",
     cannot_say=f"One likely token outweighs all other tokens of its word. {_CHANGED}",
-    made=lambda log_probability, probability: probability,
+    combine=lambda log_probability, probability: probability,
 )
 LOG_ODDS = _masked(
     id="log-odds",

@@ -133,12 +133,12 @@ def _packed(works: Iterable[_Work], tokens: int) -> Iterator[list[_Work]]:
     rows: set[tuple[int, ...]] = set()
     for planned in sorted(works, key=lambda work: (work.length, work.first.ids)):
         work = planned.built()
-        own = {query.ids for query in work.queries()}
-        if batch and (work.length != batch[0].length or len(rows | own) * work.length > tokens):
+        inputs = {query.ids for query in work.queries()}
+        if batch and (work.length != batch[0].length or len(rows | inputs) * work.length > tokens):
             yield batch
             batch, rows = [], set()
         batch.append(work)
-        rows |= own
+        rows |= inputs
     if batch:
         yield batch
 

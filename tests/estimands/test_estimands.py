@@ -139,7 +139,7 @@ def test_a_few_drawn_rows_of_a_class_are_not_known(estimand: str) -> None:
     rest = table[others & ~table["quality"].isin(two["quality"])].iloc[::7]
     rows = pd.concat([two, rest]).reset_index(drop=True)
     scored = rows.assign(stereo_score=np.where(rows["stereo_value"] == "he", -1.0, -2.0), anti_score=-1.5)
-    made = figures_of(release, ScoredRows(tables={"noun": scored}), seed=0, scale="log", drawn=True)
+    made = figures_of(release, ScoredRows(tables={"noun": scored}), seed=0, scale="log", sampled=True)
     found = next(one for one in made if one.estimand == estimand and one.group is None)
 
     assert found.value is not None

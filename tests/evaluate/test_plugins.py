@@ -372,7 +372,12 @@ BROKEN: list[tuple[str, str, str, str]] = [
         "X",
         "it reads [1], but can read only text",
     ),
-    ("partial", f"{SCORER}\nX = Scorer(id='partial', basis='ll', **COMMON)", "X", "it declares basis, parts or made"),
+    (
+        "partial",
+        f"{SCORER}\nX = Scorer(id='partial', basis='ll', **COMMON)",
+        "X",
+        "it declares basis, parts or combine",
+    ),
     ("a/b", f"{SCORER}\nX = Scorer(id='a/b', **COMMON)", "X", "its id may contain only letters, digits and .-_@+"),
     ("quits", "class Quit(BaseException): pass\nraise Quit('x')", "X", "its import failed with Quit: x"),
     (

@@ -226,7 +226,7 @@ def test_scorers_that_share_are_of_one_making() -> None:
     bases: dict[str, set[tuple[object, ...]]] = {}
     for each in SCORERS.values():
         if each.basis:
-            assert each.made is not None
+            assert each.combine is not None
             bases.setdefault(each.basis, set()).add((each.parts, each.version, each.ability, each.reads, each.columns))
     assert {*bases} == {"ll", "ll-no-start", "aula", "cps", "sss"}
     assert all(len(kinds) == 1 for kinds in bases.values())

@@ -252,9 +252,9 @@ def test_probabilities_and_their_logarithms_can_disagree(folders: dict[str, Path
 def _summary(name: str) -> Callable[[list[NDArray[np.float64]]], float]:
     from senseprobe.evaluate.scorers.masked import _means
 
-    made = get(name).made
-    assert made is not None
-    return lambda values: made(*_means(values))
+    combine = get(name).combine
+    assert combine is not None
+    return lambda values: combine(*_means(values))
 
 
 @pytest.mark.parametrize("family", ["bert", "bert-bare", "roberta", "albert"])

@@ -25,7 +25,7 @@ from tests.tiny_release import PACKAGE, TEMPLATE
 
 from senseprobe import api
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.task_gates import NOT_DONE, NOT_SHOWN
+from senseprobe.evaluate.task_gates import NOT_DONE, UNOBSERVABLE
 
 JOBS = ("nurse", "engineer", "baker", "farmer", "pilot", "clerk", "teacher", "lawyer", "driver", "singer")
 CHAT = "/v1/chat/completions"
@@ -208,7 +208,7 @@ def test_inference_is_recovered_and_passes_its_control() -> None:
 )
 def test_a_model_that_does_not_do_the_task_has_no_figures(model: PlantedModel, gates: set[str]) -> None:
     """Nor has one of which the server tells too few tokens, or says something else each time: that is its doing."""
-    verdict = NOT_SHOWN if gates <= {"censored", "size"} else NOT_DONE
+    verdict = UNOBSERVABLE if gates <= {"censored", "size"} else NOT_DONE
     with PlantedServer(model) as server:
         (result,) = score(server, pairs(), "choice-likely")
         (shown,) = score(server, pairs(), "choice-likely", show_failing=True)

@@ -135,7 +135,7 @@ def test_likelihoods_of_a_server_that_changed_are_withheld(
     def likelihoods(model: PlantedChat, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         yield [(unit, (-float(len(unit.text)),)) for unit in units]
 
-    known = replace(SCORERS["ll"], id="known", score=likelihoods, why=None, made=None, basis="", parts=())
+    known = replace(SCORERS["ll"], id="known", score=likelihoods, why=None, combine=None, basis="", parts=())
     monkeypatch.setitem(SCORERS, "known", known)
     result = score(sssb, planted(sssb, [CONFIG], changed=changed, ability="causal"), "known")
 

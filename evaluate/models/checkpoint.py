@@ -208,6 +208,30 @@ def open_checkpoint(
     return model.eval(), tokenizer
 
 
+def open_outline(auto_class: Pretrained, spec: str) -> tuple[Pretrained, Pretrained, tuple[Path, ...]]:
+    """Open the model at `spec` without the numbers of its weights, its fast tokenizer, and its files of weights.
+
+    The model is on the device meta: it has names and shapes. What is a pickle, or not there, is refused as by
+    `open_checkpoint`. Raises ModelError.
+    """
+    with explained(spec), quiet():
+        location, revision = _location(spec)
+        revision = _commit(location, revision) or revision
+        names = _weight_files(location, revision, allow_pickle=False)
+        files = tuple(path for name in names if (path := _file(location, name, revision)))
+        if len(files) < len(names):
+            raise Unloadable(f"it does not have safetensors weights ({WHOLE})")
+        config = _config(location, revision)
+        if path := _file(location, "tokenizer.json", revision):
+            limits.check_tokenizer(path)
+        with explained(spec, config):
+            with limits.bounded_by(limits.Weights.of(files)), torch.device("meta"):
+                model = auto_class.from_config(config)
+            tokenizer = AutoTokenizer.from_pretrained(location, revision=revision, trust_remote_code=False)
+        _prepare_tokenizer(tokenizer, model)
+    return model.eval(), tokenizer, files
+
+
 def _location(spec: str) -> tuple[str, str | None]:
     """Return the folder of a local model; else the name on the Hub, and the revision if one is named."""
     folder = Path(spec).expanduser()

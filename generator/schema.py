@@ -214,7 +214,7 @@ _NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class Card(yaml_source.Model):
-    """`dataset.yaml`: what a reader must know of the dataset."""
+    """`dataset.yaml`: what a reader must know of the dataset; `use` is what its rows are for."""
 
     title: _NonEmpty
     summary: _NonEmpty
@@ -223,6 +223,7 @@ class Card(yaml_source.Model):
     authors: list[_NonEmpty] = Field(default_factory=list)
     citation: str
     canary: str
+    use: Literal["evaluation", "training"] = "evaluation"
     content_warning: str
     measured: str = Field(alias="construct", default="")
     groups: list[str] = Field(default_factory=list)

@@ -50,6 +50,8 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
     lexicons = {str(sense["lexicon"]) for config in configs for sense in config.senses if sense["key"]}
     card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})
     card["license"] = release_licence(catalogue.dataset, catalogue.lists)
+    if card["use"] == "evaluation":  # as of all releases before there was another
+        del card["use"]
     return Plan(
         dataset=catalogue.dataset.name,
         version=version,

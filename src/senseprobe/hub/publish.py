@@ -66,10 +66,10 @@ def publish(
 ) -> "PublishResult":
     """Publish the release in `folder` as ``USER/NAME`` on the Hub.
 
-    `gated`: None is ``auto`` for a repository without a version, and leaves others as they are. With `dry_run` the Hub
-    is only read. `cited`: commits by which this version is cited there; `verify` compares the release with its
-    manifest. Raise DamagedRelease where the release, or what the Hub gives back, is not as it was frozen, and
-    ReleaseError where it may not be shared, the tag has something else, or the Hub refuses.
+    `gated`: None is ``auto`` for a repository without a version (``no`` of rows for training), and leaves others as
+    they are. With `dry_run` the Hub is only read. `cited`: commits by which this version is cited there; `verify`
+    compares the release with its manifest. Raise DamagedRelease where the release, or what the Hub gives back, is not
+    as it was frozen, and ReleaseError where it may not be shared, the tag has something else, or the Hub refuses.
     """
     manifest = read_manifest(folder)
     if why := why_not_shared(manifest.data["card"]) or why_not_taken(manifest.files):
@@ -254,7 +254,8 @@ class Publication:
         """Plan the upload; raise ReleaseError where the repository holds what must not be changed."""
         commit = self._existing_commit(state)
         # A repository without a version may be from a run that was killed before it set the gate.
-        gate = gated or ("auto" if not state.tags and state.gated == "no" else state.gated)
+        first = "no" if self.manifest.data["card"].get("use") == "training" else "auto"
+        gate = gated or (first if not state.tags and state.gated == "no" else state.gated)
         plan = PublishResult(
             release=self.manifest.name,
             repo=self.repo,

@@ -155,7 +155,7 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
     if licence["license"] == "other":
         url = spdx_url(about.licence) or "https://spdx.org/licenses"
         licence |= {"license_name": about.licence, "license_link": url}
-    files = {name: [{"split": "test", "path": f"{name}/test-*.parquet"}] for name in designs}
+    files = {name: [{"split": about.split, "path": f"{name}/test-*.parquet"}] for name in designs}
     sizes = [f"n<{_BOUNDS[0]}", *(f"{low}<n<{high}" for low, high in pairwise(_BOUNDS)), f"n>{_BOUNDS[-1]}"]
     first = next(iter(designs), "")
     return {
@@ -170,7 +170,7 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         "source_datasets": ["extended|other" if imported else "original"],
         "task_categories": [*dict.fromkeys(task for kind in kinds for task in KINDS[kind].tasks)],
         "tags": ["bias", "fairness", "stereotypes", *senses, "croissant"],
-        **_GATE,
+        **({} if about.is_for_training else _GATE),
         "configs": [
             {"config_name": name, **({"default": True} if name == first else {}), "data_files": paths}
             for name, paths in files.items()
@@ -200,7 +200,7 @@ def _info(about: DocumentInput, name: str, design: Design) -> dict[str, Any]:
     return {
         "config_name": name,
         "features": [*_features(design_schema(design))],
-        "splits": [{"name": "test", "num_bytes": memory, "num_examples": about.config(name)["rows"]}],
+        "splits": [{"name": about.split, "num_bytes": memory, "num_examples": about.config(name)["rows"]}],
         "download_size": sum(int(entry["bytes"]) for entry in about.tables(name).values()),
         "dataset_size": memory,
     }

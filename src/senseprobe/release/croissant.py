@@ -165,7 +165,7 @@ def _records(about: DocumentInput, config: str) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": config,
         "name": config,
-        "description": f"{facts['description']} {facts['rows']} rows in one split, test.",
+        "description": f"{facts['description']} {facts['rows']} rows in one split, {about.split}.",
         "key": {"@id": f"{config}/id"},
         "field": [_field(config, column, texts[column.name], rows) for column in design_schema(design)],
     }

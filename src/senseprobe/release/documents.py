@@ -112,6 +112,16 @@ class DocumentInput:
         """Return the manifest's facts of a config."""
         return dict(self.facts["configs"][name])
 
+    @property
+    def is_for_training(self) -> bool:
+        """Whether models may learn the rows: they measure nothing then."""
+        return self.card.get("use") == "training"
+
+    @property
+    def split(self) -> str:
+        """The name of the one split of each config."""
+        return "train" if self.is_for_training else "test"
+
     def rows(self) -> int:
         """Return the number of rows of all configs."""
         return sum(int(config["rows"]) for config in self.facts["configs"].values())

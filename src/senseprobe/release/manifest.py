@@ -119,6 +119,7 @@ class _Card(_Strict):
     who_could_be_harmed: str
     languages: list[str]
     canary: str
+    use: Literal["evaluation", "training"] = "evaluation"
     authors: list[str] = []
     citation: str = ""
     license: str | None = None

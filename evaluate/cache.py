@@ -178,7 +178,7 @@ class Store(KeyedFile):
     ) -> None:
         parts = {part: identity[part] for part in _PARTS}
         # What a plug-in computes is its own: no other's numbers are taken for it, nor ours.
-        parts |= {part: identity[part] for part in ("family", "encoding", "template") if part in identity}
+        parts |= {part: identity[part] for part in ("family", "encoding", "template", "debias") if part in identity}
         parts |= {"origin": scorer.origin} if scorer.origin else {}
         name, columns = scorer.basis or scorer.id, scorer.parts or scorer.columns
         key = {"form": FORM, "scorer": name, "version": scorer.version, "columns": columns, **parts}

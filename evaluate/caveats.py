@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.models.alteration import REMOVED
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.result_form import MOST_REASONS
 from senseprobe.evaluate.scorers import SCORERS
@@ -54,6 +55,12 @@ def unscored_text(result: Result) -> str:
         for reason, facts in result.unscored.items()
     ]
     return f"{counted(rows, 'row')} {'has' if rows == 1 else 'have'} no number: {'; '.join(parts)}"
+
+
+def removed_text(result: Result) -> str:
+    """Return what was removed from the model's vectors before it was scored; empty where nothing was."""
+    removed = result.model.get(REMOVED)
+    return f"removed from the model's vectors: {printable(removed)}" if removed else ""
 
 
 def refused_text(result: Result) -> str:

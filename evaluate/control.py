@@ -26,7 +26,7 @@ GUESS = 50
 """Right answers, in points, of a model that never says neutral and guesses otherwise."""
 
 MAX_FILES = 24
-_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
+_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family", "debias")
 
 
 def is_control(result: Result) -> bool:

@@ -51,7 +51,8 @@ class Result(ResultFacts):
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of vectors `encoding`,
       how they are made (models/encodings.py); of a chat model sha256 of its `template`, and `prompts`, the version of
       what it is asked; of a planted truth `planted`, the share of stereotypes that the model was trained to prefer; of
-      a plug-in its `family`.
+      a plug-in its `family`; where something was removed from its vectors, `removed`, what, and `debias`, sha256 of the
+      record (models/alteration.py).
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `verdicts`: the definition of verdicts when it was written, 1 in results that name none; a page takes today's.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
@@ -109,7 +110,7 @@ class Result(ResultFacts):
             "model": self.model["name"],
             **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
-            **{key: self.model[key][:12] for key in ("template",) if self.model.get(key)},
+            **{key: self.model[key][:12] for key in ("debias", "template") if self.model.get(key)},
             **{key: self.model[key] for key in ("planted", "family", "encoding", "prompts") if self.model.get(key)},
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),

@@ -34,7 +34,10 @@ MAX_POINTS = 1e9  # of a figure, which has 100 at most, or is a plug-in's
 SEPARATOR = "|"
 """What stands between the parts of a signature, so that no part of it may hold it."""
 
-SIGNED = ("name", "weights", "config", "tokenizer", "dtype", "revision", "planted", "encoding", "template", "prompts")
+SIGNED = (
+    *("name", "weights", "config", "tokenizer", "debias", "dtype"),
+    *("revision", "planted", "encoding", "template", "prompts"),
+)
 """What a signature says of a model."""
 
 
@@ -56,6 +59,8 @@ class _Model(_Part):
     encoding: str | None = None
     template: str | None = None
     prompts: str | None = None
+    debias: str | None = None
+    removed: str | None = None
 
 
 class _Release(_Part):

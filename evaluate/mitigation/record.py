@@ -18,16 +18,13 @@ from senseprobe.arrays import explained, map_tensors, pack_tensors
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure
-from senseprobe.evaluate.models.alteration import MOST_RECORD, RECORD
+from senseprobe.evaluate.models.alteration import MAP, MOST_RECORD, RECORD
 from senseprobe.messages import printable
 from senseprobe.statistics.intervals import FloatArray
 from senseprobe.tables import UnreadableError, read_json
 
 SCHEMA = 1
 """Form of `debias.json`."""
-
-MAP = "debias.safetensors"
-"""The file of the map beside `debias.json`."""
 
 LONGEST_CHAIN = 16
 """Records within each other, at most: of a model that was altered, of its parent, and so on."""

@@ -5,7 +5,9 @@ says what was removed. A model's weights differ from the parent's, too, but for 
 """
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError
@@ -14,6 +16,12 @@ from senseprobe.tables import UnreadableError, read_json
 
 RECORD = "debias.json"
 """The file beside a model, or a file of vectors, that says what was removed from it."""
+
+MAP = "debias.safetensors"
+"""The file beside that with the map, and what it removed."""
+
+ALTERATION_FILES = (RECORD, MAP)
+"""Files beside vectors that have none themselves."""
 
 MOST_RECORD = 2**26
 """Bytes of it."""
@@ -30,20 +38,28 @@ _LONGEST = 1024
 def identify_alteration(path: Path) -> dict[str, str]:
     """Return what the record in a folder, or beside a file, adds to an identity: sha256 and what was removed.
 
-    Nothing without a record. Raises ModelError where it cannot be read, or does not say what was removed.
+    Nothing without a record, or where that is not of the file. Raises ModelError where it cannot be read, or does not
+    say what was removed.
     """
     file = (path if path.is_dir() else path.parent) / RECORD
     if not file.exists():
         return {}
     try:
         data = read_plain(file, MOST_RECORD)
-        record = read_json(data)
+        value = read_json(data)
     except UnreadableError as error:
         raise ModelError(error.at(file)) from None
     except OSError as error:
         raise ModelError(f"{printable(str(file))} cannot be read: {error.strerror or error}") from None
-    removed = record.get(REMOVED) if isinstance(record, dict) else None
-    is_line = isinstance(removed, str) and 0 < len(removed) <= _LONGEST and removed.isprintable()
-    if not is_line or "|" in removed:  # it goes into results and signatures
+    record: Mapping[str, Any] = value if isinstance(value, dict) else {}
+    removed, files = record.get(REMOVED), record.get("files")
+    if not isinstance(removed, str) or not isinstance(files, dict) or not _may_be_signed(removed):
         raise ModelError(f"{printable(str(file))} does not say what was removed: make the folder again")
-    return {DIGEST: hashlib.sha256(data).hexdigest(), REMOVED: str(removed)}
+    if path.is_file() and path.name not in files:
+        return {}
+    return {DIGEST: hashlib.sha256(data).hexdigest(), REMOVED: removed}
+
+
+def _may_be_signed(text: str) -> bool:
+    """Return whether a text is one line that may stand in a result."""
+    return 0 < len(text) <= _LONGEST and text.isprintable() and "|" not in text

@@ -284,6 +284,14 @@ def find_file(spec: str, name: str) -> Path | None:
         return None
 
 
+def find_optional_file(model: str, name: str, commit: str) -> Path | None:
+    """Return a file of a model on the Hub that no number depends on; None without it, or without the Hub."""
+    if cached := try_to_load_from_cache(model, name, revision=commit):
+        return Path(cached) if isinstance(cached, str) else None
+    with quiet():
+        return _file(model, name, commit)
+
+
 def names_chat_template(spec: str) -> bool:
     """Return whether files of the model at `spec` have a chat template; False where they cannot be read."""
     location, revision = _location(spec)

@@ -11,8 +11,9 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.models.alteration import DIGEST, RECORD, REMOVED, identify_alteration
 from senseprobe.evaluate.models.encodings import DEFAULT_ENCODING, EncodingOptions
-from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile
+from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile, path_of
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 from senseprobe.tables import read_json
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
-RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
+RESERVED_PARTS = {"name", "planted", DIGEST, REMOVED}  # what a result says of a model besides its identity
 
 
 def files_of(spec: str) -> Any:  # noqa: ANN401 - a class as `VectorFile`
@@ -203,7 +204,9 @@ def load(
     if files := files_of(spec):
         if dtype != "float32":
             raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave --dtype out")
-        return cast("Model", files.load(spec, encoding))
+        vectors: Any = files.load(spec, encoding)
+        vectors.identity.update(identify_alteration(path_of(spec)))
+        return cast("Model", vectors)
     options = {
         "device": device,
         "dtype": dtype,
@@ -218,7 +221,21 @@ def load(
     else:
         raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
     model.identity.update(label_option)  # so that a replay can state them again
+    if folder := _folder_of(spec, model.identity.get("revision")):
+        model.identity.update(identify_alteration(folder))
     return cast("Model", model)
+
+
+def _folder_of(spec: str, commit: str | None) -> Path | None:
+    """Return the folder that has the record of what was removed from a model's vectors, if there is one."""
+    if (folder := Path(spec).expanduser()).is_dir():
+        return folder
+    if commit is None:  # a plug-in's model
+        return None
+    from senseprobe.evaluate.models.checkpoint import find_optional_file
+
+    record = find_optional_file(spec.partition("@")[0], RECORD, commit)
+    return record.parent if record else None
 
 
 def class_of(ability: str) -> Any:  # noqa: ANN401

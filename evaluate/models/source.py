@@ -214,7 +214,7 @@ class ModelSource:
 
     def compare_identities(self, then: Mapping[str, str], now: Mapping[str, str], model: Model) -> tuple[str, ...]:
         """Return in which parts of its identity a model is not that of a result."""
-        parts = ("weights", "config", "tokenizer", "template", "dtype", "family", "encoding")
+        parts = ("weights", "config", "tokenizer", "debias", "template", "dtype", "family", "encoding")
         lengths = {"encoding": None}
         old, new = ({part: str(of.get(part, "ours"))[: lengths.get(part, 12)] for part in parts} for of in (then, now))
         differing = [part for part in parts if then.get(part) != now.get(part)]

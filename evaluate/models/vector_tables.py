@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from senseprobe.arrays import Unusable, explained, is_safetensors, map_npy, map_tensors, read_npz
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.alteration import ALTERATION_FILES
 from senseprobe.messages import printable
 from senseprobe.parquet_files import MAX_MEMORY, bounded_parquet, read_batches
 from senseprobe.release.parquet import ROWS_AT_ONCE
@@ -61,7 +62,7 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
     """
     path = path.expanduser()
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in (".safetensors", ".npy", ".npz", ".vec"))
+        files = _vector_files(path)
         if len(files) != 1:
             names = ", ".join(file.name for file in files) or "none"
             raise ModelError(f"{path} does not have exactly one file of vectors (found: {names}): give the file itself")
@@ -84,6 +85,13 @@ def open_vectors(path: Path, *, header: bool | None = None, skip_bad: bool = Fal
         if not table.vocabulary.rows:
             raise Unusable("it has no words")
         return table
+
+
+def _vector_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that may have vectors: those of known endings, else all that are not documents."""
+    files = sorted(file for file in folder.iterdir() if file.is_file() and file.name not in ALTERATION_FILES)
+    known = [file for file in files if file.suffix in (".safetensors", ".npy", ".npz", ".vec")]
+    return known or [file for file in files if file.suffix not in (".json", ".md") and not file.name.startswith(".")]
 
 
 def _reader_of(path: Path, start: bytes, header: bool | None) -> Callable[[Path], VectorTable]:

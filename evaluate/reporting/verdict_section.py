@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from senseprobe.charts import Axis
 from senseprobe.document import Section, Tile, tabulate_tiles
-from senseprobe.evaluate.caveats import flipped_text, refused_text, unscored_text
+from senseprobe.evaluate.caveats import flipped_text, refused_text, removed_text, unscored_text
 from senseprobe.evaluate.control import GUESS
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import Estimand
@@ -222,7 +222,7 @@ def describe_caveats(scope: ReportScope) -> Iterator[str]:
                 total = sum(source.release.manifest.config(config)["rows"] for config in source.tables)
                 drawn = f"{source.result.limit:,} of {counted(total, 'row')}"
             yield f"{source.label}: a first look at {drawn}, drawn by seed {source.result.seed}."
-    for describe in (refused_text, flipped_text, *(() if of_tests else (unscored_text,))):
+    for describe in (removed_text, refused_text, flipped_text, *(() if of_tests else (unscored_text,))):
         yield from (f"{source.label}: {clause}." for source in scope.inputs if (clause := describe(source.result)))
     for sentence, names in () if scope.is_brief else missing_parts(scope.inputs).items():
         yield sentence if len(names) == len(scope.inputs) else f"{', '.join(names)}: {sentence}"
@@ -232,7 +232,9 @@ def caveat_section(scope: ReportScope) -> Section:
     """Return what a reader of a brief has to know beside verdicts; of models compared, which figures are unchecked."""
     unchecked = [source for source in scope.inputs if source.unchecked]
     if scope.comparisons:
-        return Section("", tuple(f"{describe_unchecked(source.unchecked, source.label)}." for source in unchecked))
+        removed = (f"{source.label}: {clause}." for source in scope.inputs if (clause := removed_text(source.result)))
+        texts = (f"{describe_unchecked(source.unchecked, source.label)}." for source in unchecked)
+        return Section("", (*removed, *texts))
     return Section("", tuple(describe_caveats(scope)))
 
 

@@ -13,7 +13,6 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.mitigation.record import (
     LONGEST_CHAIN,
-    MAP,
     SCHEMA,
     Axis,
     Parent,
@@ -23,7 +22,7 @@ from senseprobe.evaluate.mitigation.record import (
     read_record,
     recover_parent,
 )
-from senseprobe.evaluate.models.alteration import RECORD, identify_alteration
+from senseprobe.evaluate.models.alteration import MAP, RECORD, identify_alteration
 
 RNG = np.random.default_rng(0)
 
@@ -95,7 +94,7 @@ def test_a_chain_has_an_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("removed", [None, "", "a\nb", "a|b", "x" * 2000, 3])
 def test_what_was_removed_is_one_line(tmp_path: Path, removed: object) -> None:
     """The line goes into results, so nothing else than a line is taken from a file of somebody's."""
-    (tmp_path / RECORD).write_text(json.dumps({"removed": removed}), encoding="utf-8")
+    (tmp_path / RECORD).write_text(json.dumps({"removed": removed, "files": {}}), encoding="utf-8")
 
     with pytest.raises(ModelError, match="does not say what was removed"):
         identify_alteration(tmp_path)

@@ -39,7 +39,7 @@ from senseprobe.release.release import Release
 INSPECT = "0.3.285"
 """The version of inspect_ai that the tasks are tested with."""
 
-SCORERS = {f"choice-{construct}": asked for construct, asked in CONSTRUCTS.items()}
+SCORERS = {f"choice-{construct}": wording for construct, wording in CONSTRUCTS.items()}
 """What they can ask, by the id of the scorer: the question in words."""
 
 _TASKS, _README = ((files(__package__) / "inspect" / name).read_text("utf-8") for name in ("tasks.py.txt", "README.md"))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LIBRARIES = ("torch", "transformers")
 """What models of texts are run by; files of vectors, and models that are not loaded here, need none."""
 
-_UNPRINTED = ("name", "model", "tokenizer", "say")  # of a source, which are no options
+_UNPRINTED = ("name", "model", "tokenizer", "notify")  # of a source, which are no options
 
 
 class Estimate(Protocol):

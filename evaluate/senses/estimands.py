@@ -29,7 +29,7 @@ from senseprobe.statistics import (
     single_category_interval,
 )
 
-HELD = "over words; the words that each sense is compared with are fixed"
+FIXED_WORDS = "over words; the words that each sense is compared with are fixed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -280,7 +280,7 @@ class SenseDifference(Nearness):
         value, ends = float(differences.mean()) if len(differences) else None, mean_interval(differences)
         words = [scored.config_words(config) for config in (contrast.a, contrast.b)]
         of_values = _has_values(words[0])
-        note, levels = (HELD if of_values else "") if ends else NOT_ESTIMABLE, {"words": len(differences)}
+        note, levels = (FIXED_WORDS if of_values else "") if ends else NOT_ESTIMABLE, {"words": len(differences)}
         if len(differences) == 1 and of_values:
             value, ends, count = _shared_attributes(words)
             note, levels = (

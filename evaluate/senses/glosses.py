@@ -67,11 +67,11 @@ def gloss_texts(words: Iterable[str] | None, *, examples: bool) -> tuple[dict[st
     wordnet = Vocabulary.open()
     senses = {word: {entry.key for entry in senses_of(wordnet, word)} for word in dict.fromkeys(words or ())}
     senses |= {word: {word} for word in senses if wordnet.has_key(word)}
-    wanted = {key for keys in senses.values() for key in keys}
+    chosen = {key for keys in senses.values() for key in keys}
     texts: dict[str, str] = {}
     for _, synset in groupby(wordnet.every_sense(), lambda sense: (sense[0].pos, sense[0].lemmas, sense[0].gloss)):
         members = [*synset]
-        if words is None or any(entry.key in wanted for entry, _, _ in members):
+        if words is None or any(entry.key in chosen for entry, _, _ in members):
             texts |= {entry.key: gloss_text(entry, word, quoted if examples else ()) for entry, word, quoted in members}
     return dict(sorted(texts.items())), tuple(word for word, keys in senses.items() if not keys)
 

@@ -214,15 +214,15 @@ def word_section(inputs: SenseInputs) -> Section:
         )
         headings, closed = ("word", "config", *inputs.columns), len(rows) > MOST_WORDS
         tables.append(Table(f"{declared.title}, by word and sense", headings, tuple(cells), closed=closed))
-        drawn = tuple(
+        forest_rows = tuple(
             ForestRow(
                 label=f"{word}: {config}",
                 marks=tuple(figure_charts.build_mark(figure, number) for number, figure in by_column.items()),
             )
             for (word, config), by_column in rows[:MOST_WORDS]
         )
-        many = f", {len(drawn)} of {len(rows)}" if len(rows) > len(drawn) else ""
-        charts.append(_with_axis(f"{declared.title}: words with intervals{many}", drawn))
+        many = f", {len(forest_rows)} of {len(rows)}" if len(rows) > len(forest_rows) else ""
+        charts.append(_with_axis(f"{declared.title}: words with intervals{many}", forest_rows))
         texts += [declared.says] if declared.says else []
     return Section("Words", tuple(texts), tuple(charts), tuple(tables))
 

@@ -21,7 +21,7 @@ Blocks = Iterable[tuple[Sequence[str], FloatArray]]
 """All keys of an embedding with their vectors, some thousands at a time."""
 
 
-def place_senses(
+def locate_senses(
     word: WordSenses, model: SenseVectors, blocks: Blocks, pairs: Sequence[Pair], count: int
 ) -> WordSenses:
     """Return the senses of a word with their cosine with gender's direction, and the `count` nearest of each.

@@ -198,9 +198,9 @@ def summarize_predictions(predictions: Sequence[WordCorrelation]) -> str:
     """Return how many correlations are shown: ``of 6 correlations with a model none is shown``; empty without any."""
     if not predictions:
         return ""
-    shown = [p for p in predictions if p.correlation.excludes_zero]
-    names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in shown), 4)
-    many = f"{len(shown)} {'are' if len(shown) > 1 else 'is'} shown: {names}" if shown else "none is shown"
+    nonzero = [p for p in predictions if p.correlation.excludes_zero]
+    names = listed(dict.fromkeys(f"{p.config} ({p.embedding}, {p.model})" for p in nonzero), 4)
+    many = f"{len(nonzero)} {'are' if len(nonzero) > 1 else 'is'} shown: {names}" if nonzero else "none is shown"
     judged = [p for p in predictions if p.correlation.low is not None]
     return (
         "Does an embedding's bias of words foretell the model's? "

@@ -292,10 +292,10 @@ def _word_vectors(model: VectorModel, words: Sequence[str]) -> FloatArray:
 
 def _find_keys(model: SenseVectors, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Any]:
     """Yield units, which are sense keys, with 1, or NaN where there is no vector."""
-    wanted = [unit for unit in units if unit not in done]
-    vectors = model.vectors([unit.text for unit in wanted])
+    missing = [unit for unit in units if unit not in done]
+    vectors = model.vectors([unit.text for unit in missing])
     has = np.where(np.isfinite(vectors).all(axis=1), 1.0, np.nan).astype(np.float32)
-    yield [(unit, has[number : number + 1]) for number, unit in enumerate(wanted)]
+    yield [(unit, has[number : number + 1]) for number, unit in enumerate(missing)]
 
 
 def _reasons_of_keys(model: SenseVectors, units: Sequence[Unit]) -> Iterator[str]:

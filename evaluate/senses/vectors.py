@@ -130,12 +130,12 @@ class SenseFile:
     def vectors(self, keys: Sequence[str]) -> FloatArray:
         """Return vectors of shape (keys, dimensions); NaN throughout for a key that the file lacks."""
         rows = self.table.vocabulary.rows
-        wanted = sorted((rows[key], key) for key in {*keys} - self._vectors.keys() if key in rows)
-        if wanted:
-            read = self.table.read([row for row, _ in wanted])
+        unread = sorted((rows[key], key) for key in {*keys} - self._vectors.keys() if key in rows)
+        if unread:
+            read = self.table.read([row for row, _ in unread])
             if self.unit:
                 read = read / np.maximum(np.linalg.norm(read, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-            self._vectors.update(zip((key for _, key in wanted), read, strict=True))
+            self._vectors.update(zip((key for _, key in unread), read, strict=True))
         nothing = np.full(self.dimensions, np.nan)
         return np.array([self._vectors.get(key, nothing) for key in keys]).reshape(-1, self.dimensions)
 
@@ -173,16 +173,16 @@ class SenseFile:
         keys = [self.senses(word) for word in words]
         return np.split(self.vectors([*chain.from_iterable(keys)]), np.cumsum([*map(len, keys)])[:-1])
 
-    def place_senses(self, word: WordSenses, nearest: int) -> WordSenses:
+    def locate_senses(self, word: WordSenses, nearest: int) -> WordSenses:
         """Return the senses of a word with their cosine with gender's direction, and the `nearest` others of each.
 
         Raises SenseprobeError where the file has none of them, or `nearest` is not from 0 to 100.
         """
-        from senseprobe.evaluate.senses.placement import place_senses, read_blocks
+        from senseprobe.evaluate.senses.placement import locate_senses, read_blocks
         from senseprobe.evaluate.senses.scorers import read_gender_pairs
 
         pairs = [*read_gender_pairs("sense_noun").values()]
-        return place_senses(word, self, read_blocks(self.table), pairs, nearest)
+        return locate_senses(word, self, read_blocks(self.table), pairs, nearest)
 
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why units have no vector."""
@@ -207,14 +207,14 @@ class SenseFile:
         Raises ModelError where one of its numbers is none.
         """
         rows, described = self.table.vocabulary.rows, describe_table(self.table, self.remarks)
-        wanted = {word for words in sets.values() for word in words}
+        words_of_sets = {word for words in sets.values() for word in words}
         parts = Counter(map(part_of_speech, rows))
         lexicons = {"data files": self._wordnet.keys, "index.sense": self._wordnet.indexed_keys}
         metadata = _read_metadata(self.table.header)
         return SenseSummary(
             **described | ({"header": ""} if metadata else {}),
             release=release,
-            coverage=cover_sets(sets, {word for word in wanted if word not in rows and self.lacks(word)}),
+            coverage=cover_sets(sets, {word for word in words_of_sets if word not in rows and self.lacks(word)}),
             metadata=metadata,
             parts={part: parts[part] for part in PARTS_OF_SPEECH},
             satellites=sum("%5:" in key for key in rows),

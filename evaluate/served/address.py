@@ -99,8 +99,8 @@ class Address:
 def parse(spec: str) -> Address:
     """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password."""
     url, _, model = spec.removeprefix(PREFIX).partition("#")
-    url, asked, query = url.partition("?")
-    if "@" in url or (asked and not _QUERY.fullmatch(query)):
+    url, separator, query = url.partition("?")
+    if "@" in url or (separator and not _QUERY.fullmatch(query)):
         # The text is not repeated: it may hold a secret.
         raise ModelError(
             "the address of a server cannot contain a password or a ?… other than ?api-version=…: put the "
@@ -119,9 +119,9 @@ def parse(spec: str) -> Address:
             f"{PREFIX}http://HOST:PORT/v1#MODEL"
         )
     # One spelling for one server: the store goes by it, and so does what keeps a key off plain http.
-    place = f"[{host}]" if ":" in host else host
+    netloc = f"[{host}]" if ":" in host else host
     path = parts.path.rstrip("/").removesuffix("/chat/completions")  # as Azure shows it
-    return Address(f"{parts.scheme}://{place}{'' if port is None else f':{port}'}{path}", model, query)
+    return Address(f"{parts.scheme}://{netloc}{'' if port is None else f':{port}'}{path}", model, query)
 
 
 def _is_ip(host: str) -> bool:

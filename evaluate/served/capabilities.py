@@ -55,15 +55,15 @@ LIKELIHOODS: Mapping[str, bool] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its id in `CHECKS`, how it ended (`likelihood.PASSED`, `FAILED`, `NOT_ASKED`), and what was read.
+    """One check: its id in `CHECKS`, how it ended (`likelihood.PASSED`, `FAILED`, `SKIPPED`), and what was read.
 
-    `told`: whether that is why in full, as the server's own words are: then title and advice say no more.
+    `is_verbatim`: whether that is why in full, as the server's own words are: then title and advice say no more.
     """
 
     id: str
     state: str
     read: str
-    told: bool = False
+    is_verbatim: bool = False
 
     @property
     def title(self) -> str:
@@ -140,10 +140,12 @@ class ProbeReport:
     def failed(self, *ids: str) -> str:
         """Return which of some checks failed, what was read, and what to do, in sentences; empty where none did."""
         failed = [check for check in self.checks if check.id in ids and check.state == FAILED]
-        failed.sort(key=lambda check: not check.told)
-        found = [check.read if check.told else f'the check "{check.title}" failed: {check.read}' for check in failed]
-        advice = dict.fromkeys(ADVICE.get(check.id, "") for check in failed if not check.told)
-        return ". ".join(filter(None, ("; ".join(found), *advice)))
+        failed.sort(key=lambda check: not check.is_verbatim)
+        readings = [
+            check.read if check.is_verbatim else f'the check "{check.title}" failed: {check.read}' for check in failed
+        ]
+        advice = dict.fromkeys(ADVICE.get(check.id, "") for check in failed if not check.is_verbatim)
+        return ". ".join(filter(None, ("; ".join(readings), *advice)))
 
     def lacking(self, scorer: str) -> str:
         """Return what the server does not do that a scorer needs; empty where it can be used."""
@@ -210,10 +212,10 @@ class ProbeReport:
     def section(self) -> Section:
         """Return what a server says of itself, the checks, and the scorers, for people to read."""
         facts = self.facts
-        said = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
+        server = ", ".join(filter(None, (facts.kind, facts.build, facts.quantisation)))
         # What a complaint costs stands first; what costs nothing is told below.
         costly = [complaint.text for complaint in self.dialect.complaints if complaint.cost]
-        first = "; ".join([f"{self.name} at {self.origin} ({said}): {self.requests} requests", *costly])
+        first = "; ".join([f"{self.name} at {self.origin} ({server}): {self.requests} requests", *costly])
         texts = [complaint.text for complaint in self.dialect.complaints if not complaint.cost]
         texts.append(f"noise floor: {self.noise.rms:.2g} nat")
         by_lack: dict[str, list[str]] = {}

@@ -94,7 +94,7 @@ class ChatLM(CausalLM):
         """Yield units in the portions that are asked in one go."""
         return (items[start : start + PORTION] for start in range(0, len(items), PORTION))
 
-    def shown(self) -> str:
+    def render_example(self) -> str:
         """Return a prompt as the model gets it."""
         (question, *_) = choice_questions(CONSTRUCTS["likely"], *_TRIED[0])
         return self._template.render(question.prompt)
@@ -140,13 +140,13 @@ class ChatLM(CausalLM):
         prompts = self._encode([(question.prompt, "") for question in questions])
         whole = self._encode([(question.prompt, question.reply) for question in questions])
         places, queries = list[int](), list[Query]()
-        for place, (before, ids) in enumerate(zip(prompts, whole, strict=True)):
+        for number, (before, ids) in enumerate(zip(prompts, whole, strict=True)):
             if before and len(before) < len(ids) <= self.max_length + 1 and ids[: len(before)] == before:
-                places.append(place)
+                places.append(number)
                 queries.append((ids, len(before)))
         values: list[float | None] = [None] * len(questions)
-        for place, value in zip(places, self.log_likelihoods(queries).tolist(), strict=True):
-            values[place] = value if np.isfinite(value) else None
+        for number, value in zip(places, self.log_likelihoods(queries).tolist(), strict=True):
+            values[number] = value if np.isfinite(value) else None
         return values
 
     def _tokens_of(self, label: str) -> list[int]:
@@ -177,9 +177,9 @@ class ChatLM(CausalLM):
         most = REPLY_TOKENS + (THOUGHT_TOKENS if self._thinks else 0)
         encoded = self._encode([(question.prompt, "") for question in prompts])
         answers: list[Answer | None] = [None] * len(prompts)
-        fitting = [place for place, ids in enumerate(encoded) if ids and len(ids) + REPLY_TOKENS <= self.max_length]
-        for place, ids in zip(fitting, self._continued([encoded[place] for place in fitting], most), strict=True):
-            answers[place] = Answer(self._without_thought(ids))
+        fitting = [number for number, ids in enumerate(encoded) if ids and len(ids) + REPLY_TOKENS <= self.max_length]
+        for number, ids in zip(fitting, self._continued([encoded[number] for number in fitting], most), strict=True):
+            answers[number] = Answer(self._without_thought(ids))
         return answers
 
     def _continued(self, prompts: Sequence[Ids], most: int) -> list[Ids]:

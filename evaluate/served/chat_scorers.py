@@ -49,7 +49,7 @@ SCORES = ("stereo_score", "anti_score")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _UnitQuery:
     """A unit that is asked about."""
 
     unit: Unit
@@ -59,13 +59,13 @@ class _Asking:
 class Task:
     """A way to ask about two sentences.
 
-    - `asked`: the question in words; `questions(asked, first, second)`: those of two sentences.
+    - `wording`: the question; `questions(wording, first, second)`: those of two sentences.
     - `answer(model, questions)`: what the model gives to each, None where nothing.
     - `read(first, second, answers)`: the numbers of two sentences; `columns`: their names.
     - `gates`: those that its answers have to pass.
     """
 
-    asked: str
+    wording: str
     questions: Callable[[str, str, str], Sequence[Question]]
     answer: Callable[[ChatModel, Any], Sequence[Any]]
     read: Callable[[str, str, Any], tuple[float, ...]]
@@ -84,7 +84,7 @@ class Task:
 
     def of(self, first: str, second: str) -> Sequence[Question]:
         """Return the questions of two sentences."""
-        return self.questions(self.asked, first, second)
+        return self.questions(self.wording, first, second)
 
     def control_items(self, tables: Mapping[str, pd.DataFrame], seed: int) -> list[ControlItem]:
         """Return the control items that are made of the pairs in tables; none where it has no such gate.
@@ -94,7 +94,7 @@ class Task:
         if "control" not in self.gates:
             return []
         texts = [str(text) for table in tables.values() for role in ("stereo", "anti") for text in table[role]]
-        return [*control_items(texts, self.asked, seed)]
+        return [*control_items(texts, self.wording, seed)]
 
     def numbers(self, model: ChatModel, units: Sequence[tuple[str, str, str]]) -> Iterator[tuple[float, ...]]:
         """Yield the numbers of (question in words, first sentence, second sentence); NaN where an answer is missing."""
@@ -108,10 +108,10 @@ class Task:
 def _score(task: Task, model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:  # noqa: ANN401
     """Yield the numbers of units, as many at a time as the model is asked about in one go."""
 
-    def answer(batch: Sequence[_Asking]) -> Iterator[tuple[float, ...]]:
-        return task.numbers(model, [(task.asked, *pair_of(work.unit)) for work in batch])
+    def answer(batch: Sequence[_UnitQuery]) -> Iterator[tuple[float, ...]]:
+        return task.numbers(model, [(task.wording, *pair_of(work.unit)) for work in batch])
 
-    return answered(units, done, lambda window: map(_Asking, window), model.portions, answer, task.unscored)
+    return answered(units, done, lambda window: map(_UnitQuery, window), model.portions, answer, task.unscored)
 
 
 def _why(task: Task, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - a chat model
@@ -120,9 +120,9 @@ def _why(task: Task, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noq
         yield next(filter(None, reasons), NO_CHOICE if "psi" in task.columns else NOT_FINITE)
 
 
-def _choice_task(asked: str) -> Task:
+def _choice_task(wording: str) -> Task:
     return Task(
-        asked,
+        wording,
         conversation.choice_questions,
         lambda model, questions: model.weigh_labels(questions),
         lambda first, second, weights: read_choice(weights),
@@ -132,7 +132,7 @@ def _choice_task(asked: str) -> Task:
 
 
 TASKS: Mapping[str, Task] = {
-    **{f"choice-{construct}": _choice_task(asked) for construct, asked in CONSTRUCTS.items()},
+    **{f"choice-{construct}": _choice_task(wording) for construct, wording in CONSTRUCTS.items()},
     "answer-likely": Task(
         CONSTRUCTS["likely"],
         conversation.answer_questions,
@@ -151,7 +151,7 @@ TASKS: Mapping[str, Task] = {
     ),
     "nli-chat": Task(
         "",
-        lambda asked, premise, hypothesis: nli_questions(premise, hypothesis),
+        lambda wording, premise, hypothesis: nli_questions(premise, hypothesis),
         lambda model, questions: model.weigh_labels(questions),
         lambda premise, hypothesis, weights: read_nli(weights),
         NLI_COLUMNS,
@@ -169,7 +169,7 @@ def questions_of(scorer_id: str, unit: Unit) -> list[Question]:
 def control_questions(scorer_id: str, items: Iterable[ControlItem]) -> list[Question]:
     """Return all that a chat model is asked about control items by the scorer with an id."""
     questions = TASKS[scorer_id].questions
-    return [question for item in items for question in questions(item.asked, item.right, item.wrong)]
+    return [question for item in items for question in questions(item.wording, item.right, item.distractor)]
 
 
 def _with_scores(units: UnitTable, halves: Callable[[pd.DataFrame], tuple[FloatArray, FloatArray]]) -> ScoredRows:

@@ -88,8 +88,8 @@ class ChatTemplate:
 
     def mark_in(self, text: str) -> str:
         """Return the first token of the template that a text spells; empty where it spells none."""
-        found = self._marks.search(text)
-        return found.group() if found else ""
+        match = self._marks.search(text)
+        return match.group() if match else ""
 
     # --- from a prompt to text
 
@@ -116,8 +116,8 @@ class ChatTemplate:
         except _TooMuch:
             raise error("its chat template does not terminate") from None
         except Exception as failure:
-            told = str(failure).strip().partition("\n")[0][:200] or "no reason given"
-            raise error(f"its chat template failed with {type(failure).__name__}: {told}") from failure
+            message = str(failure).strip().partition("\n")[0][:200] or "no reason given"
+            raise error(f"its chat template failed with {type(failure).__name__}: {message}") from failure
 
     def _content(self, text: str) -> Any:  # noqa: ANN401 - a text, or a list as templates of pictures have it
         return [{"type": "text", "text": text}] if self._in_parts else text
@@ -137,8 +137,8 @@ class ChatTemplate:
             (whole,) = self._run([[*chat, reply]], Unloadable)
         except Unloadable:  # a template that takes no replies
             return ""
-        lead, found, _ = whole.removeprefix(rendered).partition(_REPLY)
-        return lead if whole.startswith(rendered) and found and lead.isspace() else ""
+        lead, separator, _ = whole.removeprefix(rendered).partition(_REPLY)
+        return lead if whole.startswith(rendered) and separator and lead.isspace() else ""
 
     # --- from text to tokens
 

@@ -17,7 +17,7 @@ from senseprobe.evaluate.served.json_values import Counted, list_or_empty, objec
 from senseprobe.evaluate.served.transport import Reply, Transport, UnansweredError
 from senseprobe.messages import printable
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 TRIES = 6
 FIRST_WAIT = 1.0
@@ -28,10 +28,10 @@ LOADING = 600.0
 """Seconds that a server may take to load its model: meanwhile it answers 503 without a Retry-After."""
 
 _POLL = 5.0  # seconds between two checks for a loaded model
-_SAID = 5.0  # waits from so many seconds on are reported
+_REPORTED_WAIT = 5.0  # waits from so many seconds on are reported
 _LONGEST_ERROR = 5000
 
-AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+RETRY_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may be answered."""
 
 QUOTA = frozenset(
@@ -61,7 +61,7 @@ class Response(NamedTuple):
 class Client:
     """Send requests to the server at an address, from any number of threads; to be used as a context manager.
 
-    `say` gets one sentence for each reason to wait. `store` may be set later, when the answering model is known;
+    `notify` gets one sentence for each reason to wait. `store` may be set later, when the answering model is known;
     without a store nothing is kept. `requests` counts the requests that were sent. Raise ModelError if the API key
     cannot be used (`address.key_of`) or a budget lacks a price; SenseprobeError without httpx.
     """
@@ -72,14 +72,14 @@ class Client:
         options: ServingOptions,
         *,
         store: AnswerStore | None = None,
-        say: Say = lambda text: None,
+        notify: Notify = lambda text: None,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
         if options.budget is not None and options.price is None:
             raise ModelError("--budget needs a price: give the cost of a million tokens with --price IN,OUT")
         self.address, self.options, self.store = address, options, store
         self.requests = 0
-        self._say, self._sleep = say, sleep
+        self._notify, self._sleep = notify, sleep
         self._key = key_of(address, options)
         self._transport = Transport(address, self._key)
         self._headers = list(address.key_headers) if self._key else []
@@ -105,8 +105,8 @@ class Client:
     @property
     def concurrency(self) -> int:
         """Parallel requests: those of the options, or 1 on loopback and 4 elsewhere; at most the server's slots."""
-        wanted = self.options.concurrency or (1 if self.address.is_loopback else 4)
-        return max(1, min(wanted, self._slots or wanted))
+        requested = self.options.concurrency or (1 if self.address.is_loopback else 4)
+        return max(1, min(requested, self._slots or requested))
 
     def limit_slots(self, slots: int) -> None:
         """From now on, send at most `slots` requests in parallel."""
@@ -121,7 +121,7 @@ class Client:
     def spent(self) -> float:
         """What these tokens cost, 0.0 without a price."""
         price = self.options.price or (0.0, 0.0)
-        return sum(count * each for count, each in zip(self._tokens, price, strict=True)) / 1e6
+        return sum(count * rate for count, rate in zip(self._tokens, price, strict=True)) / 1e6
 
     def _count(self, path: str, body: Any) -> None:  # noqa: ANN401 - JSON
         """Add the tokens of an answer. Raise ModelError if there is a budget and the answer has no counts."""
@@ -136,7 +136,7 @@ class Client:
         with self._lock:
             self._tokens = (self._tokens[0] + (read or 0), self._tokens[1] + (written or 0))
 
-    def _kept(self) -> str:
+    def _describe_store(self) -> str:
         return "; the answers so far are kept" if self.store else ""
 
     # --- requests ---
@@ -214,14 +214,14 @@ class Client:
         field = object_or_empty(error).get("param")
         return self._words(body) or f"HTTP {response.status}", f"{field or ''} {json.dumps(error)[:_LONGEST_ERROR]}"
 
-    def _answer(self, request: "_Request", kept: Sequence[int], cancelled: threading.Event) -> Response:
-        """Return the stored answer; otherwise ask, and store the answer if its status is one of `kept`."""
-        store = self.store if kept and request.content is not None else None
+    def _answer(self, request: "_Request", stored_statuses: Sequence[int], cancelled: threading.Event) -> Response:
+        """Return the stored answer; otherwise ask, and store the answer if its status is one of `stored_statuses`."""
+        store = self.store if stored_statuses and request.content is not None else None
         key = store.key(self.url(request.path), self.address.model, request.content or b"") if store else b""
         if store and (stored := store.get(key)) is not None:
             return Response(stored[0], stored[1], stored[2], stored=True)
         response = self._ask(request, cancelled)
-        if store and response.status in kept:
+        if store and response.status in stored_statuses:
             store.add(key, [response.status, response.body, response.request_id])
         if response.status == 200 and request.content is not None:
             self._count(request.path, response.body)
@@ -234,7 +234,7 @@ class Client:
             if budget is not None and self.spent >= budget:
                 raise ModelError(
                     f"the budget of {budget:g} is spent: {self.spent:.6g} after {self.requests:,} "
-                    f"requests{self._kept()}; raise --budget to continue"
+                    f"requests{self._describe_store()}; raise --budget to continue"
                 )
             reply, reason = self._send(request)
             if reply is not None:
@@ -246,12 +246,13 @@ class Client:
                 if busy and (request.retry or "load" in reason.casefold()):
                     loading += self._wait_for_loading(loading, cancelled, reason)
                     continue
-                if not request.retry or not (unread or response.status in AGAIN):
+                if not request.retry or not (unread or response.status in RETRY_STATUSES):
                     return response
             failures += 1
             if failures == (TRIES if request.retry else 2):
                 raise ModelError(
-                    f"{self.address.origin} did not answer {request.path} in {failures} tries: {reason}{self._kept()}"
+                    f"{self.address.origin} did not answer {request.path} in {failures} tries: {reason}"
+                    f"{self._describe_store()}"
                 )
             if request.retry:
                 self._wait(failures, reply.retry_after if reply else None, reason, cancelled)
@@ -284,7 +285,7 @@ class Client:
                     f"nothing answers at {self.address.origin} ({printable(str(error))}): start the server, "
                     "or check the host and port"
                 ) from None
-            if not error.again:
+            if not error.retryable:
                 raise ModelError(f"{self.address.origin}{request.path}: {error}") from None
             return None, printable(str(error))
         self._reached = True
@@ -295,14 +296,14 @@ class Client:
                 "you trust it"
             )
         if codes := QUOTA & {*_codes(_error_of(reply.body))}:
-            raise ModelError(f"the quota at {self.address.origin} is used up ({min(codes)}){self._kept()}")
+            raise ModelError(f"the quota at {self.address.origin} is used up ({min(codes)}){self._describe_store()}")
         return reply, ""
 
     def _wait_for_loading(self, waited: float, cancelled: threading.Event, reason: str) -> float:
         """Wait until a server may have loaded its model, and return the seconds."""
         if not self._loading:
             self._loading = True
-            self._say(
+            self._notify(
                 f"{self.address.origin} is not ready ({reason}): waiting up to {LOADING / 60:.0f} minutes until its"
                 " model is loaded"
             )
@@ -310,12 +311,12 @@ class Client:
         self._pause(seconds, cancelled)
         return seconds
 
-    def _wait(self, failures: int, asked: float | None, reason: str, cancelled: threading.Event) -> None:
+    def _wait(self, failures: int, retry_after: float | None, reason: str, cancelled: threading.Event) -> None:
         """Wait before the next try: as long as the server asks, or twice as long as last time, with some jitter."""
         seconds = FIRST_WAIT * 2 ** (failures - 1) * random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret
-        seconds = min(max(asked or 0.0, seconds), LONGEST_WAIT)
-        if seconds >= _SAID:
-            self._say(f"{self.address.origin}: {reason}; trying again in {math.ceil(seconds)} s")
+        seconds = min(max(retry_after or 0.0, seconds), LONGEST_WAIT)
+        if seconds >= _REPORTED_WAIT:
+            self._notify(f"{self.address.origin}: {reason}; trying again in {math.ceil(seconds)} s")
         self._pause(seconds, cancelled)
 
     def _pause(self, seconds: float, cancelled: threading.Event) -> None:

@@ -11,7 +11,7 @@ LEAST_TEMPERATURE = 0.01
 _MOST = re.compile(
     r"(?:at most|no more than|up to|equal to|<=|\u2264|between \d+ and|exceeds?|max(?:imum)?(?:\s\w+){0,2}:?)\s*(\d+)"
 )
-_ONE = re.compile(r"(?<![\w.-])1(?:\.0+)?(?!\w|[.-]\d|-)")
+_TEMPERATURE_1 = re.compile(r"(?<![\w.-])1(?:\.0+)?(?!\w|[.-]\d|-)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,13 @@ class Complaint:
     """What a server says against a field of a request.
 
     - `field`: the field; `words`: the server's own, short, printable, and without a key.
-    - `found`: what follows for the answers; `changed`: what was left out, or put in its place; `cost`: what that costs,
-      empty where nothing.
+    - `consequence`: what follows for the answers; `changed`: what was left out, or put in its place; `cost`: what that
+      costs, empty where nothing.
     """
 
     field: str
     words: str
-    found: str
+    consequence: str
     changed: str
     cost: str = ""
 
@@ -33,17 +33,17 @@ class Complaint:
     def text(self) -> str:
         """All of it in a clause."""
         cost = f": {self.cost}" if self.cost else ""
-        return f"{self.said}: {self.changed}{cost}"
+        return f"{self.quote}: {self.changed}{cost}"
 
     @property
-    def said(self) -> str:
+    def quote(self) -> str:
         """The server's words, as such."""
         return f'the server says "{self.words}"'
 
     @property
     def because(self) -> str:
         """What follows for the answers, and the server's words for it."""
-        return f"{self.found}: {self.said}"
+        return f"{self.consequence}: {self.quote}"
 
 
 def of_limit(words: str) -> Complaint:
@@ -55,10 +55,10 @@ def of_logprobs(words: str) -> Complaint:
     """Return the complaint about log-probabilities: there are none, or fewer than are needed."""
     most = next((number for number in map(int, _MOST.findall(words)) if 0 < number < TOP), None)
     few = f"the server returns at most {most}, and {TOP} are needed"
-    found = "the server does not return log-probabilities" if most is None else few
+    consequence = "the server does not return log-probabilities" if most is None else few
     changed = "logprobs is not sent" + ("" if most is None else f", because {few}")
     return Complaint(
-        "logprobs", words, found, changed, "label probabilities are unavailable, which choice-… and nli-chat need"
+        "logprobs", words, consequence, changed, "label probabilities are unavailable, which choice-… and nli-chat need"
     )
 
 
@@ -78,13 +78,13 @@ def of_temperature(words: str, tried: float) -> Complaint:
     )
 
 
-def is_fixed_at_one(words: str) -> bool:
+def is_fixed_at_1(words: str) -> bool:
     """Return whether a complaint about the temperature names 1 as the one that there is: probabilities are as they are.
 
     >>> is_fixed_at_one("Only the default (1) value is supported"), is_fixed_at_one("temperature is not supported")
     (True, False)
     """
-    return bool(_ONE.search(words))
+    return bool(_TEMPERATURE_1.search(words))
 
 
 _COSTS = {

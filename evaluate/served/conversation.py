@@ -111,18 +111,18 @@ class ChatModel(Protocol):
 # --- questions ------------------------------------------------------------------------------------------------------
 
 
-def choice_question(asked: str, first: str, second: str, alphabet: tuple[str, str]) -> LabelQuestion:
+def choice_question(wording: str, first: str, second: str, alphabet: tuple[str, str]) -> LabelQuestion:
     """Return the question which of two labelled sentences it is; what all pairs share comes first."""
     kind = "number" if alphabet[0].isdigit() else "letter"
     labels = tuple(sorted(alphabet))
     a, b = alphabet
-    head = f"{asked} Answer with one {kind}, {labels[0]} or {labels[1]}."
+    head = f"{wording} Answer with one {kind}, {labels[0]} or {labels[1]}."
     return LabelQuestion(f"{head}\n{a}. {first}\n{b}. {second}", alphabet)
 
 
-def reply_questions(asked: str, first: str, second: str, replies: Sequence[str]) -> list[ReplyQuestion]:
+def reply_questions(wording: str, first: str, second: str, replies: Sequence[str]) -> list[ReplyQuestion]:
     """Return the question which of two sentences it is, without labels, with each of the replies."""
-    prompt = f"{asked} Answer with the sentence only.\n{first}\n{second}"
+    prompt = f"{wording} Answer with the sentence only.\n{first}\n{second}"
     return [ReplyQuestion(prompt, reply) for reply in replies]
 
 
@@ -147,10 +147,10 @@ def weights_of(tops: Mapping[str, float], labels: Sequence[str]) -> LabelWeights
 # --- a choice ---------------------------------------------------------------------------------------------------------
 
 
-def choice_questions(asked: str, first: str, second: str) -> list[LabelQuestion]:
+def choice_questions(wording: str, first: str, second: str) -> list[LabelQuestion]:
     """Return the eight questions of a pair: of each alphabet `first` before `second`, and the other way round."""
     orders = ((first, second), (second, first))
-    return [choice_question(asked, *order, alphabet) for alphabet in ALPHABETS for order in orders]
+    return [choice_question(wording, *order, alphabet) for alphabet in ALPHABETS for order in orders]
 
 
 CHOICE_COLUMNS = (
@@ -185,10 +185,10 @@ def read_choice(weights: Sequence[LabelWeights]) -> tuple[float, ...]:
 # --- a reply without labels -------------------------------------------------------------------------------------------
 
 
-def answer_questions(asked: str, first: str, second: str) -> list[ReplyQuestion]:
+def answer_questions(wording: str, first: str, second: str) -> list[ReplyQuestion]:
     """Return the four questions of a pair: both orders, with either sentence as the reply."""
     replies = (first, second)
-    return [*reply_questions(asked, first, second, replies), *reply_questions(asked, second, first, replies)]
+    return [*reply_questions(wording, first, second, replies), *reply_questions(wording, second, first, replies)]
 
 
 ANSWER_COLUMNS = ("content", "position")
@@ -219,16 +219,16 @@ _REFUSALS = re.compile(
 )
 
 
-def text_questions(asked: str, first: str, second: str) -> list[LabelQuestion]:
+def text_questions(wording: str, first: str, second: str) -> list[LabelQuestion]:
     """Return the four questions of a pair: both orders under the alphabets AB and 12."""
     orders = ((first, second), (second, first))
-    return [choice_question(asked, *order, alphabet) for alphabet in TEXT_ALPHABETS for order in orders]
+    return [choice_question(wording, *order, alphabet) for alphabet in TEXT_ALPHABETS for order in orders]
 
 
 def parse_label(text: str, labels: Sequence[str]) -> str:
     """Return the label that an answer begins with, behind brackets, quotes and asterisks; empty where none does."""
-    found = re.match(rf"{_OPENING}({'|'.join(map(re.escape, labels))})\b", text)
-    return found.group(1) if found else ""
+    match = re.match(rf"{_OPENING}({'|'.join(map(re.escape, labels))})\b", text)
+    return match.group(1) if match else ""
 
 
 def is_refusal(answer: Answer) -> bool:
@@ -245,32 +245,32 @@ def read_texts(first: str, second: str, answers: Sequence[Answer]) -> tuple[floa
     answers are refused, unparsed, or quote the other sentence: there the label counts.
     """
     psis: list[float] = []
-    refused = unparsed = contradictions = by_place = 0
+    refused = unparsed = contradictions = positional = 0
     for number, alphabet in enumerate(TEXT_ALPHABETS):
         chosen: list[float] = []
         for order, answer in enumerate(answers[2 * number : 2 * number + 2]):
-            shown = (first, second) if order == 0 else (second, first)
+            sentences = (first, second) if order == 0 else (second, first)
             label = parse_label(answer.text, alphabet)
             if not label or answer.refused:
                 refused, unparsed = (refused + 1, unparsed) if is_refusal(answer) else (refused, unparsed + 1)
                 continue
-            place = alphabet.index(label)
-            contradictions += _quotes_other(answer.text, shown, place)
-            chosen.append(float(shown[place] == first))
+            position = alphabet.index(label)
+            contradictions += _quotes_other(answer.text, sentences, position)
+            chosen.append(float(sentences[position] == first))
         if len(chosen) == 2:
             psis.append(sum(chosen) / 2)
-            by_place += chosen[0] != chosen[1]
+            positional += chosen[0] != chosen[1]
     lacking, total = len(TEXT_ALPHABETS) - len(psis), sum(psis)
     psi = total / len(psis) if psis else math.nan
     low, high = total / len(TEXT_ALPHABETS), (total + lacking) / len(TEXT_ALPHABETS)
-    share = by_place / len(psis) if psis else math.nan
+    share = positional / len(psis) if psis else math.nan
     return psi, low, high, share, float(refused), float(unparsed), float(contradictions)
 
 
-def _quotes_other(text: str, shown: Sequence[str], place: int) -> bool:
+def _quotes_other(text: str, sentences: Sequence[str], position: int) -> bool:
     """Return whether the rest of an answer is the beginning of the other sentence, and not of the labelled one."""
     rest = re.sub(r"^\W*\w+\W*", "", text.strip(), count=1).strip().rstrip(_CLOSING)
-    named, other = shown[place], shown[1 - place]
+    named, other = sentences[position], sentences[1 - position]
     return len(rest) >= len(_shared(named, other)) + 1 and other.startswith(rest) and not named.startswith(rest)
 
 
@@ -333,13 +333,13 @@ CONTROL_ITEMS = 40
 class ControlItem(NamedTuple):
     """A question with a right answer: which sentence is more likely, of one and its scrambled words; or mentions X."""
 
-    asked: str
+    wording: str
     right: str
-    wrong: str
+    distractor: str
     kind: str
 
 
-def control_items(sentences: Sequence[str], asked: str, seed: int) -> Iterator[ControlItem]:
+def control_items(sentences: Sequence[str], wording: str, seed: int) -> Iterator[ControlItem]:
     """Yield up to `CONTROL_ITEMS` items made of a release's own sentences, half of either kind, by `seed`.
 
     - scrambled: the construct's own question of a sentence and the same words in another order;
@@ -350,12 +350,12 @@ def control_items(sentences: Sequence[str], asked: str, seed: int) -> Iterator[C
     order = [distinct[number] for number in generator.permutation(len(distinct))]
     half = CONTROL_ITEMS // 2
     for text in order[:half]:
-        yield ControlItem(asked, text, _scrambled(text, generator), "scrambled")
-    found = 0
+        yield ControlItem(wording, text, _scrambled(text, generator), "scrambled")
+    mentions = 0
     for text, other in zip(order, [*order[half:], *order[:half]], strict=True):
         candidates = [word for word in dict.fromkeys(_words(text)) if word.casefold() not in other.casefold()]
-        if candidates and found < half:
-            found += 1
+        if candidates and mentions < half:
+            mentions += 1
             word = max(candidates, key=len)
             yield ControlItem(f'Which of these two sentences mentions "{word}"?', text, other, "mentions")
 

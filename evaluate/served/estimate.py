@@ -145,23 +145,23 @@ def estimate(
     for request in (request for group in requests.values() for request in group):
         by_token = request.forced and route is not None and route.by_token
         parts[request] = counter.tokens_of(request.forced) if by_token else 1
-    asked = {}  # whether the answer to a forced text is stored is not looked up
+    unstored = {}  # whether the answer to a forced text is stored is not looked up
     for request, number in parts.items():
         body = chat_body(request.prompt, model.report.model, model.report.dialect)
         if request.forced or not model.client.is_stored(CHAT, body):
-            asked[request] = number
-    read = counter.count([text for request, number in asked.items() for text in _texts_read(request, number)])
-    forced = [request.forced for request in asked if request.forced]
-    written = counter.count(forced, template=False)[1] + (len(asked) - len(forced)) * REPLY_TOKENS
+            unstored[request] = number
+    read = counter.count([text for request, number in unstored.items() for text in _texts_read(request, number)])
+    forced = [request.forced for request in unstored if request.forced]
+    written = counter.count(forced, template=False)[1] + (len(unstored) - len(forced)) * REPLY_TOKENS
     numbers = {name: sum(parts[request] for request in group) for name, group in requests.items()}
     return Estimate(
         model=model.name,
         release=release,
         requests=numbers,
-        stored=sum(parts.values()) - sum(asked.values()),
+        stored=sum(parts.values()) - sum(unstored.values()),
         read=(floor(read[0]), ceil(read[1])),
         # A label is one token; of forced texts, some servers count what they are made to write.
-        written=(sum(asked.values()), ceil(max(written, sum(asked.values())))),
+        written=(sum(unstored.values()), ceil(max(written, sum(unstored.values())))),
         basis=counter.basis,
         sent=counter.sent,
         price=price,
@@ -173,7 +173,7 @@ def _texts_read(request: Request, number: int) -> Iterator[str]:
     if number == 1:
         yield request.prompt + request.forced
         return
-    yield from (request.prompt + request.forced[: len(request.forced) * place // number] for place in range(number))
+    yield from (request.prompt + request.forced[: len(request.forced) * index // number] for index in range(number))
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------

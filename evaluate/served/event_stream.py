@@ -70,10 +70,10 @@ def _joined(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any] | No
     entry: dict[str, Any] = {"index": 0, "message": message, "finish_reason": finish}
     if (text := _text(choice.get("text") for choice in choices)) is not None:
         entry["text"] = text
-    if told := [*objects_in(choice.get("logprobs") for choice in choices)]:
-        names = {name for own_told in told for name, value in own_told.items() if isinstance(value, list)}
+    if logprobs := [*objects_in(choice.get("logprobs") for choice in choices)]:
+        names = {name for fields in logprobs for name, value in fields.items() if isinstance(value, list)}
         entry["logprobs"] = {
-            name: [item for part in told for item in list_or_empty(part.get(name))] for name in sorted(names)
+            name: [item for part in logprobs for item in list_or_empty(part.get(name))] for name in sorted(names)
         }
     return {**whole, "choices": [entry]}
 

@@ -34,9 +34,9 @@ _ELSE = -99.0
 
 def fixed_questions() -> tuple[LabelQuestion, ...]:
     """Return the eight fixed prompts: questions as rows get them, of sentences that belong to no release."""
-    asked = [*CONSTRUCTS.values()]
+    wordings = [*CONSTRUCTS.values()]
     return tuple(
-        choice_question(asked[number % len(asked)], *pair, ALPHABETS[number % len(ALPHABETS)])
+        choice_question(wordings[number % len(wordings)], *pair, ALPHABETS[number % len(ALPHABETS)])
         for number, pair in enumerate(_PAIRS)
     )
 

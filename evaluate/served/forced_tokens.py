@@ -90,7 +90,7 @@ def body_of(client: Client, response: Response) -> Any:  # noqa: ANN401 - JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Method:
     """A way to log P of given tokens.
 
     `bodies` returns what is posted to `path` for a query, and `read` log P of each of its forced tokens of the bodies
@@ -127,14 +127,14 @@ def read_echo(body: object, count: int | None = None) -> tuple[list[str], list[A
     """
     tokens = list_at(body, "choices", 0, "logprobs", "tokens")
     logs = list_at(body, "choices", 0, "logprobs", "token_logprobs")
-    told = at(body, "usage", "prompt_tokens")
-    if type(told) is not int or count not in (None, told):
-        raise UnreadError(f"the prompt has {count} tokens, but {told!r:.20} by the server's count")
-    if len(tokens) != len(logs) or len(logs) not in (told, told + 1):
-        raise UnreadError(f"the echo has {len(logs)} tokens for a prompt of {told}")
-    if not told or logs[0] is not None or not all(isinstance(token, str) for token in tokens):
+    reported = at(body, "usage", "prompt_tokens")
+    if type(reported) is not int or count not in (None, reported):
+        raise UnreadError(f"the prompt has {count} tokens, but {reported!r:.20} by the server's count")
+    if len(tokens) != len(logs) or len(logs) not in (reported, reported + 1):
+        raise UnreadError(f"the echo has {len(logs)} tokens for a prompt of {reported}")
+    if not reported or logs[0] is not None or not all(isinstance(token, str) for token in tokens):
         raise UnreadError("the echo is empty, or its first token has a log-probability")
-    return tokens[:told], logs[:told]
+    return tokens[:reported], logs[:reported]
 
 
 def _native(prompt: Sequence[int], count: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -151,7 +151,7 @@ def _read_grammar(query: Query, bodies: Sequence[Any]) -> list[float]:
 
 
 def _biased(query: Query, *, cache: bool = False) -> list[dict[str, Any]]:
-    before = (([*query.given, *query.forced[:place]], token) for place, token in enumerate(query.forced))
+    before = (([*query.given, *query.forced[:index]], token) for index, token in enumerate(query.forced))
     return [_native(prompt, 1, logit_bias=[[token, _BIAS]], cache_prompt=cache) for prompt, token in before]
 
 
@@ -159,23 +159,23 @@ def _read_biased(query: Query, bodies: Sequence[Any]) -> list[float]:
     return [log for body, token in zip(bodies, query.forced, strict=True) for log in _read_written(body, (token,))]
 
 
-def _read_written(body: object, asked: Ids) -> list[float]:
+def _read_written(body: object, forced: Ids) -> list[float]:
     """Return log P of tokens that llama.cpp was made to write."""
     written = list_at(body, "completion_probabilities")
-    if len(written) < len(asked) and at(body, "stop_type") == "limit":  # its context is full
+    if len(written) < len(forced) and at(body, "stop_type") == "limit":  # its context is full
         raise UnscoredError(TOO_LONG)
-    if [at(entry, "id") for entry in written] != [*asked]:
+    if [at(entry, "id") for entry in written] != [*forced]:
         raise UnscoredError("the server does not write the forced tokens")
     return [log_prob(at(entry, "logprob")) for entry in written]
 
 
-WAYS = (
-    Way(PROMPT_LOGPROBS, COMPLETIONS, partial(_completion, prompt_logprobs=1), _read_prompt),
-    Way(ECHO, COMPLETIONS, partial(_completion, echo=True, logprobs=1), _read_echo),
-    Way(GRAMMAR, NATIVE, _grammar, _read_grammar),
-    Way(BIAS, NATIVE, _biased, _read_biased),
+METHODS = (
+    Method(PROMPT_LOGPROBS, COMPLETIONS, partial(_completion, prompt_logprobs=1), _read_prompt),
+    Method(ECHO, COMPLETIONS, partial(_completion, echo=True, logprobs=1), _read_echo),
+    Method(GRAMMAR, NATIVE, _grammar, _read_grammar),
+    Method(BIAS, NATIVE, _biased, _read_biased),
 )
 """All ways, in the order in which they are tried: one request a text, but for the last: one request a token."""
 
-CACHED_BIAS = Way(BIAS, NATIVE, partial(_biased, cache=True), _read_biased)
+CACHED_BIAS = Method(BIAS, NATIVE, partial(_biased, cache=True), _read_biased)
 """With the prompt cache on it is computed in the same batches as the grammar's: what the grammar is compared with."""

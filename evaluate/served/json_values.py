@@ -26,7 +26,7 @@ DEEPEST = 64
 
 _SECRET = 8  # letters from which on a key is hidden in answers, too: "EMPTY" and "x" are words, and no secrets
 # Rounding of single precision, or of decimals, may bring the sum of twenty probabilities this much over 1.
-OVER_ONE = 1e-4
+ROUNDING = 1e-4
 LONGEST_NAME = 200
 """Characters of a server's words that are shown."""
 
@@ -170,7 +170,7 @@ def log_probability(value: object) -> float:
     """Return a log-probability, 0 where rounding brought it above; ModelError where it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise impossible("a log-probability that is not a number")
-    if value > OVER_ONE:
+    if value > ROUNDING:
         raise impossible("a log-probability above 0")
     return min(float(value), 0.0)
 

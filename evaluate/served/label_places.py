@@ -13,7 +13,7 @@ _LEAST_MASS = 0.05
 _FURTHEST = 1.0  # nats by which a likelier token than the one that was written is noise
 
 
-def place_of(body: object) -> int:
+def count_lead_tokens(body: object) -> int:
     """Return how many tokens of a chat completion stand before its label; 0 where nothing follows them.
 
     ModelError where the body is none.
@@ -57,17 +57,17 @@ def _fault_of_spelling(answer: ChatAnswer, labels: Sequence[str]) -> str:
     spelt = answer.first[0].strip()
     if spelt and spelt in answer.text:
         return ""
-    shown = printable(answer.first[0][:_LONGEST])
-    return f"labels are not among the tokens: this server spells them differently ({shown!r} for {label})"
+    spelling = printable(answer.first[0][:_LONGEST])
+    return f"labels are not among the tokens: this server spells them differently ({spelling!r} for {label})"
 
 
-def fault_of_places(answers: Sequence[ChatAnswer | None], place: int) -> str:
+def fault_of_places(answers: Sequence[ChatAnswer | None], label_offset: int) -> str:
     """Return why labels have no place that is always the same: half of the answers or more have theirs elsewhere."""
     heard = [answer for answer in answers if answer]
-    elsewhere = [answer.before for answer in heard if answer.before != place]
+    elsewhere = [answer.before for answer in heard if answer.before != label_offset]
     if not elsewhere or 2 * len(elsewhere) < len(heard):
         return ""
     return (
-        f"the first answer has {place} blanks or special tokens before its label, but {len(elsewhere)} of "
+        f"the first answer has {label_offset} blanks or special tokens before its label, but {len(elsewhere)} of "
         f"{len(heard)} answers have a different number: the label has no fixed position"
     )

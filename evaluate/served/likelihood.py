@@ -21,13 +21,13 @@ from senseprobe.evaluate.served.forced_tokens import (
     COMPLETIONS,
     ECHO,
     GRAMMAR,
+    METHODS,
     NATIVE,
     PROMPT_LOGPROBS,
-    WAYS,
+    Method,
     Query,
     UnreadError,
     UnscoredError,
-    Way,
     body_of,
     log_prob,
     read_echo,
@@ -36,7 +36,7 @@ from senseprobe.evaluate.served.server_facts import ServerFacts
 from senseprobe.evaluate.served.server_tokenizer import LLAMA, PROOF, ServerTokenizer, find_tokenizer
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE
 
-PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
+PASSED, FAILED, SKIPPED = "passed", "failed", "not asked"
 
 _SAME = 0.1  # nats that a token may move between repeats: a server in 16 bits moves that much, one that lies far more
 _COMPARED = 2  # tokens, each a request
@@ -52,9 +52,9 @@ class Likelihood(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """How a way ended that was tried (`PASSED`, `FAILED`, `NOT_ASKED`), and what was read."""
+    """How a way ended that was tried (`PASSED`, `FAILED`, `SKIPPED`), and what was read."""
 
-    way: str
+    method: str
     state: str
     read: str
 
@@ -66,9 +66,9 @@ class Search:
     route: "Route | None"
     trials: tuple[Trial, ...]
 
-    def trial(self, way: str) -> Trial:
+    def trial(self, method: str) -> Trial:
         """Return the trial of a way."""
-        return next(trial for trial in self.trials if trial.way == way)
+        return next(trial for trial in self.trials if trial.method == method)
 
 
 class Route(Protocol):
@@ -109,29 +109,29 @@ def find_route(client: Client, facts: ServerFacts, turn: tuple[str, int] | None 
         echo = _EchoRoute(client, keep=False)
         trial = _trial(ECHO, echo.prove)
         first, *rest = (
-            Trial(name, NOT_ASKED, "the server has no /tokenize") for name in (PROMPT_LOGPROBS, GRAMMAR, BIAS)
+            Trial(name, SKIPPED, "the server has no /tokenize") for name in (PROMPT_LOGPROBS, GRAMMAR, BIAS)
         )
         return Search(_EchoRoute(client, start=echo.start) if trial.state == PASSED else None, (first, trial, *rest))
     trials: list[Trial] = []
-    found: _TokenRoute | None = None
-    for way in WAYS:
-        if found is not None:
-            trials.append(Trial(way.name, NOT_ASKED, f"not needed, because {found.name} works"))
-        elif way.path == NATIVE and facts.kind != LLAMA:
-            trials.append(Trial(way.name, NOT_ASKED, "only llama.cpp has it"))
+    proven: _TokenRoute | None = None
+    for method in METHODS:
+        if proven is not None:
+            trials.append(Trial(method.name, SKIPPED, f"not needed, because {proven.name} works"))
+        elif method.path == NATIVE and facts.kind != LLAMA:
+            trials.append(Trial(method.name, SKIPPED, "only llama.cpp has it"))
         else:
-            route = _TokenRoute(client, way, tokenizer, keep=False)
-            trials.append(_trial(way.name, route.prove))
+            route = _TokenRoute(client, method, tokenizer, keep=False)
+            trials.append(_trial(method.name, route.prove))
             if trials[-1].state == PASSED:
-                found = _TokenRoute(client, way, tokenizer, replies=route.cannot_reply(turn))
-    return Search(found, tuple(trials))
+                proven = _TokenRoute(client, method, tokenizer, replies=route.cannot_reply(turn))
+    return Search(proven, tuple(trials))
 
 
-def _trial(way: str, prove: Callable[[], str]) -> Trial:
+def _trial(method: str, prove: Callable[[], str]) -> Trial:
     try:
-        return Trial(way, PASSED, prove())
+        return Trial(method, PASSED, prove())
     except UnreadError as error:
-        return Trial(way, FAILED, str(error))
+        return Trial(method, FAILED, str(error))
 
 
 # --- routes ---------------------------------------------------------------------------------------------------------
@@ -141,11 +141,11 @@ class _TokenRoute:
     """A way by tokens, with the tokens of the server. `keep`: whether answers are stored."""
 
     def __init__(
-        self, client: Client, way: Way, tokenizer: ServerTokenizer, *, replies: str = "", keep: bool = True
+        self, client: Client, method: Method, tokenizer: ServerTokenizer, *, replies: str = "", keep: bool = True
     ) -> None:
-        self.name, self.replies, self.start = way.name, replies, bool(tokenizer.start)
-        self.by_token = way.name == BIAS
-        self._client, self._way, self._tokenizer, self._keep = client, way, tokenizer, keep
+        self.name, self.replies, self.start = method.name, replies, bool(tokenizer.start)
+        self.by_token = method.name == BIAS
+        self._client, self._method, self._tokenizer, self._keep = client, method, tokenizer, keep
         self._reasons: dict[str, str] = {}
 
     def lacks(self, *, start: bool) -> str:
@@ -188,7 +188,7 @@ class _TokenRoute:
         before = self._tokenizer.start
         first, second = (Query(before or ids[:1], ids if before else ids[1:]) for ids in self._tokenizer.proof)
         logs = _compare(self._proof(first), self._proof(second), _alike(first.forced, second.forced))
-        if self._way.name == GRAMMAR:
+        if self._method.name == GRAMMAR:
             # One token after the other with the prompt cache on: the same batches as the grammar's.
             begun = Query(first.given, first.forced[:_COMPARED])
             biased = _TokenRoute(self._client, CACHED_BIAS, self._tokenizer, keep=False)._proof(begun)
@@ -225,15 +225,15 @@ class _TokenRoute:
 
     def _answers(self, queries: Sequence[Query]) -> Iterator[list[float] | str]:
         """Yield log P of each forced token of queries, or why there is none."""
-        asked = [self._way.bodies(query) for query in queries]
+        groups = [self._method.bodies(query) for query in queries]
         # llama.cpp's own route takes no model: it has one.
-        name = {} if self._way.path == NATIVE else {"model": self._client.address.model}
-        bodies = [{**name, **body} for group in asked for body in group]
-        answers = iter(self._client.map(self._way.path, bodies, store=self._keep, retry=self._keep))
-        for query, group in zip(queries, asked, strict=True):
+        name = {} if self._method.path == NATIVE else {"model": self._client.address.model}
+        bodies = [{**name, **body} for group in groups for body in group]
+        answers = iter(self._client.map(self._method.path, bodies, store=self._keep, retry=self._keep))
+        for query, group in zip(queries, groups, strict=True):
             responses = list(islice(answers, len(group)))
             try:
-                yield self._way.read(query, [body_of(self._client, response) for response in responses])
+                yield self._method.read(query, [body_of(self._client, response) for response in responses])
             except UnscoredError as error:
                 yield str(error)
 
@@ -265,7 +265,7 @@ class _EchoRoute:
         _require(self, start=start)
         values: list[Likelihood | None] = []
         with _believed(self._client):
-            for text, response in zip(texts, self._asked(texts), strict=True):
+            for text, response in zip(texts, self._request_echoes(texts), strict=True):
                 try:
                     tokens, logs = self._read(text, response)
                     scored = text if start else text[len(tokens[0]) :]
@@ -286,7 +286,7 @@ class _EchoRoute:
     def prove(self) -> str:
         """Return what shows that the way is to be believed. `UnreadError` where it is not."""
         try:
-            read = [self._read(text, *self._asked([text])) for text in PROOF]
+            read = [self._read(text, *self._request_echoes([text])) for text in PROOF]
             logs = [[log_prob(value) for value in row[1:]] for _, row in read]
         except UnscoredError as error:
             raise UnreadError(str(error)) from None
@@ -295,7 +295,7 @@ class _EchoRoute:
         agreed = _compare(logs[0], logs[1], _alike(first[1:], second[1:]))
         return f"{len(agreed)} tokens, {sum(agreed):.4f} nats"
 
-    def _asked(self, texts: Sequence[str]) -> list[Response]:
+    def _request_echoes(self, texts: Sequence[str]) -> list[Response]:
         more = {"model": self._client.address.model, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
         return self._client.map(
             COMPLETIONS, [{**more, "prompt": text} for text in texts], store=self._keep, retry=self._keep

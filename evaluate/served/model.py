@@ -28,7 +28,7 @@ from senseprobe.evaluate.served.task_records import TaskCheck
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, chat_body, read_chat, read_failure
 
 T = TypeVar("T")
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 REFUSED = "refused by the server"
 NO_ANSWER = "an empty answer"
@@ -37,7 +37,7 @@ STOPPED = "not asked, since the model had changed"
 
 # Requests after which the fingerprint is taken again.
 _OFTEN = 1000
-_NOT_TOLD = "not told"
+_UNREPORTED = "not told"
 
 
 class ServedModel:
@@ -50,20 +50,22 @@ class ServedModel:
     keeps_answers = True
     task_check = TaskCheck
 
-    def __init__(self, client: Client, report: ProbeReport, *, ability: str, store: Path | None, say: Say) -> None:
-        self.client, self.report, self.ability, self._say = client, report, ability, say
+    def __init__(
+        self, client: Client, report: ProbeReport, *, ability: str, store: Path | None, notify: Notify
+    ) -> None:
+        self.client, self.report, self.ability, self._notify = client, report, ability, notify
         self.name = client.address.text
         self.noise = report.noise.rms
         self._reasons: dict[str, str] = {}
         self._changed = ""
-        self._shown: dict[str, Any] | None = None
+        self._first_body: dict[str, Any] | None = None
         self._fingerprint = report.fingerprint
         self._book: _Book | None = None
         if client.options.stored:
-            stated = _hash(_stated(report))
-            self._book = _Book(store, stated, say)
+            server_key = _hash(_describe_server(report))
+            self._book = _Book(store, server_key, notify)
             number, self._fingerprint = self._book.find(report.fingerprint, self.tolerance)
-            client.store = AnswerStore(store, f"{stated} {number}", say)
+            client.store = AnswerStore(store, f"{server_key} {number}", notify)
         self._compared_at = client.requests
 
     @classmethod
@@ -74,21 +76,21 @@ class ServedModel:
         ability: str,
         options: ServingOptions = DEFAULT,
         store: Path | None = None,
-        say: Say = lambda text: None,
+        notify: Notify = lambda text: None,
     ) -> Self:
         """Open the model at an address, and probe its server; `store`: the folder of its answers, by default the cache.
 
         Raise ModelError without a server, or if the server supports no scorer of the ability; the message says why.
         """
-        client = Client(address.parse(spec), options, say=say)
+        client = Client(address.parse(spec), options, notify=notify)
         try:
             report = probe(client)
             _require(report, ability)
             for complaint in report.dialect.complaints:
                 if complaint.cost:
-                    say(complaint.text)
-            _limit(client, report, say)
-            return cls(client, report, ability=ability, store=store, say=say)
+                    notify(complaint.text)
+            _limit(client, report, notify)
+            return cls(client, report, ability=ability, store=store, notify=notify)
         except BaseException:
             client.close()
             raise
@@ -122,7 +124,7 @@ class ServedModel:
         """
         # A server may alternate between systems, so answers are stored and found without them.
         systems = ", ".join(filter(None, self.report.systems))
-        return {**_stated(self.report), "system": systems or _NOT_TOLD, "vector": self._fingerprint.text}
+        return {**_describe_server(self.report), "system": systems or _UNREPORTED, "vector": self._fingerprint.text}
 
     def lacking(self, scorer: str) -> str:
         """Return what the server lacks for a scorer; empty if the scorer can be used."""
@@ -149,8 +151,8 @@ class ServedModel:
         """Return the weights of labels in an answer. Raise ModelError if the server behaves unlike in the probe."""
         if wire.thinks(answer):
             raise ModelError(f"{self.name} thinks before it answers, as it did not in the probe: score text-likely")
-        place = self.report.dialect.place
-        if place and answer.before != place and not answer.refused:
+        label_offset = self.report.dialect.label_offset
+        if label_offset and answer.before != label_offset and not answer.refused:
             self._reasons[question.prompt] = ELSEWHERE
             return None
         if answer.tops and not answer.refused:
@@ -180,12 +182,12 @@ class ServedModel:
         if self._has_stopped(question.prompt for question in questions):
             return [None] * len(questions)
         bodies = [chat_body(question.prompt, self.report.model, self.report.dialect) for question in questions]
-        self._shown = self._shown or next(iter(bodies), None)
+        self._first_body = self._first_body or next(iter(bodies), None)
         responses = self.client.map(CHAT, bodies)
         self._compare_often()
         answers: list[ChatAnswer | None] = []
         for question, response in zip(questions, responses, strict=True):
-            answer = read_chat(response.body, self.report.dialect.place) if response.status == 200 else None
+            answer = read_chat(response.body, self.report.dialect.label_offset) if response.status == 200 else None
             if answer is not None:
                 self._recognise(answer, stored=response.stored)
             else:
@@ -222,12 +224,12 @@ class ServedModel:
             raise ModelError(f"{self.name} has no likelihoods")
         if self._has_stopped(texts):
             return [None] * len(texts)
-        found = route.of_texts(texts, start=start)
-        for text, answer in zip(texts, found, strict=True):
+        scored = route.of_texts(texts, start=start)
+        for text, answer in zip(texts, scored, strict=True):
             if answer is None:
                 self._reasons[text] = route.why(text)
         self._compare_often()
-        return [None if answer is None else (answer.log_prob, answer.tokens, answer.bytes) for answer in found]
+        return [None if answer is None else (answer.log_prob, answer.tokens, answer.bytes) for answer in scored]
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
@@ -235,9 +237,9 @@ class ServedModel:
         """Return why a prompt or a text has no answer; empty if it has one."""
         return self._reasons.get(prompt, "")
 
-    def shown(self) -> str:
+    def dump_first_prompt(self) -> str:
         """Return the first prompt as it was sent, as JSON; empty if none was sent."""
-        return json.dumps(self._shown, ensure_ascii=False, indent=2) if self._shown else ""
+        return json.dumps(self._first_body, ensure_ascii=False, indent=2) if self._first_body else ""
 
     def drift(self) -> str:
         """Take the fingerprint again, and return what changed since the model was opened; empty without a change."""
@@ -265,17 +267,17 @@ class ServedModel:
         named = [(answer.model, self.report.answered)]
         if not stored and len(self.report.systems) == 1:
             named.append((answer.system, self.report.systems))
-        for told, before in named:
-            if told not in before:
+        for name, before in named:
+            if name not in before:
                 self._note_change(
-                    f"{before[0] or 'a model without a name'} answered first, {told or 'a model without a name'} later"
+                    f"{before[0] or 'a model without a name'} answered first, {name or 'a model without a name'} later"
                 )
 
     def _note_change(self, changed: str) -> None:
         if self._changed:
             return
         self._changed = changed
-        self._say(
+        self._notify(
             f"the model behind {self.name} changed: {changed}. No more requests are sent, and the figures are withheld"
         )
         if self._book is not None:
@@ -291,8 +293,8 @@ class _Book:
     Noise changes the digits of a fingerprint, so it cannot be its own key.
     """
 
-    def __init__(self, folder: Path | None, stated: str, say: Say) -> None:
-        self._store = AnswerStore(folder, f"fingerprints of {stated}", say)
+    def __init__(self, folder: Path | None, server_key: str, notify: Notify) -> None:
+        self._store = AnswerStore(folder, f"fingerprints of {server_key}", notify)
         self._number = 0
 
     def find(self, fingerprint: Fingerprint, tolerance: float) -> tuple[int, Fingerprint]:
@@ -327,21 +329,21 @@ def _hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def _stated(report: ProbeReport) -> dict[str, str]:
+def _describe_server(report: ProbeReport) -> dict[str, str]:
     """Return what a server states about itself; long values are hashed, and paths cut to the file name."""
     facts = report.facts
-    asked, answered = model_name(report.model), ", ".join(report.answered)
-    form, dialect = facts.quantisation or _NOT_TOLD, report.dialect
+    requested, answered = model_name(report.model), ", ".join(report.answered)
+    form, dialect = facts.quantisation or _UNREPORTED, report.dialect
     # Left out where it is as with most servers: the answers of these are kept under a name without it.
-    more = [dialect.temperature, dialect.place] if dialect.temperature or dialect.place else []
+    more = [dialect.temperature, dialect.label_offset] if dialect.temperature or dialect.label_offset else []
     return {
         "origin": report.origin,
-        "asked": asked,
+        "asked": requested,
         "answered": answered,
         "server": " ".join(filter(None, (facts.kind, facts.build))),
-        "weights": _hash([report.origin, asked, answered, form]),
+        "weights": _hash([report.origin, requested, answered, form]),
         "config": _hash([facts.kind, facts.build, PROMPTS, dialect.limit, dialect.without, *more]),
-        "tokenizer": facts.template_hash or _NOT_TOLD,
+        "tokenizer": facts.template_hash or _UNREPORTED,
         "dtype": form,
         "prompts": str(PROMPTS),
     }
@@ -356,13 +358,13 @@ def _require(report: ProbeReport, ability: str) -> None:
         raise ModelError(f"{report.origin} cannot be scored: {why}")
 
 
-def _limit(client: Client, report: ProbeReport, say: Say) -> None:
+def _limit(client: Client, report: ProbeReport, notify: Notify) -> None:
     """Limit parallel requests to the server's slots, and to one if parallel requests change answers."""
     if report.facts.slots:
         client.limit_slots(report.facts.slots)
     if client.concurrency > 1 and not report.concurrent and not client.options.accept_noise:
         client.limit_slots(1)
-        say(
+        notify(
             "sending one request at a time: parallel requests may change an answer "
             f"({report.check('repeats').read}); --accept-noise sends several"
         )

@@ -14,7 +14,7 @@ from senseprobe.evaluate.served import likelihood, wire
 from senseprobe.evaluate.served.address import key_of
 from senseprobe.evaluate.served.capabilities import CHECKS, SAME, Check, Noise, ProbeReport
 from senseprobe.evaluate.served.client import Client, Response
-from senseprobe.evaluate.served.complaints import is_fixed_at_one
+from senseprobe.evaluate.served.complaints import is_fixed_at_1
 from senseprobe.evaluate.served.conversation import weights_of
 from senseprobe.evaluate.served.fingerprint import (
     Fingerprint,
@@ -24,8 +24,8 @@ from senseprobe.evaluate.served.fingerprint import (
 )
 from senseprobe.evaluate.served.forced_tokens import BIAS, ECHO, GRAMMAR, PROMPT_LOGPROBS
 from senseprobe.evaluate.served.json_values import model_name
-from senseprobe.evaluate.served.label_places import fault_of_places, fault_of_tops, place_of
-from senseprobe.evaluate.served.likelihood import FAILED, NOT_ASKED, PASSED
+from senseprobe.evaluate.served.label_places import count_lead_tokens, fault_of_places, fault_of_tops
+from senseprobe.evaluate.served.likelihood import FAILED, PASSED, SKIPPED
 from senseprobe.evaluate.served.server_facts import read_facts
 from senseprobe.evaluate.served.wire import CHAT, ChatAnswer, chat_body, read_chat
 from senseprobe.messages import counted
@@ -72,7 +72,7 @@ class _Probe:
         if opening:
             whole = self._state("logprobs") != PASSED
             alone += [self._ask(question.prompt, whole=whole) for question in self.questions[1:]]
-            if not whole and (fault := fault_of_places(alone, self.dialect.place)):
+            if not whole and (fault := fault_of_places(alone, self.dialect.label_offset)):
                 self._note("logprobs", FAILED, fault)
                 whole, alone = True, [self._ask(question.prompt, whole=True) for question in self.questions]
             noise, concurrent = self._noise(alone)
@@ -88,7 +88,7 @@ class _Probe:
             model=self.model,
             facts=self.facts,
             dialect=self.dialect,
-            checks=tuple(self.checks.get(id_, Check(id_, NOT_ASKED, "no chat")) for id_ in CHECKS),
+            checks=tuple(self.checks.get(id_, Check(id_, SKIPPED, "no chat")) for id_ in CHECKS),
             noise=noise,
             fingerprint=Fingerprint(()),
             answered=tuple(sorted({answer.model for answer in self.heard})),
@@ -115,7 +115,7 @@ class _Probe:
         self.checks[id_] = Check(id_, state, read)
 
     def _state(self, id_: str) -> str:
-        return self.checks[id_].state if id_ in self.checks else NOT_ASKED
+        return self.checks[id_].state if id_ in self.checks else SKIPPED
 
     # --- chat ---------------------------------------------------------------------------------------------------------
 
@@ -138,12 +138,12 @@ class _Probe:
                 return None
             self.dialect = dialect
         try:
-            place = place_of(response.body)
-            opening = read_chat(response.body, place)
+            label_offset = count_lead_tokens(response.body)
+            opening = read_chat(response.body, label_offset)
         except ModelError as error:
             self.faults.append(str(error))
             return None
-        self.dialect = replace(self.dialect, place=place)
+        self.dialect = replace(self.dialect, label_offset=label_offset)
         self.heard.append(opening)
         self._check_model(opening)
         self._check_tops(opening)
@@ -163,7 +163,7 @@ class _Probe:
     def _hear(self, response: Response) -> ChatAnswer | None:
         """Return the answer in a response; None without a usable answer."""
         try:
-            answer = read_chat(response.body, self.dialect.place) if response.status == 200 else None
+            answer = read_chat(response.body, self.dialect.label_offset) if response.status == 200 else None
             fault = "" if answer else self.client.reason(response)
         except ModelError as error:
             answer, fault = None, str(error)
@@ -174,38 +174,39 @@ class _Probe:
         return answer
 
     def _check_model(self, opening: ChatAnswer) -> None:
-        asked, answered = model_name(self.model), opening.model
+        requested, answered = model_name(self.model), opening.model
         if not answered:
-            self._note("model", NOT_ASKED, "the server does not name the model that answers")
-        elif answered.split("@")[0].removesuffix(".gguf").startswith(asked.split("@")[0].removesuffix(".gguf")):
+            self._note("model", SKIPPED, "the server does not name the model that answers")
+        elif answered.split("@")[0].removesuffix(".gguf").startswith(requested.split("@")[0].removesuffix(".gguf")):
             self._note("model", PASSED, f"{answered} answers")
         else:
-            self._note("model", FAILED, f"requested {asked}, but {answered} answers")
+            self._note("model", FAILED, f"requested {requested}, but {answered} answers")
 
     def _check_tops(self, opening: ChatAnswer) -> None:
         """Check the log-probabilities: if they are missing or impossible, only texts can be used."""
         complaint, order = self.dialect.complaint("logprobs"), opening.order
         if not order and complaint:
-            self.checks["logprobs"] = Check("logprobs", FAILED, complaint.because, told=True)
+            self.checks["logprobs"] = Check("logprobs", FAILED, complaint.because, is_verbatim=True)
         elif fault := fault_of_tops(opening, self.questions[0].labels, greedy=self.dialect.greedy):
             self._note("logprobs", FAILED, fault)
         else:
-            place = self.dialect.place
-            behind = f", after {counted(place, 'token')} without text" if place else ""
+            label_offset = self.dialect.label_offset
+            behind = f", after {counted(label_offset, 'token')} without text" if label_offset else ""
             self._note("logprobs", PASSED, f"{len(order)}, with {sum(np.exp(order)):.3f} of all probability{behind}")
 
     def _check_raw(self, opening: ChatAnswer) -> None:
         if self._state("logprobs") != PASSED:
-            return self._note("raw", NOT_ASKED, "no log-probabilities")
+            return self._note("raw", SKIPPED, "no log-probabilities")
         if fixed := None if self.dialect.greedy else self.dialect.complaint("temperature"):
-            because = "the server fixes the temperature at 1" if is_fixed_at_one(fixed.words) else fixed.because
-            self.checks["raw"] = Check("raw", PASSED if is_fixed_at_one(fixed.words) else FAILED, because, told=True)
+            is_raw = is_fixed_at_1(fixed.words)
+            because = "the server fixes the temperature at 1" if is_raw else fixed.because
+            self.checks["raw"] = Check("raw", PASSED if is_raw else FAILED, because, is_verbatim=True)
             return None
         tries = (self._ask(self.questions[0].prompt, temperature=1.5) for _ in range(_TRIED))
         # At this temperature, an answer may begin with another number of blanks than the first one.
         warm = next((attempt for attempt in tries if attempt and attempt.before == opening.before), None)
         apart = _moved(opening, warm) if warm else math.inf
-        allowed = max(SAME, *(3 * _moved(opening, again) for again in self.repeated))
+        allowed = max(SAME, *(3 * _moved(opening, repeat) for repeat in self.repeated))
         return self._note(
             "raw", PASSED if apart <= allowed else FAILED, f"temperature 1.5 changes them by {apart:.3g} nat"
         )
@@ -224,12 +225,14 @@ class _Probe:
         counts = [(answer.read, answer.written) for answer in heard if answer]
         if opening.read is None or any(None in pair for pair in counts):
             self._note("usage", FAILED, "the server does not return token counts")
-        elif all(read and read < opening.read and written in (1, self.dialect.place + 1) for read, written in counts):
+        elif all(
+            read and read < opening.read and written in (1, self.dialect.label_offset + 1) for read, written in counts
+        ):
             self._note("usage", PASSED, f"{opening.read} read")
         else:
-            shown = ", ".join(f"{read}+{written}" for read, written in counts)
+            reported = ", ".join(f"{read}+{written}" for read, written in counts)
             self._note(
-                "usage", FAILED, f"{opening.read} in a long prompt, and {shown} in short ones with their answers"
+                "usage", FAILED, f"{opening.read} in a long prompt, and {reported} in short ones with their answers"
             )
 
     def _check_answers(self) -> None:
@@ -252,7 +255,7 @@ class _Probe:
         first, second = weights_of(answer.tops, self.questions[number].labels).log_probs
         return first - second
 
-    def _again(self, number: int, **more: Any) -> float:  # noqa: ANN401 - JSON
+    def _repeat(self, number: int, **more: Any) -> float:  # noqa: ANN401 - JSON
         """Ask a fixed question once more, and return its log-odds."""
         whole = self._state("logprobs") != PASSED
         return self._odds(number, self._ask(self.questions[number].prompt, whole=whole, **more))
@@ -266,18 +269,18 @@ class _Probe:
         slots = min(self.facts.slots or _NEIGHBOURS, _NEIGHBOURS)
         odds = [self._odds(number, answer) for number, answer in enumerate(alone[:slots])]
         count = len(self.heard)
-        first, second = self._again(0), self._again(0)
+        first, second = self._repeat(0), self._repeat(0)
         self.repeated = self.heard[count:]
         after, repeats = [first - odds[0]], [second - first]
-        beside: list[float] = []
+        parallel: list[float] = []
         if slots > 1:
             with ThreadPoolExecutor(slots) as pool:
-                asked = pool.map(self._again, range(slots))
-                beside = [odds_after - before for odds_after, before in zip(asked, odds, strict=True)]
+                answers = pool.map(self._repeat, range(slots))
+                parallel = [odds_after - before for odds_after, before in zip(answers, odds, strict=True)]
         cached: list[float] = []
         if has_tops and "cache_prompt" in self.dialect.fields:
-            cached = [self._again(number, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
-        changes = (repeats, after, beside, cached)
+            cached = [self._repeat(number, cache_prompt=True) - odds[number] for number in range(min(2, slots))]
+        changes = (repeats, after, parallel, cached)
         most = [float(np.max(np.abs(change))) if change else None for change in changes]
         if any(most_of is not None and math.isnan(most_of) for most_of in most):
             self._note("repeats", FAILED, "a repeated request that was answered before got no answer")
@@ -289,7 +292,7 @@ class _Probe:
         """Note the check of repeats. Texts have no numeric noise: they are the same, or they are not."""
         largest = max(noise.repeats or 0, noise.after or 0)
         if not has_numbers and (fixed := None if self.dialect.greedy else self.dialect.complaint("temperature")):
-            self.checks["repeats"] = Check("repeats", FAILED, fixed.because, told=True)
+            self.checks["repeats"] = Check("repeats", FAILED, fixed.because, is_verbatim=True)
             return Noise()
         if not has_numbers:
             self._note(
@@ -304,8 +307,8 @@ class _Probe:
             "beside others": noise.neighbours,
             "with the prompt cache": noise.cache,
         }
-        shown = ", ".join(f"{name} {most:.3g}" for name, most in parts.items() if most is not None)
-        self._note("repeats", PASSED if largest <= _ANOTHER else FAILED, f"change of an answer in nats: {shown}")
+        changes = ", ".join(f"{name} {most:.3g}" for name, most in parts.items() if most is not None)
+        self._note("repeats", PASSED if largest <= _ANOTHER else FAILED, f"change of an answer in nats: {changes}")
         return noise
 
     # --- beside chat --------------------------------------------------------------------------------------------------
@@ -319,7 +322,7 @@ class _Probe:
             status = self._once(CHAT, body, with_key=False).status
             read.append("refused without the key" if status in (401, 403) else f"HTTP {status} without the key")
         context = self.facts.context
-        state = PASSED if read else NOT_ASKED
+        state = PASSED if read else SKIPPED
         if context and context <= _LONGEST_TRIED:
             body = chat_body("word " * (context + 1), self.model, self.dialect, **self.dialect.to_label)
             status = self._once(CHAT, body).status
@@ -333,11 +336,11 @@ class _Probe:
         """Return the route for exact log-likelihoods; its trials are three of the checks."""
         turn = (self.questions[0].prompt, opening.read) if opening and opening.read else None
         search = likelihood.find_route(self.client, self.facts, turn)
-        for id_, way in (("echo", ECHO), ("prompt-logprobs", PROMPT_LOGPROBS)):
-            self._note(id_, search.trial(way).state, search.trial(way).read)
-        forced = [search.trial(way) for way in (GRAMMAR, BIAS)]
-        best = min(forced, key=lambda trial: (PASSED, FAILED, NOT_ASKED).index(trial.state))
-        self._note("forced", best.state, f"{best.way}: {best.read}")
+        for id_, method in (("echo", ECHO), ("prompt-logprobs", PROMPT_LOGPROBS)):
+            self._note(id_, search.trial(method).state, search.trial(method).read)
+        forced = [search.trial(method) for method in (GRAMMAR, BIAS)]
+        best = min(forced, key=lambda trial: (PASSED, FAILED, SKIPPED).index(trial.state))
+        self._note("forced", best.state, f"{best.method}: {best.read}")
         return search.route
 
 
@@ -347,10 +350,10 @@ def _moved(first: ChatAnswer, second: ChatAnswer) -> float:
     return max((abs(first.tops[token] - second.tops[token]) for token in both), default=math.inf)
 
 
-def _meant(asked: str, listed: Sequence[str], origin: str) -> str:
+def _meant(requested: str, listed: Sequence[str], origin: str) -> str:
     """Return the model that is meant: as it is asked for, or the only one. ModelError where there are several."""
-    if asked or not listed:
-        return asked
+    if requested or not listed:
+        return requested
     if len(listed) > 1:
         raise ModelError(
             f"{origin} serves several models: add one of {', '.join(listed[:10])} to the address, as #NAME"
@@ -365,12 +368,12 @@ def take_fingerprint(client: Client, report: ProbeReport) -> Fingerprint:
     """
     questions = fixed_questions()
     if not report.chats:
-        found = report.route.of_texts(fixed_sentences(), start=report.route.start) if report.route else []
-        return Fingerprint(tuple({"": round(item.log_prob, 6)} if item else {} for item in found))
-    limit, place = report.dialect.to_label if report.has_numbers else {}, report.dialect.place
+        likelihoods = report.route.of_texts(fixed_sentences(), start=report.route.start) if report.route else []
+        return Fingerprint(tuple({"": round(item.log_prob, 6)} if item else {} for item in likelihoods))
+    limit, label_offset = report.dialect.to_label if report.has_numbers else {}, report.dialect.label_offset
     bodies = [chat_body(item.prompt, report.model, report.dialect, **limit) for item in questions]
     heard = client.map(CHAT, bodies, store=False)
-    answers = [read_chat(item.body, place) if item.status == 200 else None for item in heard]
+    answers = [read_chat(item.body, label_offset) if item.status == 200 else None for item in heard]
     if report.has_numbers:
         return Fingerprint.of_tops([answer.tops if answer else {} for answer in answers])
     return Fingerprint.of_texts([answer.text if answer else "" for answer in answers])

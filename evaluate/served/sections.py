@@ -42,7 +42,7 @@ ABOUT = (
     "about places, labels, noise, or a server that changes. Each gate says what it read. Where one fails, the figures "
     "of the config are withheld, whichever way they would go; with --show-failing they are shown, and say nothing."
 )
-BESIDE = (
+MEASURES_NOTE = (
     "Position: what the first place is given more than the second; label prior: what one label is given more than its "
     "counterpart; both in nats, 0 where neither counts. Deviation: the standard deviation of content over pairs; noise "
     "floor: by how much a content differs between repeats. A cell is empty where a scorer has no such number, or a "
@@ -61,7 +61,7 @@ NOT_THE_SAME = (
     "A served model is another model than the same weights in process: server, build, number format and template "
     "answer, too."
 )
-KEPT = (
+STORAGE_NOTE = (
     "The answers of a server are kept on the machine that asked, in senseprobe/answers below $XDG_CACHE_HOME, or else "
     "below ~/.cache, so that nothing is asked twice. They hold prompts and answers, and no key. To delete them, delete "
     "that folder."
@@ -96,7 +96,7 @@ def describe_tasks(result: Result) -> Iterator[str]:
         yield f"all gates passed in {listed(passed)}"
 
 
-_BESIDE = (
+_MEASURES = (
     *(("", "position"), ("", "label prior"), ("consistent", "consistent"), ("reliability", "reliability")),
     *(
         ("mass", "mass, median"),
@@ -110,7 +110,7 @@ _BESIDE = (
 """What stands beside figures, each with the gate that reads it, if one does."""
 
 
-def _beside(record: TaskRecord) -> tuple[str, ...]:
+def _measure_cells(record: TaskRecord) -> tuple[str, ...]:
     numbers = (
         *(record.position, record.prior, record.consistent, record.reliability),
         *(record.mass, record.mass_least, record.censored, record.spread, record.floor),
@@ -134,24 +134,24 @@ def _gate_ids(results: Sequence[Result]) -> list[str]:
 
 def task_section(scope: ReportScope) -> Section:
     """Return gates, and what stands beside figures; empty where no result is of a chat model, or a served one."""
-    asked = [source for source in scope.inputs if has_gates(source.result)]
-    if not asked:
+    sources = [source for source in scope.inputs if has_gates(source.result)]
+    if not sources:
         return Section(TITLE)
     several = len(scope.inputs) > 1
-    told = [
+    verdicts = [
         f"{source.label}: {line}." if several else f"{capitalized(line)}."
-        for source in asked
+        for source in sources
         for line in describe_tasks(source.result)
     ]
-    tables = [_build_gate_table(source, several=several) for source in asked]
-    tables += [_build_beside_table(source, scope, several=several) for source in asked]
+    tables = [_build_gate_table(source, several=several) for source in sources]
+    tables += [_build_measure_table(source, scope, several=several) for source in sources]
     if scope.is_brief:
         # What is read beside differences is whether a model does the task.
-        kept = () if scope.comparisons else (table for table in tables if table.rows and len(table.headings) > 1)
-        return Section("", tuple(told), tables=tuple(kept))
-    tables += [_build_refusal_table(source, several=several) for source in asked]
-    tables.append(_build_threshold_table(asked))
-    return Section(TITLE, (*told, ABOUT), tables=explain_once([table for table in tables if table.rows]))
+        brief = () if scope.comparisons else (table for table in tables if table.rows and len(table.headings) > 1)
+        return Section("", tuple(verdicts), tables=tuple(brief))
+    tables += [_build_refusal_table(source, several=several) for source in sources]
+    tables.append(_build_threshold_table(sources))
+    return Section(TITLE, (*verdicts, ABOUT), tables=explain_once([table for table in tables if table.rows]))
 
 
 def _caption(text: str, source: ReportInput, several: bool) -> str:
@@ -163,14 +163,14 @@ def _build_gate_table(source: ReportInput, *, several: bool) -> Table:
     ids, tasks = _gate_ids([source.result]), source.result.tasks
     readings = {config: {reading.gate: reading for reading in record.gates} for config, record in tasks.items()}
     every = [reading for gates in readings.values() for reading in gates.values()]
-    asked = {reading.gate: format_threshold(reading) for reading in reversed(every)}
+    thresholds = {reading.gate: format_threshold(reading) for reading in reversed(every)}
     rows = [
         (*name_cells(config), *(_build_reading_cell(gates.get(gate)) for gate in ids))
         for config, gates in readings.items()
     ]
     failed = sum(not reading.passed for reading in every)
     caption = _caption(f"what each gate read: {failed:,} of {len(every):,} failed", source, several)
-    first = (Cell.quiet("asked for"), *(Cell.number(asked[gate]) for gate in ids))
+    first = (Cell.quiet("asked for"), *(Cell.number(thresholds[gate]) for gate in ids))
     return Table(caption, ("config", *ids), (first, *rows) if rows else (), closed=len(rows) > MOST_OPEN)
 
 
@@ -181,19 +181,19 @@ def _build_reading_cell(reading: GateReading | None) -> Cell:
     return Cell(format_reading(reading), reading.said, "number", tag=tag, tone=tone)
 
 
-def _build_beside_table(source: ReportInput, scope: ReportScope, *, several: bool) -> Table:
+def _build_measure_table(source: ReportInput, scope: ReportScope, *, several: bool) -> Table:
     """Return the main figure of pairs beside the mean content, and what else there is to read them with.
 
     A brief has the figures elsewhere, and not what gates show.
     """
     figures = {(f.config, f.estimand): f for f in source.result.figures if f.group is None}
-    beside = {config: _beside(record) for config, record in source.result.tasks.items()}
-    kept = [i for i in range(len(_BESIDE)) if any(cells[i] for cells in beside.values())]
+    by_config = {config: _measure_cells(record) for config, record in source.result.tasks.items()}
+    columns = [i for i in range(len(_MEASURES)) if any(cells[i] for cells in by_config.values())]
     used = dict.fromkeys(name for _, name in figures)
     leads = [name for name in used if lookup(name).by_word or lookup(name).column]
     if scope.is_brief:
         gates = _gate_ids([source.result])
-        leads, kept = [], [i for i in kept if _BESIDE[i][0] not in gates]
+        leads, columns = [], [i for i in columns if _MEASURES[i][0] not in gates]
     rows = tuple(
         (
             *name_cells(config),
@@ -203,12 +203,12 @@ def _build_beside_table(source: ReportInput, scope: ReportScope, *, several: boo
                 else Cell("")
                 for name in leads
             ),
-            *(Cell.number(cells[i]) for i in kept),
+            *(Cell.number(cells[i]) for i in columns),
         )
-        for config, cells in beside.items()
+        for config, cells in by_config.items()
     )
-    headings = ("config", *leads, *(_BESIDE[i][1] for i in kept))
-    note = "" if scope.is_brief else BESIDE
+    headings = ("config", *leads, *(_MEASURES[i][1] for i in columns))
+    note = "" if scope.is_brief else MEASURES_NOTE
     return Table(_caption("beside the figures", source, several), headings, rows, note=note)
 
 
@@ -242,11 +242,11 @@ def _build_threshold_table(inputs: Sequence[ReportInput]) -> Table:
 
 def prompt_section(scope: ReportScope) -> Section:
     """Return all prompts of one pair, for each scorer that asks a chat model."""
-    asked: dict[str, ReportInput] = {}
+    by_scorer: dict[str, ReportInput] = {}
     for source in scope.inputs:
-        if asks_chat_model(source.result) and (source.release or source.result.scorer not in asked):
-            asked.setdefault(source.result.scorer, source)
-    tables = (_build_prompt_table(scorer, source) for scorer, source in asked.items())
+        if asks_chat_model(source.result) and (source.release or source.result.scorer not in by_scorer):
+            by_scorer.setdefault(source.result.scorer, source)
+    tables = (_build_prompt_table(scorer, source) for scorer, source in by_scorer.items())
     section = table_section("What the model was asked", [f"{SENT} Prompts of version {PROMPTS}."], tables)
     return replace(section, closed=True)
 
@@ -265,7 +265,7 @@ def identity_section(scope: ReportScope) -> Section:
         if any(_fact(model, key) for model in models.values())
     )
     table = Table("Which model answered", ("fact", *models), rows)
-    section = table_section(table.caption, (NOT_THE_SAME, KEPT) if served else (), [table])
+    section = table_section(table.caption, (NOT_THE_SAME, STORAGE_NOTE) if served else (), [table])
     return replace(section, closed=True)
 
 

@@ -29,11 +29,11 @@ FIRST = {"contrast": "choice-likely", "inference": "nli-chat"}
 class Server(ModelSource):
     """A model behind a server, asked when it is used; `senseprobe.server` makes it.
 
-    - `name`: its address, ``openai:URL#MODEL``; `serving`: how it is talked to; `say`: what hears of waiting for it.
+    - `name`: its address, ``openai:URL#MODEL``; `serving`: how it is talked to; `notify`: what hears of waiting for it.
     """
 
     serving: ServingOptions = DEFAULT
-    say: Callable[[str], None] = log_warning
+    notify: Callable[[str], None] = log_warning
 
     is_local: ClassVar[bool] = False
 
@@ -57,14 +57,14 @@ class Server(ModelSource):
         from senseprobe.evaluate.served import probe as probes
         from senseprobe.evaluate.served.client import Client
 
-        with Client(parse(self.name), self.serving, say=say or (lambda _: None)) as client:
+        with Client(parse(self.name), self.serving, notify=say or (lambda _: None)) as client:
             return probes.probe(client)
 
     def open(self, ability: str) -> Model:
         """Open the model, and probe its server."""
         from senseprobe.evaluate.served.model import ServedModel
 
-        return cast("Model", ServedModel.open(self.name, ability=ability, options=self.serving, say=self.say))
+        return cast("Model", ServedModel.open(self.name, ability=ability, options=self.serving, notify=self.notify))
 
     def close(self, model: Any) -> None:  # noqa: ANN401 - a ServedModel
         """Close its connections, and the store of its answers."""
@@ -72,21 +72,21 @@ class Server(ModelSource):
 
     # --- a run --------------------------------------------------------------------------------------------------------
 
-    def prepare(self, say: Callable[[str], None], *, stored: bool, levels: Sequence[str] = ()) -> Self:
+    def prepare(self, notify: Callable[[str], None], *, stored: bool, levels: Sequence[str] = ()) -> Self:
         """Return the source as a run uses it. Raise ModelError where vectors are requested, or options are invalid."""
         if levels:
             raise ModelError(f"{self.name} is behind a server, which does not return vectors: leave out level")
         require_client()
         serving = checked_serving(self.name, self.serving)
-        return replace(self, serving=replace(serving, stored=stored), say=say)
+        return replace(self, serving=replace(serving, stored=stored), notify=notify)
 
     def choose_scorers(
-        self, job: ScoringJob, names: Sequence[str], say: Callable[[str], None], *, control: bool
+        self, job: ScoringJob, names: Sequence[str], notify: Callable[[str], None], *, control: bool
     ) -> Sequence[str]:
         """Return the ids of scorers, once it was said what leaves this machine, and that may leave it."""
         scorers = _chosen_scorers(job, self, names)
         self.check_consent(job)
-        _announce(job, self, scorers, say, control=control)
+        _announce(job, self, scorers, notify, control=control)
         return [scorer.id for scorer in scorers]
 
     def check_consent(self, job: ScoringJob) -> None:
@@ -116,12 +116,12 @@ class Server(ModelSource):
         address, name = parse(self.name), job.release.manifest.name
         may_send = address.is_loopback or self.serving.send or _why_private(job) is None
         if may_send and not address.is_loopback:
-            self.say(
+            self.notify(
                 f"up to {SAMPLE} prompts, and replies, of {name} leave this machine, for {address.origin}, to be "
                 "counted"
             )
         plans = [_plan(job, scorer, control) for scorer in scorers]
-        opened = ServedModel.open(self.name, ability=scorers[0].ability, options=self.serving, say=self.say)
+        opened = ServedModel.open(self.name, ability=scorers[0].ability, options=self.serving, notify=self.notify)
         with opened as model:
             if lacking := {scorer.id: model.lacking(scorer.id) for scorer in scorers if model.lacking(scorer.id)}:
                 first, why = next(iter(lacking.items()))
@@ -222,7 +222,7 @@ def _why_private(job: ScoringJob) -> str | None:
 
 
 def _announce(
-    job: ScoringJob, source: Server, scorers: Sequence[Scorer], say: Callable[[str], None], *, control: bool
+    job: ScoringJob, source: Server, scorers: Sequence[Scorer], notify: Callable[[str], None], *, control: bool
 ) -> None:
     """Say what is about to be sent where, and where answers are kept, before anything is sent."""
     from senseprobe.evaluate.control import CHAT_ROWS, RELEASE
@@ -239,12 +239,12 @@ def _announce(
     if control and any(reads_control(job, scorer) for scorer in scorers):
         sent += f", and {CHAT_ROWS} rows of {RELEASE},"
     folder = project.cache_folder("answers")
-    kept = f"answers are kept in {folder}" if source.serving.stored else "answers are not kept"
+    storage = f"answers are kept in {folder}" if source.serving.stored else "answers are not kept"
     if address.is_loopback:
-        say(f"{sent} go to {address.origin}, on this machine; {kept}")
+        notify(f"{sent} go to {address.origin}, on this machine; {storage}")
         return
     how = "; delete that folder to delete them" if source.serving.stored else ""
-    say(f"{sent} leave this machine, for {address.origin}; {kept}{how}")
+    notify(f"{sent} leave this machine, for {address.origin}; {storage}{how}")
 
 
 def _plan(job: ScoringJob, scorer: Scorer, control: Callable[[], ScoringJob] | None) -> Plan:

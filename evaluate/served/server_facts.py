@@ -126,7 +126,7 @@ def _get(client: Client, path: str, form: type[T]) -> T:
 
 
 def _quantisation(names: Sequence[str]) -> str:
-    found = next(
+    first = next(
         (match for name in names if (match := _QUANTISATION.search(model_name(name).removesuffix(".gguf")))), None
     )
-    return found.group(1) if found else ""
+    return first.group(1) if first else ""

@@ -99,9 +99,9 @@ class ServerTokenizer:
 
     def _tokens(self, bodies: Sequence[Mapping[str, Any]], *, keep: bool) -> list[Ids]:
         answers = self.client.map("/tokenize", bodies, store=keep, retry=keep)
-        return [self._own(list_at(body_of(self.client, answer), "tokens")) for answer in answers]
+        return [self._read_ids(list_at(body_of(self.client, answer), "tokens")) for answer in answers]
 
-    def _own(self, tokens: list[Any]) -> Ids:
+    def _read_ids(self, tokens: list[Any]) -> Ids:
         """Return the ids of tokens; where they come with pieces, those are kept: "" of a part of a character."""
         if self.kind != LLAMA or all(type(token) is int for token in tokens):
             return ids_of(tokens)

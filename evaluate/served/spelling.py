@@ -22,9 +22,9 @@ def token_text(token: str, raw: object = None) -> str:
     >>> token_text("ĠA", [65]), token_text("ĠA"), token_text("<0x0A>"), token_text("token_id:65", [65])
     ('A', ' A', '\n', 'A')
     """
-    told = _decoded(raw)
-    if told is not None and told != token:
-        return told
+    decoded = _decoded(raw)
+    if decoded is not None and decoded != token:
+        return decoded
     if byte := _BYTE.fullmatch(token):
         return chr(int(byte.group(1), 16))
     signs = _SIGNS.match(token)

@@ -77,7 +77,7 @@ class TaskCheck:
             return 0
         items, numbers = self.task.control_items(rows, seed), list[tuple[float, ...]]()
         for portion in self.model.portions(items):
-            numbers += self.task.numbers(self.model, [(item.asked, item.right, item.wrong) for item in portion])
+            numbers += self.task.numbers(self.model, [(item.wording, item.right, item.distractor) for item in portion])
             if progress is not None:
                 progress(len(numbers), len(items) + units)
         table = pd.DataFrame(numbers, columns=list(self.task.columns), dtype=np.float64)
@@ -155,7 +155,7 @@ def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, nois
     rows = table[~lacking]
     pairs, contents = "position" in rows or "psi" in rows, "content" in rows
     alphabets = ["".join(alphabet) for alphabet in ALPHABETS]
-    groups, told = _groups_of(table, design), task.labels * len(rows)
+    groups, label_count = _groups_of(table, design), task.labels * len(rows)
     low, high = _range_of(table) if pairs else (None, None)
     return TaskRecord(
         position=_mean(rows, "position"),
@@ -164,7 +164,7 @@ def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, nois
         reliability=_number(cronbach_alpha(rows[alphabets].to_numpy(dtype=np.float64))) if "prior" in rows else None,
         mass=_number(rows["mass"].median()) if "mass" in rows else None,
         mass_least=_number(rows["mass_least"].min()) if "mass_least" in rows else None,
-        censored=_number(rows["censored"].sum() / told) if "censored" in rows and told else None,
+        censored=_number(rows["censored"].sum() / label_count) if "censored" in rows and label_count else None,
         floor=_number(noise) if contents else None,
         spread=_number(rows["content"].std(ddof=1)) if contents else None,
         refused=_count(groups, table.get("refused", lacking)),
@@ -220,18 +220,20 @@ def _range_of(table: pd.DataFrame) -> tuple[float | None, float | None]:
 # --- gates ------------------------------------------------------------------------------------------------------------
 
 
-def _reading(gate: str, read: float | None, *, bound: float | None = None, said: str = "") -> GateReading:
+def _reading(gate: str, read: float | None, *, bound: float | None = None, remark: str = "") -> GateReading:
     """Return the reading of a gate that holds what it read, or its bound, against its threshold."""
     passed = GATES[gate].passes(read if bound is None else bound)
-    return GateReading(gate=gate, read=read, bound=bound, threshold=GATES[gate].threshold, passed=passed, said=said)
+    return GateReading(gate=gate, read=read, bound=bound, threshold=GATES[gate].threshold, passed=passed, said=remark)
 
 
 def _read_control(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
     if check.control is None or not check.control.items:
-        return _reading("control", None, said="the rows have no sentences from which control items can be made")
+        return _reading("control", None, remark="the rows have no sentences from which control items can be made")
     right, items = check.control.right, check.control.items
     low, _ = clopper_pearson(right, items)
-    return _reading("control", _number(right / items), bound=_number(low / 100 + 0.5), said=f"{right} of {items} items")
+    return _reading(
+        "control", _number(right / items), bound=_number(low / 100 + 0.5), remark=f"{right} of {items} items"
+    )
 
 
 def _read_size(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
@@ -244,17 +246,17 @@ def _read_size(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> Gat
 
 
 def _read_places(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
-    shares = [_mean(table, f"place_{place}") for place in (1, 2, 3)]
-    known = sorted(share for share in shares if share is not None)
-    if len(known) < len(shares):
+    shares = [_mean(table, f"place_{number}") for number in (1, 2, 3)]
+    ordered = sorted(share for share in shares if share is not None)
+    if len(ordered) < len(shares):
         return _reading("places", None)
     gate = GATES["places"]
-    passed = gate.passes(known[0]) and known[-1] <= (gate.most or 0)
-    return GateReading(gate=gate.id, read=known[0], bound=known[-1], threshold=gate.threshold, passed=passed)
+    passed = gate.passes(ordered[0]) and ordered[-1] <= (gate.most or 0)
+    return GateReading(gate=gate.id, read=ordered[0], bound=ordered[-1], threshold=gate.threshold, passed=passed)
 
 
 def _read_unchanged(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
-    return _reading(UNCHANGED, 0.0 if check.drift else 1.0, said=check.drift or "")
+    return _reading(UNCHANGED, 0.0 if check.drift else 1.0, remark=check.drift or "")
 
 
 _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, TaskCheck], GateReading]] = {

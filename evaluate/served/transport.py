@@ -27,12 +27,12 @@ _LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "
 class UnansweredError(Exception):
     """Raised where nothing came back that can be read; the text says why, without a key.
 
-    `again`: whether it helps to ask again. `reached`: whether there was a server.
+    `retryable`: whether it helps to ask again. `reached`: whether there was a server.
     """
 
-    def __init__(self, reason: str, *, again: bool = True, reached: bool = True) -> None:
+    def __init__(self, reason: str, *, retryable: bool = True, reached: bool = True) -> None:
         super().__init__(reason)
-        self.again, self.reached = again, reached
+        self.retryable, self.reached = retryable, reached
 
 
 class Reply(NamedTuple):
@@ -98,7 +98,7 @@ class Transport:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnansweredError(self._clean(str(error) or "no connection"), reached=False) from None
         except BodyError as error:
-            raise UnansweredError(f"the answer {error}", again=error.retryable) from None
+            raise UnansweredError(f"the answer {error}", retryable=error.retryable) from None
         except (httpx.TimeoutException, LateError):
             raise UnansweredError(f"no answer within {READ:.0f} s") from None
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, LookupError) as error:
@@ -112,7 +112,7 @@ class Transport:
         try:
             body = read_json(data, self._key)
         except DepthError:
-            raise UnansweredError(f"the answer is nested more than {DEEPEST} levels deep", again=False) from None
+            raise UnansweredError(f"the answer is nested more than {DEEPEST} levels deep", retryable=False) from None
         except ValueError:
             body = join_events(data, partial(read_json, key=self._key))
         request_id = headers.get("x-request-id") or headers.get("request-id") or ""

@@ -18,7 +18,7 @@ from senseprobe.evaluate.served.conversation import REPLY_TOKENS, TOP
 from senseprobe.evaluate.served.json_values import (
     ABSENT,
     LONGEST_NAME,
-    OVER_ONE,
+    ROUNDING,
     Body,
     Counted,
     LogProbability,
@@ -50,7 +50,7 @@ class Dialect:
     - `fields`: its own fields of a chat request: thinking off, the prompt cache off.
     - `limit`: the field that says how many tokens are written; `written`: how many.
     - `without`: fields that are left out, since the server does not take them; `complaints`: what it said of these.
-    - `temperature`: that of answers. `place`: how many tokens stand before the label of each answer.
+    - `temperature`: that of answers. `label_offset`: how many tokens stand before the label of each answer.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Dialect:
     without: tuple[str, ...] = ()
     complaints: tuple[Complaint, ...] = ()
     temperature: float = 0
-    place: int = 0
+    label_offset: int = 0
 
     @property
     def greedy(self) -> bool:
@@ -70,7 +70,7 @@ class Dialect:
     @property
     def to_label(self) -> dict[str, int]:
         """The field of a request whose answer ends with the label's token."""
-        return {self.limit: self.place + 1}
+        return {self.limit: self.label_offset + 1}
 
     def complaint(self, name: str) -> Complaint | None:
         """Return what the server said of a field; None where nothing."""
@@ -81,19 +81,19 @@ class Dialect:
 
         `words` are shown; `about` is all that the server says, in which the field is looked for.
         """
-        told = about or words
-        known = ("max_tokens", "logprobs", "temperature", "seed", *self.fields)
-        named = [name for name in known if name in told and self._can_change(name, told)]
+        message = about or words
+        fields = ("max_tokens", "logprobs", "temperature", "seed", *self.fields)
+        named = [name for name in fields if name in message and self._can_change(name, message)]
         if not named:
             return None
         # A server may list the fields that it takes after the one that it does not, or several that it does not.
-        listed = _LIST.match(told, min(map(told.index, named)))
+        listed = _LIST.match(message, min(map(message.index, named)))
         named_field = next((name for name in named if listed and name in listed.group()), named[0])
         return self._changed(named_field, words)
 
-    def _can_change(self, name: str, told: str) -> bool:
+    def _can_change(self, name: str, message: str) -> bool:
         if name == "max_tokens":
-            return self.limit == name and "max_completion_tokens" in told
+            return self.limit == name and "max_completion_tokens" in message
         return name not in self.without
 
     def _changed(self, name: str, words: str) -> "Dialect":
@@ -102,7 +102,7 @@ class Dialect:
             return replace(self, limit="max_completion_tokens", complaints=(*others, complaints.of_limit(words)))
         if name == "temperature":
             complaint = complaints.of_temperature(words, self.temperature)
-            if not complaint.found:
+            if not complaint.consequence:
                 return replace(self, temperature=LEAST_TEMPERATURE, complaints=(*others, complaint))
             return replace(self, without=(*self.without, name), complaints=(*others, complaint))
         if name == "logprobs":  # they go together
@@ -196,7 +196,7 @@ class _ScoredToken(_Token):
     logprob: LogProbability = ABSENT
 
 
-class _Place(_ScoredToken):
+class _TokenPosition(_ScoredToken):
     """The token at a place, with the likeliest there in the order of the server."""
 
     top_logprobs: Annotated[
@@ -245,8 +245,8 @@ _THINKING = re.compile(
 )
 
 
-def read_chat(body: object, place: int = 0) -> ChatAnswer:
-    """Return what the body of a chat completion says, whose label is behind `place` tokens.
+def read_chat(body: object, label_offset: int = 0) -> ChatAnswer:
+    """Return what the body of a chat completion says, whose label is behind `label_offset` tokens.
 
     ModelError where it is no chat completion, or an impossible one.
     """
@@ -255,7 +255,7 @@ def read_chat(body: object, place: int = 0) -> ChatAnswer:
     thought = next(filter(None, map(text_of, (message.reasoning_content, message.reasoning))), "")
     thinking = _THINKING.match(message.content)  # a thought that is cut short is all there is
     text = message.content[thinking.end() :].lstrip() if thinking else message.content
-    tops, first, order = _read_tops(places, place)
+    tops, first, order = _read_tops(places, label_offset)
     texts = (_Token.of(entry, _NO_OBJECT).text for entry in places)
     return ChatAnswer(
         text=text or message.refusal,
@@ -283,16 +283,16 @@ def _read_tops(
         for entry in places[:number]
         if not is_special(_Token.of(entry, _NO_OBJECT).text)  # servers tell of special ones what they like
     )
-    place = _Place.of(places[number], _NO_OBJECT)
+    position = _TokenPosition.of(places[number], _NO_OBJECT)
     tops: dict[str, float] = {}
-    for top in place.top_logprobs:
+    for top in position.top_logprobs:
         log = top.logprob + given
         # Parts of a character are spelt alike.
         tops[top.text] = float(np.logaddexp(tops[top.text], log)) if top.text in tops else log
-    if sum(map(math.exp, tops.values())) > 1 + OVER_ONE:
+    if sum(map(math.exp, tops.values())) > 1 + ROUNDING:
         raise impossible("log-probabilities whose probabilities sum to more than 1")
-    order = tuple(top.logprob for top in place.top_logprobs)
-    return dict(sorted(tops.items(), key=lambda item: -item[1])), (place.text, place.logprob + given), order
+    order = tuple(top.logprob for top in position.top_logprobs)
+    return dict(sorted(tops.items(), key=lambda item: -item[1])), (position.text, position.logprob + given), order
 
 
 def thinks(answer: ChatAnswer) -> bool:

@@ -227,24 +227,24 @@ def _score(
         raise ResultError(f"cannot write {out}: {error.strerror or error}") from error
 
 
-def _predict(release: Release, beside: str | Path, by_text: dict[str, SentenceScore]) -> Iterator[Prediction]:
+def _predict(release: Release, path: str | Path, by_text: dict[str, SentenceScore]) -> Iterator[Prediction]:
     from senseprobe.api.results import load_result
     from senseprobe.evaluate.texts.bias_score_comparison import SIDES, predict_preferences
 
-    result = load_result(beside)
+    result = load_result(path)
     if result.rows is None or not {"stereo_score", "anti_score"} <= {*result.rows.columns}:
         raise ResultError(
-            f"{beside} has no scores of sentence pairs next to it: keep its .parquet file in the same folder"
+            f"{path} has no scores of sentence pairs next to it: keep its .parquet file in the same folder"
         )
     if result.release["name"] != release.manifest.name:
         raise ResultError(
-            f"{beside} is a result on {result.release['name']}, but the sentences are from {release.manifest.name}"
+            f"{path} is a result on {result.release['name']}, but the sentences are from {release.manifest.name}"
         )
     configs = {*result.rows["config"]} & {
         name for name, design in release.designs.items() if {*SIDES} <= {*design.roles}
     }
     if not configs:
-        raise ResultError(f"{beside} has no scores of sentence pairs")
+        raise ResultError(f"{path} has no scores of sentence pairs")
     for config in (name for name in release.configs if name in configs):
         scores = result.rows[result.rows["config"] == config]
         rows = release.table(config, spans=False)

@@ -102,7 +102,7 @@ class CorpusSummary:
         counts = self.tally.counts
         first, second = counts.cooccurrences[:, 1], counts.cooccurrences[:, 0]
         odds = np.where(first + second, estimate_log_odds(first, second, counts.totals), np.nan)
-        values, z = ([None if np.isnan(each) else float(each) for each in column] for column in odds)
+        values, z = ([None if np.isnan(value) else float(value) for value in column] for column in odds)
         columns = (self.terms.words, self.terms.categories_of_words, counts.cooccurrences.tolist(), values, z)
         rows = [WordOdds(word, of, tuple(n), value, score) for word, of, n, value, score in zip(*columns, strict=True)]
         return sorted(rows, key=lambda row: (row.z is None, -(row.z or 0.0), row.word))

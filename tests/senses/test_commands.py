@@ -17,7 +17,7 @@ from senseprobe.api import show_senses
 from senseprobe.document import render_html
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.reporting.word_senses import PlacedSense, WordSenses
-from senseprobe.evaluate.senses.placement import find_nearest, place_senses
+from senseprobe.evaluate.senses.placement import find_nearest, locate_senses
 from senseprobe.lexicon import SenseEntry, prepare
 
 MAN, WOMAN, NURSE, NURSING = "man%1:18:00::", "woman%1:18:00::", "nurse%1:18:00::", "nurse%2:29:00::"
@@ -60,7 +60,7 @@ def entry(key: str, gloss: str = "a sense") -> SenseEntry:
 def place(model: Planted, keys: Sequence[str], count: int) -> WordSenses:
     """The senses of nurse in an embedding."""
     shown = WordSenses(word="nurse", senses=tuple(PlacedSense(entry(key)) for key in keys))
-    return place_senses(shown, model, model.blocks(), PAIRS, count)
+    return locate_senses(shown, model, model.blocks(), PAIRS, count)
 
 
 def placed(count: int = 2) -> WordSenses:
@@ -103,7 +103,7 @@ def test_what_has_no_direction_says_why() -> None:
     assert f"No direction of gender: planted lacks {WOMAN}." in shown.sections("brief")[0].paragraphs
     fewer = [*PAIRS, ("boy%1:18:00::", "girl%1:18:00::")]
     model, senses = Planted(VECTORS), tuple(map(PlacedSense, [entry(NURSE)]))
-    shown = place_senses(WordSenses(word="nurse", senses=senses), model, model.blocks(), fewer, 0)
+    shown = locate_senses(WordSenses(word="nurse", senses=senses), model, model.blocks(), fewer, 0)
     assert shown.senses[0].gender == pytest.approx(-1 / 5**0.5)
     text = "The direction is of fewer pairs: planted lacks boy%1:18:00::, girl%1:18:00::."
     assert text in shown.sections("brief")[0].paragraphs

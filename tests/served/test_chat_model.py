@@ -473,7 +473,7 @@ def test_models_that_think_have_no_choice(folders: dict[str, Path], tmp_path: Pa
 def test_thinking_is_switched_off_where_a_template_can(folders: dict[str, Path], tmp_path: Path) -> None:
     """Qwen3's switch puts an empty thought before the answer, which is then weighed."""
     model = chat.ChatLM.load(str(_edited(folders["qwen2"], tmp_path / "edited", SWITCH)), device="cpu")
-    assert model.shown().endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
+    assert model.render_example().endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
     assert None not in model.weigh_labels(CHOICES[:2])
 
 

@@ -211,13 +211,13 @@ def test_control_items_have_one_right_answer(sssb: Release) -> None:
     assert (len(scrambled), len(mentions)) == (20, 20)
     for item in scrambled:
         assert item.right in texts
-        assert sorted(item.right.split()) == sorted(item.wrong.split())
-        assert all(a != b for a, b in zip(item.right.split(), item.wrong.split(), strict=True))
+        assert sorted(item.right.split()) == sorted(item.distractor.split())
+        assert all(a != b for a, b in zip(item.right.split(), item.distractor.split(), strict=True))
     for item in mentions:
-        word = re.search(r'"(.+)"', item.asked)
+        word = re.search(r'"(.+)"', item.wording)
         assert word is not None
         assert word.group(1) in item.right
-        assert word.group(1).casefold() not in item.wrong.casefold()
+        assert word.group(1).casefold() not in item.distractor.casefold()
     assert items == [*control_items(sorted(texts, reverse=True), "Which?", seed=3)]
     assert items != [*control_items(sorted(texts), "Which?", seed=4)]
 

@@ -55,7 +55,7 @@ def opened(server: RawServer, waits: list[float], said: list[str]) -> Iterator[O
     def open_client(store: AnswerStore | None = None, **options: Any) -> Client:  # noqa: ANN401 - of any option
         address = parse(f"openai:{server.origin}/v1#m")
         clients.append(
-            Client(address, ServingOptions(**options), store=store, say=said.append, sleep=waits.append),
+            Client(address, ServingOptions(**options), store=store, notify=said.append, sleep=waits.append),
         )
         return clients[-1]
 
@@ -353,7 +353,7 @@ def test_a_failure_ends_the_waits_of_others(server: RawServer, said: list[str]) 
     server.answer = answer
     began = time.monotonic()
     with (
-        Client(parse(f"openai:{server.origin}/v1#m"), ServingOptions(concurrency=2), say=said.append) as client,
+        Client(parse(f"openai:{server.origin}/v1#m"), ServingOptions(concurrency=2), notify=said.append) as client,
         pytest.raises(ModelError, match="redirects"),
     ):
         client.map(CHAT, [{"number": number} for number in range(2)])

@@ -19,8 +19,8 @@ from senseprobe.evaluate.served.client import Client
 from senseprobe.evaluate.served.conversation import ReplyQuestion
 from senseprobe.evaluate.served.likelihood import (
     FAILED,
-    NOT_ASKED,
     PASSED,
+    SKIPPED,
     Route,
     Search,
     find_route,
@@ -88,7 +88,7 @@ def _free(asked: Json, body: Json) -> None:
 
 def states(search: Search) -> list[str]:
     """How the trials ended, in the order of `WAYS`."""
-    assert tuple(trial.way for trial in search.trials) == WAYS
+    assert tuple(trial.method for trial in search.trials) == WAYS
     return [trial.state for trial in search.trials]
 
 
@@ -98,9 +98,9 @@ def states(search: Search) -> list[str]:
 @pytest.mark.parametrize(
     ("server", "expected"),
     [
-        (lambda: PlantedServer(kind="vllm"), [PASSED, NOT_ASKED, NOT_ASKED, NOT_ASKED]),
-        (lambda: PlantedServer(kind="vllm", twist=without("prompt_logprobs")), [FAILED, PASSED, NOT_ASKED, NOT_ASKED]),
-        (lambda: PlantedServer(kind="llama.cpp"), [FAILED, FAILED, PASSED, NOT_ASKED]),
+        (lambda: PlantedServer(kind="vllm"), [PASSED, SKIPPED, SKIPPED, SKIPPED]),
+        (lambda: PlantedServer(kind="vllm", twist=without("prompt_logprobs")), [FAILED, PASSED, SKIPPED, SKIPPED]),
+        (lambda: PlantedServer(kind="llama.cpp"), [FAILED, FAILED, PASSED, SKIPPED]),
         (
             lambda: PlantedServer(kind="llama.cpp", twist=told("/completion", _free)),
             [FAILED, FAILED, FAILED, PASSED],
@@ -144,7 +144,7 @@ def test_an_echo_of_texts_where_tokens_are_not_told() -> None:
         return Reply({"detail": "Not Found"}, 404) if request.path in hidden else reply
 
     with searched(server := PlantedServer(kind="vllm", twist=twist)) as search:
-        assert states(search) == [NOT_ASKED, PASSED, NOT_ASKED, NOT_ASKED]
+        assert states(search) == [SKIPPED, PASSED, SKIPPED, SKIPPED]
         assert search.route is not None
         text = TEXTS[0]
         expected = (sum(server.model.steps(START, text)), len(text), len(text))
@@ -158,7 +158,7 @@ def test_an_echo_of_texts_where_tokens_are_not_told() -> None:
 def test_a_server_of_chat_completions_only_has_none() -> None:
     """Nothing is found, and each way says why."""
     with searched(PlantedServer(kind="openai")) as search:
-        assert (search.route, states(search)) == (None, [NOT_ASKED, FAILED, NOT_ASKED, NOT_ASKED])
+        assert (search.route, states(search)) == (None, [SKIPPED, FAILED, SKIPPED, SKIPPED])
         assert search.trial("echo").read == "HTTP 404: File Not Found"
 
 

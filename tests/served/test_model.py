@@ -134,7 +134,7 @@ def test_a_change_is_noticed_during_the_run(tmp_path: Path, monkeypatch: pytest.
     said: list[str] = []
     with (
         PlantedServer(PlantedModel(position=0.5)) as server,
-        ServedModel.open(server.spec, ability="chat", store=tmp_path, say=said.append) as model,
+        ServedModel.open(server.spec, ability="chat", store=tmp_path, notify=said.append) as model,
     ):
         model.weigh_labels(QUESTIONS)
         assert not said
@@ -240,7 +240,7 @@ def test_several_requests_at_a_time_only_where_that_changes_nothing(tmp_path: Pa
     for accepted, expected in ((False, 1), (True, 3)):
         options = ServingOptions(concurrency=8, accept_noise=accepted)
         with PlantedServer(PlantedModel(near=0.3), kind="llama.cpp", slots=3, delay=0.01) as server:
-            opened = ServedModel.open(server.spec, ability="chat", options=options, store=tmp_path, say=said.append)
+            opened = ServedModel.open(server.spec, ability="chat", options=options, store=tmp_path, notify=said.append)
             with opened as model:
                 assert [len(own) for own in model.portions(range(7))] == ([1] * 7 if expected == 1 else [3, 3, 1])
     assert [text for text in said if "one request at a time" in text]
@@ -256,9 +256,9 @@ def test_slots_bound_what_is_asked_at_once(tmp_path: Path) -> None:
 def test_the_prompt_is_shown_as_it_was_sent(tmp_path: Path) -> None:
     """Word for word, with all its options."""
     with PlantedServer() as server, _opened(server, tmp_path) as model:
-        assert model.shown() == ""
+        assert model.dump_first_prompt() == ""
         model.weigh_labels(QUESTIONS)
-        assert json.loads(model.shown()) in [request.body for request in server.asked()]
+        assert json.loads(model.dump_first_prompt()) in [request.body for request in server.asked()]
 
 
 def test_a_thinking_model_can_be_asked_for_texts_alone(tmp_path: Path) -> None:

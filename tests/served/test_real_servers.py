@@ -118,7 +118,7 @@ def client_of(
     server: RealServer, options: ServingOptions = DEFAULT, say: Callable[[str], None] = lambda _: None
 ) -> Client:
     """A client without a store."""
-    return Client(parse(server.spec), options, say=say)
+    return Client(parse(server.spec), options, notify=say)
 
 
 def searched(client: Client) -> likelihood.Search:
@@ -174,11 +174,11 @@ def test_what_llama_cpp_ignores_is_seen(server: RealServer) -> None:
     with client_of(server) as client:
         search = searched(client)
         assert client.requests <= 15
-    assert [(trial.way, trial.state) for trial in search.trials] == [
+    assert [(trial.method, trial.state) for trial in search.trials] == [
         (PROMPT_LOGPROBS, likelihood.FAILED),
         (ECHO, likelihood.FAILED),
         (GRAMMAR, likelihood.PASSED),
-        (BIAS, likelihood.NOT_ASKED),
+        (BIAS, likelihood.SKIPPED),
     ]
 
 

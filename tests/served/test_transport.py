@@ -85,7 +85,7 @@ def test_the_key_is_nowhere(
     address, outcome = parse(f"openai:{server.origin}/v1{version}#m"), ""
     with (
         AnswerStore(tmp_path, "identity", said.append) as store,
-        Client(address, ServingOptions(), store=store, say=said.append, sleep=lambda _: None) as client,
+        Client(address, ServingOptions(), store=store, notify=said.append, sleep=lambda _: None) as client,
     ):
         try:
             response = client.post(CHAT, {"a": 1}, ok=(200, 401, 403))
@@ -264,7 +264,7 @@ def test_an_answer_that_never_ends_is_given_up(part: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(transport, "READ", 1.0)
     with SlowServer(*ENDLESS[part]) as slow, pytest.raises(UnansweredError, match="no answer within 1 s") as error:
         send(slow)
-    assert error.value.again
+    assert error.value.retryable
 
 
 @pytest.mark.timeout(120)

@@ -55,7 +55,7 @@ def show_senses(
     entry = WordSenses(word=word, senses=tuple(map(PlacedSense, entries)))
     if source := _of_senses(senses):
         model = open_vectors(source, say)
-        locate: Callable[..., WordSenses] | None = getattr(model, "place_senses", None)
+        locate: Callable[..., WordSenses] | None = getattr(model, "locate_senses", None)
         if locate is None:
             raise ModelError(f"{model.name} has no vectors of senses: name a file of senses, senses:FILE")
         entry = locate(entry, nearest)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation.erasure import Erasure
+from senseprobe.evaluate.mitigation.record import read_record
 from senseprobe.evaluate.mitigation.tensor_files import (
     FORMATS,
     StoredTensor,
@@ -61,16 +62,16 @@ _STEP_FILES = ("config.json", "model.safetensors")
 class EmbeddingChange:
     """What was done to the embeddings of a model.
 
-    - `coordinates`: float32 of shape (tokens, rank), what was removed of each: parent = copy / scale + left @ removed.
-    - `scales`: float32 of shape (tokens,), by what norms were multiplied; None where they stay as they fall.
-    - `left`: the largest coordinate, of either sign, that is left of the directions after rounding, from the mean.
+    - `removed`: float32 of shape (tokens, rank), what was read of each row: parent = row / scale + removed @ left.T.
+    - `scale`: float32 of shape (tokens,), by what rows were multiplied; None where norms stay as they fall.
+    - `residual`: the largest coordinate, of either sign, that is left of the directions after rounding, from the mean.
     - `norm_mean`, `norm_least`: of the norms of tokens, as parts of what they were.
     - `head`: whether the output has the changed table, too (``tied``), one that is as it was (``untied``), or ``none``.
     """
 
-    coordinates: NDArray[np.float32]
-    scales: NDArray[np.float32] | None
-    left: float
+    removed: NDArray[np.float32]
+    scale: NDArray[np.float32] | None
+    residual: float
     norm_mean: float
     norm_least: float
     head: Literal["untied", "tied", "none"]
@@ -85,6 +86,7 @@ class ParentModel:
     - `key`: what the table of its input embeddings is called; `table`: where that is, a matrix with a row a token.
     - `heads`: names of tensors of its output that are the same table; `ties`: of others that are tensors of another
       name, such as biases. Files may have all names of a tensor, or one.
+    - `copied`: paths of its other files that a copy has as they are; config.json apart.
     """
 
     spec: str
@@ -97,6 +99,7 @@ class ParentModel:
     table: StoredTensor
     heads: frozenset[str]
     ties: Mapping[str, StoredTensor]
+    copied: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -154,6 +157,8 @@ def open_parent(spec: str) -> ParentModel:
         folder = _complete_folder(spec, paths[0].parent)
         for path in paths:
             _plain(folder, path.name)
+        if (record := read_record(folder)) and record.layers == "all":
+            raise Unloadable("it is altered again as it is loaded (--layers all): use its parent")
         _refuse_quantised(folder)
         if model.config.is_encoder_decoder:
             raise Unloadable("it has an encoder and a decoder: use a model with only one of them")
@@ -165,7 +170,19 @@ def open_parent(spec: str) -> ParentModel:
             raise Unloadable(f"its embeddings are quantised ({table.format}), and cannot be changed")
         if len(table.shape) != 2:
             raise Unloadable("its table of embeddings is not a matrix")
-    return ParentModel(spec, folder, ability, model, TextTokens(tokenizer), files, key, table, frozenset(heads), ties)
+        return ParentModel(
+            spec=spec,
+            folder=folder,
+            ability=ability,
+            model=model,
+            tokens=TextTokens(tokenizer),
+            files=files,
+            key=key,
+            table=table,
+            heads=frozenset(heads),
+            ties=ties,
+            copied=_copied_names(folder),
+        )
 
 
 def _complete_folder(spec: str, folder: Path) -> Path:
@@ -267,7 +284,7 @@ def copied_without(
     if head == "tied" and not parent.is_tied:
         raise ModelError(f"the head of {parent.spec} does not read the table of its input: leave --head out")
     try:
-        with whole_folder(out) as folder, explained(parent.spec):
+        with whole_folder(out) as folder:
             copier = _Copier(parent, erasure, unties=parent.is_tied and head == "untied", renormalise=renormalise)
             copier.write(folder)
             yield folder, copier.change()
@@ -283,9 +300,9 @@ class _Copier:
     def __init__(self, parent: ParentModel, erasure: Erasure, *, unties: bool, renormalise: bool) -> None:
         self._parent, self._erasure, self._unties, self._renormalise = parent, erasure, unties, renormalise
         self._changed = {parent.key} if unties else {parent.key, *parent.heads}
-        self._coordinates = np.empty((parent.size, erasure.rank), dtype=np.float32)
-        self._scales, self._ratios = np.ones(parent.size, dtype=np.float32), np.ones(parent.size)
-        self._left = 0.0
+        self._removed = np.empty((parent.size, erasure.rank), dtype=np.float32)
+        self._scale, self._ratios = np.ones(parent.size, dtype=np.float32), np.ones(parent.size)
+        self._residual = 0.0
 
     def write(self, folder: Path) -> None:
         """Write all files of the copy."""
@@ -298,24 +315,18 @@ class _Copier:
             with (folder / file.path.name).open("wb") as copy:
                 for name in write_header(copy, tensors, file.metadata):
                     copy.writelines(self._changed_parts() if name in self._changed else tensors[name].parts())
-        index = _read_object(parent.folder, INDEX)
-        if index and WHOLE not in {file.path.name for file in parent.files}:
-            if added:
-                index["weight_map"] |= dict.fromkeys(added, parent.table.path.name)
-                size = sum(tensor.size for tensor in added.values())
-                index["metadata"]["total_size"] = index["metadata"].get("total_size", 0) + size
-            (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+        self._write_index(folder, added)
         self._write_config(folder)
-        for name in _copied_names(parent.folder):
+        for name in parent.copied:
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(_plain(parent.folder, name), folder / name)
 
     def change(self) -> EmbeddingChange:
         """Return what was done."""
         return EmbeddingChange(
-            coordinates=self._coordinates,
-            scales=self._scales if self._renormalise else None,
-            left=self._left,
+            removed=self._removed,
+            scale=self._scale if self._renormalise else None,
+            residual=self._residual,
             norm_mean=float(self._ratios.mean()),
             norm_least=float(self._ratios.min()),
             head=("untied" if self._unties else "tied") if self._parent.is_tied else "none",
@@ -330,14 +341,29 @@ class _Copier:
             before, after = (np.linalg.norm(vectors, axis=1) for vectors in (block, copy))
             if self._renormalise:
                 scales = np.divide(before, after, out=np.ones_like(before), where=after > 0)
-                copy, self._scales[rows] = copy * scales[:, None], scales
+                copy, self._scale[rows] = copy * scales[:, None], scales
                 after = np.linalg.norm(copy, axis=1)
             data = encode(copy, table.format)
-            rounded = decode(data, table.format, self._parent.dimensions) / self._scales[rows, None]
-            self._coordinates[rows] = removed
+            rounded = decode(data, table.format, self._parent.dimensions) / self._scale[rows, None]
+            self._removed[rows] = removed
             self._ratios[rows] = np.divide(after, before, out=np.ones_like(before), where=before > 0)
-            self._left = max(self._left, float(np.abs(erasure.read(rounded)).max(initial=0.0)))
+            self._residual = max(self._residual, float(np.abs(erasure.read(rounded)).max(initial=0.0)))
             yield data
+
+    def _write_index(self, folder: Path, added: Mapping[str, StoredTensor]) -> None:
+        """Copy the list of which file has which tensor, where there are several; tensors that are new stand in it."""
+        parent = self._parent
+        if {file.path.name for file in parent.files} == {WHOLE}:
+            return
+        source = _plain(parent.folder, INDEX)
+        if not added:
+            shutil.copyfile(source, folder / INDEX)
+            return
+        index = _read_object(parent.folder, INDEX)
+        index["weight_map"] |= dict.fromkeys(added, parent.table.path.name)
+        if isinstance(size := index["metadata"].get("total_size"), int):
+            index["metadata"]["total_size"] = size + sum(tensor.size for tensor in added.values())
+        (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
     def _write_config(self, folder: Path) -> None:
         """Copy the config; of an output that gets a table of its own it says so."""
@@ -351,7 +377,7 @@ class _Copier:
         (folder / _CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _copied_names(folder: Path) -> list[str]:
+def _copied_names(folder: Path) -> tuple[str, ...]:
     """Return the paths of files that a copy has as they are, below the folder of a model: config.json apart."""
     names = sorted(path.name for path in folder.iterdir() if _COPIED.fullmatch(path.name))
     steps = read_bounded_json(_plain(folder, _MODULES), MOST_CONFIG_BYTES) if _MODULES in names else None
@@ -361,7 +387,7 @@ def _copied_names(folder: Path) -> list[str]:
     for name in names:
         if _plain(folder, name).stat().st_size > MOST_FILE_BYTES:
             raise Unloadable(f"its {printable(name)} is larger than {MOST_FILE_BYTES >> 20} MiB")
-    return names
+    return tuple(names)
 
 
 def _read_object(folder: Path, name: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def split_words(tokens: TextTokens, words: Iterable[str], forms: Forms = "all") 
     is one token are listed. Raises ModelError where those are all.
     """
     distinct = list(dict.fromkeys(words))
-    split = {word: _forms(tokens, word) for word in distinct}
+    split = {word: _forms(tokens, word) if word.strip() else {} for word in distinct}
     if forms == "one":
         split = {word: dict([*ids.items()][:1]) for word, ids in split.items()}
     several = tuple(word for word in distinct if not split[word])

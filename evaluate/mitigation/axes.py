@@ -1,6 +1,6 @@
 """Axes that users name: two words, a file of pairs or of words, or a list of this package; and words with labels.
 
-text -> `read_axis` -> `Axis` -> vectors of its words -> `derive_directions` -> directions
+text -> `read_axis` -> `DeclaredAxis` -> vectors of its words -> `derive_directions` -> directions
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class WordSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class DeclaredAxis:
     """Words that declare an axis.
 
     - `name`: as it was named, such as ``he-she``.
@@ -83,7 +83,7 @@ class Axis:
 LISTS = ("gendered", "demonyms", "adherents", "definitional")
 
 
-def read_axis(text: str) -> Axis:
+def read_axis(text: str) -> DeclaredAxis:
     """Return the axis that a text names: ``he-she``, ``PAIRS.csv``, ``WORDS.csv`` or ``list:NAME``.
 
     A rank may stand after a file or list, as in ``list:adherents:2``. Files have the columns `first` and `second`, a
@@ -97,7 +97,7 @@ def read_axis(text: str) -> Axis:
         return _read_list(text, name.removeprefix(PREFIX), rank)
     if name.lower().endswith(".csv") or Path(name).is_file():
         items = WordSet(_read_items(Path(name)))
-        return _checked(Axis(text, items, items, 1 if rank is None else rank))
+        return _checked(DeclaredAxis(text, items, items, 1 if rank is None else rank))
     words = [word.strip() for word in name.split("-")]
     if rank is not None or len(words) != 2 or not all(words):
         raise SenseprobeError(
@@ -107,7 +107,7 @@ def read_axis(text: str) -> Axis:
     if words[0] == words[1]:
         raise SenseprobeError(f"{printable(text)} is not an axis: both words are {printable(words[0])}")
     pair = WordSet(((words[0], words[1]),))
-    return _checked(Axis(text, pair, pair))
+    return _checked(DeclaredAxis(text, pair, pair))
 
 
 def _split_rank(text: str) -> tuple[str, int | None]:
@@ -117,7 +117,7 @@ def _split_rank(text: str) -> tuple[str, int | None]:
     return (name, int(rank)) if has_rank else (text, None)
 
 
-def _read_list(text: str, name: str, rank: int | None) -> Axis:
+def _read_list(text: str, name: str, rank: int | None) -> DeclaredAxis:
     if name not in LISTS:
         raise SenseprobeError(f"{printable(text)}: this list is not known; {offered(name, LISTS)}")
     if name in ("gendered", "definitional"):
@@ -125,14 +125,15 @@ def _read_list(text: str, name: str, rank: int | None) -> Axis:
         derived = WordSet((("he", "she"),)) if name == "gendered" else WordSet(pairs)
         full = WordSet(tuple(pair for pair in pairs if name == "definitional" or pair != ("he", "she")))
     else:
-        rows = [*_read_wordlist(f"nli_{name}")]
-        derived = WordSet(tuple((row["word"],) for row in rows if row["split"] == "train"))
-        full = WordSet(tuple((row["word"],) for row in rows))
+        # Of adherents the paper prints other forms than those before "person", such as jew and shia.
+        rows = [(row["split"], (row.get("printed", row["word"]),)) for row in _read_wordlist(f"nli_{name}")]
+        derived = WordSet(tuple(item for split, item in rows if split == "train"))
+        full = WordSet(tuple(item for _, item in rows))
     usual = 2 if name == "adherents" else 1
-    return _checked(Axis(text, derived, full, usual if rank is None else rank))
+    return _checked(DeclaredAxis(text, derived, full, usual if rank is None else rank))
 
 
-def _checked(axis: Axis) -> Axis:
+def _checked(axis: DeclaredAxis) -> DeclaredAxis:
     """Return an axis. Raise SenseprobeError where it cannot have its rank."""
     most = len(axis.derived.items) - (not axis.derived.is_paired)  # the mean of words takes one
     if not 1 <= axis.rank <= most:

@@ -216,21 +216,18 @@ def _build_time(round_: Round) -> Section:
     if not everybody:
         return Section("Time")
     limit = _QUICK * median(everybody)
-    people = [("all", everybody), *sorted(seconds.items())]
-    rows = tuple(_time_line(person, values, limit) for person, values in people)
+    rows = []
+    for person, values in [("all", everybody), *sorted(seconds.items())]:
+        low, middle, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
+        quick = sum(value < limit for value in values)
+        half, total = f"{low:.1f} to {high:.1f} s", f"{sum(values) / 60:.1f} min"
+        rows.append(list_cells([person], len(values), f"{middle:.1f} s", half, quick, total))
     paragraph = (
         "Seconds from opening a row to answering it. Medians are used because pauses count. Quick answers took less "
         f"than a third of the overall median ({limit:.1f} s). Sheets do not have times."
     )
     headings = ("annotator", "rows", "median", "middle half", "quick", "in all")
-    return table_section("Time", [paragraph], [cap_table(Table("Time per row", headings, rows))])
-
-
-def _time_line(person: str, values: Sequence[float], limit: float) -> tuple[Cell, ...]:
-    low, middle, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
-    quick = sum(value < limit for value in values)
-    half, total = f"{low:.1f} to {high:.1f} s", f"{sum(values) / 60:.1f} min"
-    return list_cells([person], len(values), f"{middle:.1f} s", half, quick, total)
+    return table_section("Time", [paragraph], [cap_table(Table("Time per row", headings, tuple(rows)))])
 
 
 # --- Rows -----------------------------------------------------------------------------------------------------------

@@ -76,7 +76,8 @@ def source_of(
 
 def describe_retired_result(first: Result) -> str:
     """Return that a result is of what is no longer computed, so that nothing is; empty where it can be replayed."""
-    return source_class(first.model["name"]).describe_retired(first.model) or describe_retired(first.scorer)
+    kind = source_class(first.model["name"])
+    return kind.describe_retired(first.model, first.scorer) or describe_retired(first.scorer)
 
 
 def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, progress: Progress | None) -> Replay:

@@ -50,8 +50,10 @@ from senseprobe.evaluate.estimands.sense_contrast import (
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.retirements import check_computed
 from senseprobe.evaluate.units import KINDS, NO_ROWS, ScoredRows
+from senseprobe.messages import offered
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, describe_error
 from senseprobe.records import Contrast, Design, Figure
+from senseprobe.release.kinds import KINDS as ROW_KINDS
 from senseprobe.statistics import CONFIDENCE, Scale
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "Estimand",
     "additional",
     "check_additional",
+    "check_listed",
     "contrast_figures",
     "declared",
     "families_of",
@@ -208,6 +211,17 @@ def declared(name: str, design: Design) -> Estimand:
         noun = KINDS[design.kind].nouns
         raise ResultError(f"no estimand {name!r} for rows of {noun}; there are {', '.join(CATALOGUE)}")
     return estimand
+
+
+def check_listed(designs: Iterable[Design]) -> None:
+    """Raise SenseprobeError where a kind of rows lists an estimand that cannot be computed from its rows."""
+    for kind, name in dict.fromkeys((design.kind, name) for design in designs for name in design.estimands):
+        estimand = find(name)
+        if estimand is None or estimand.kind != kind:
+            names = (declared.id for declared in CATALOGUE.values() if declared.kind == kind)
+            origin = f" of {ROW_KINDS[kind].origin}" if ROW_KINDS[kind].origin else ""
+            reason = CATALOGUE.fault(name) or offered(name, names)
+            raise SenseprobeError(f"the kind of rows {kind}{origin} lists an unknown estimand {name!r}: {reason}")
 
 
 def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...]:

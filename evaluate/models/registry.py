@@ -37,6 +37,19 @@ def opens(spec: str) -> bool:
     return any(family.names(spec) and family.source is None for family in FAMILIES.ours.values())
 
 
+def check_prefix(spec: str) -> None:
+    """Raise ModelError where a name begins like models of a room or a plug-in that is not installed.
+
+    >>> check_prefix("bert-base-uncased")
+    >>> check_prefix("smells:roses.txt")
+    Traceback (most recent call last):
+    senseprobe.errors.ModelError: nothing in this installation of senseprobe opens models whose names begin with smells:
+    """
+    prefix = re.match(r"[a-z]{2,}:(?!//)", spec)
+    if prefix and not opens(spec) and not Path(spec).exists():
+        raise ModelError(f"nothing in this installation of senseprobe opens models whose names begin with {prefix[0]}")
+
+
 def summarize(
     spec: str,
     release: str = "",
@@ -134,10 +147,11 @@ def ability_of(spec: str) -> str:
     """
     if opens(spec):
         return VectorFile.ability
-    if prefix := re.match(r"[a-z]+:(?=[a-z]+://)", spec):  # the rest may hold a secret
-        raise ModelError(f"nothing in this installation of senseprobe opens models whose names begin with {prefix[0]}")
+    if re.match(r"[a-z]+:[a-z]+://", spec):  # what follows the prefix may hold a secret
+        check_prefix(spec)
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
+    check_prefix(spec)
     from senseprobe.evaluate.models.checkpoint import explained, read_config, refuse_encoder_decoder
 
     config = read_config(spec)

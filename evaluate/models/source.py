@@ -208,7 +208,7 @@ class ModelSource:
         return cls(spec, revision, device, dtype, batch_tokens, allow_pickle, labels, encoding=encoding)
 
     @classmethod
-    def describe_retired(cls, identity: Mapping[str, str]) -> str:
+    def describe_retired(cls, identity: Mapping[str, str], scorer: str) -> str:
         """Return that what a result was computed by is no longer computed; empty where it can be replayed."""
         return ""
 

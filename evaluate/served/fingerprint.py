@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 
 from senseprobe.evaluate.served.conversation import ALPHABETS, CONSTRUCTS, LabelQuestion, choice_question
+from senseprobe.evaluate.served.spelling import begins_thinking
 from senseprobe.tables import read_json
 
 _PAIRS = (
@@ -123,6 +124,19 @@ def is_of_decisions(text: str) -> bool:
         return False
     labels = [{*question.labels} for question in fixed_questions()]
     return len(prompts) == len(labels) and all(logs.keys() == both for logs, both in zip(prompts, labels, strict=True))
+
+
+def is_of_thinking(text: str) -> bool:
+    """Return whether the likeliest token of a prompt of a fingerprint, as text, begins what a model thinks.
+
+    >>> is_of_thinking('[{"<think>": -0.1, "A": -3.0}]'), is_of_thinking('[{"A": -0.1, "<think>": -3.0}]')
+    (True, False)
+    """
+    try:
+        prompts = Fingerprint.parse(text).prompts
+    except (ValueError, TypeError):
+        return False
+    return any(begins_thinking(max(logs, key=logs.__getitem__)) for logs in prompts)
 
 
 def root_mean_square(changes: Sequence[float]) -> float:

@@ -146,12 +146,16 @@ class Server(ModelSource):
         return cls(address.text, serving=replace(serving, stored=False))
 
     @classmethod
-    def describe_retired(cls, identity: Mapping[str, str]) -> str:
+    def describe_retired(cls, identity: Mapping[str, str], scorer: str) -> str:
         """Return that the route of a result is no longer used; empty where it can be replayed."""
         from senseprobe.evaluate.retirements import DECISION, describe_retired
-        from senseprobe.evaluate.served.fingerprint import is_of_decisions
+        from senseprobe.evaluate.served.capabilities import CHOICES
+        from senseprobe.evaluate.served.fingerprint import is_of_decisions, is_of_thinking
 
-        return describe_retired(DECISION) if is_of_decisions(identity.get("vector", "")) else ""
+        vector = identity.get("vector", "")
+        # Labels of a model that thinks first were weighed by decisions alone, its fixed prompts by their first tokens.
+        is_retired = is_of_decisions(vector) or (scorer in CHOICES and is_of_thinking(vector))
+        return describe_retired(DECISION) if is_retired else ""
 
     def compare_identities(self, then: Mapping[str, str], now: Mapping[str, str], model: Any) -> tuple[str, ...]:  # noqa: ANN401
         """Return in what a model is not that of a result: what it is asked, and its answers to fixed prompts.

@@ -262,6 +262,39 @@ def test_a_command_a_section_and_a_measure_of_the_docs(tmp_path: Path) -> None:
     assert "## How many figures" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
+COMMANDS = """
+from senseprobe.cli.command import AddedCommand, Command, as_it_is
+from senseprobe.cli.console import print_line
+
+def letters() -> str:
+    \"\"\"Print letters.\"\"\"
+    return "abc"
+
+LETTERS = AddedCommand(id="letters", group="words", command=Command(letters, print_line, as_it_is))
+LOST = AddedCommand(id="lost", group="wrods", command=Command(letters, print_line, as_it_is))
+"""
+
+
+def test_a_command_whose_group_does_not_exist(tmp_path: Path) -> None:
+    """It is named in a notice, with the groups that exist; one in a group of any panel runs."""
+    entries = {"senseprobe.commands": {"letters": "plugged_letters:LETTERS", "lost": "plugged_letters:LOST"}}
+    write_distribution(tmp_path, "acme-words", entries, {"plugged_letters.py": COMMANDS})
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "senseprobe", "words", "letters"],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (0, "abc\n")
+    notice = (
+        "the command lost of acme-words is ignored: there is no group 'wrods': did you mean 'words'? there is words, "
+    )
+    assert ran.stderr.startswith(f"{notice}annotate, model, study")
+    assert len(ran.stderr.splitlines()) == 1
+
+
 def test_the_example_of_the_docs_in_a_process_of_its_own(tmp_path: Path) -> None:
     """What is on the path of a new interpreter is found, and is what scored; without it, nothing is."""
     told = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]

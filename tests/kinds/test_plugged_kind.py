@@ -179,6 +179,22 @@ def test_the_docs_show_the_example() -> None:
     assert len(module.splitlines()) <= 100
 
 
+def test_a_misspelt_estimand_is_refused_by_build(
+    site: Path, project: Path, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message names the kind, the plug-in and the estimands over its rows; nothing is written."""
+    kind = KINDS["request"]
+    misspelt = type("Misspelt", (type(kind.expansion),), {"estimands": ("politr",)})()
+    monkeypatch.setattr(KINDS, "_added", {"request": replace(kind, expansion=misspelt)})
+    built = typed("build", "asking", "1.0.0")
+    assert built.code == 2
+    assert built.message == (
+        "the kind of rows request of senseprobe-requests lists an unknown estimand 'politr': "
+        "did you mean 'politer'? there is politer"
+    )
+    assert not (project / "releases").exists()
+
+
 def test_rows_are_drawn_by_cells(site: Path, project: Path, typed: Typed) -> None:
     """Half of the rows have as many polite as rude ones."""
     typed("build", "asking", "1.0.0")

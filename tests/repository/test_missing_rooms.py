@@ -33,7 +33,8 @@ run("score", model, "example@1.0.0", "-s", "aul", "--limit", "20", "--no-store")
 run("report", "results", "--out", "page.html")
 run("explain")
 """
-ADDRESS = "openai:http://127.0.0.1:9/v1#m"
+NAMES = {"evaluate.served": "openai:http://127.0.0.1:9/v1#m", "evaluate.senses": "senses:vectors.txt"}
+"""Of each room with models, what one of them is called."""
 
 
 def _without(rooms: set[str], folder: Path) -> Path:
@@ -66,11 +67,11 @@ def test_the_rest_works_without_a_room(
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
     assert (tmp_path / "mine" / "page.html").is_file()
-    if "evaluate.served" in rooms:
-        words = ["score", ADDRESS, "example@1.0.0", "--limit", "2"]
+    for name in (NAMES[room] for room in sorted(rooms & NAMES.keys())):
+        words = ["score", name, "example@1.0.0", "--limit", "2"]
         asked = [sys.executable, "-P", "-m", "senseprobe", *words]
         refused = subprocess.run(asked, cwd=tmp_path / "mine", capture_output=True, text=True, check=False)
         assert refused.returncode == 2
         assert refused.stderr.splitlines() == [
-            "nothing in this installation of senseprobe opens models whose names begin with openai:"
+            f"nothing in this installation of senseprobe opens models whose names begin with {name.partition(':')[0]}:"
         ]

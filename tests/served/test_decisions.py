@@ -4,6 +4,7 @@ The files beside are as 0.2 wrote them, of a planted server with ``/v1/systemone
 ``/v1/decisions``. Of text-likely only the fixed prompts were answered by decisions.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.served.planted_server import PlantedServer
 import senseprobe
 from senseprobe import api
 from senseprobe.api.results import report
+from senseprobe.evaluate.models import source_class
 from senseprobe.evaluate.result import read_result
 from senseprobe.evaluate.served.fingerprint import Fingerprint, fixed_questions, is_of_decisions
 
@@ -34,6 +36,20 @@ def test_replay_says_so_and_asks_nobody(
     with PlantedServer(kind="transformers") as server:
         assert api.replay(path, model=senseprobe.server(server.url, model="planted")).redefined == (RETIRED,)
         assert server.log == []
+
+
+def test_a_thinking_model_whose_fixed_prompts_were_answered_by_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its labels were weighed by decisions all the same: a token that begins a thought is none of them."""
+    path = FOLDER / "choice-likely-sglang.json"
+    result = json.loads(path.read_text())
+    thoughts = [{"<think>": -0.0001, question.labels[0]: -9.5} for question in fixed_questions()]
+    result["model"]["vector"] = Fingerprint.of_tops(thoughts).text
+    (tmp_path / path.name).write_text(json.dumps(result))
+    done = typing(monkeypatch, capfd)("replay", str(tmp_path / path.name))
+    assert (done.code, done.out.splitlines()) == (0, [RETIRED, "nothing was computed"]), done.err
+    assert source_class(result["model"]["name"]).describe_retired(result["model"], "text-likely") == ""
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)

@@ -174,7 +174,7 @@ def vectors(
     """
     from senseprobe.api.sources import Vectors
     from senseprobe.evaluate.models.encodings import EncodingOptions
-    from senseprobe.evaluate.models.registry import opens
+    from senseprobe.evaluate.models.registry import check_prefix, opens
     from senseprobe.evaluate.models.vector_files import PREFIX
 
     reading = EncodingOptions(lower=lower, unit=unit, exact_lemma=exact_lemma or None, header=header, skip_bad=skip_bad)
@@ -182,6 +182,7 @@ def vectors(
         return Vectors(name or "vectors in memory", model=file, encoding=reading)
     if name is not None:
         raise SenseprobeError("name is only for vectors in memory: leave it out if you name a file")
+    check_prefix(str(file))
     return Vectors(str(file) if opens(str(file)) else f"{PREFIX}{file}", encoding=reading)
 
 

@@ -99,20 +99,22 @@ def build(
 
     folder, catalogue = _to_build(dataset, version, out)
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
-    _check_size(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
+    _check_plan(rows, plan, folder, {config.name: config.size for config in plan.configs}, force=force, notify=say)
     if say and not folder.exists() and not plan.lexicons and any(config.senses for config in plan.configs):
         say("WordNet is not prepared, so the card has sense keys but no glosses: run `senseprobe wordnet` first")
     return _frozen(plan, folder, progress, say)
 
 
-def _check_size(
+def _check_plan(
     rows: Mapping[str, Rows], plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, notify: Notify | None
 ) -> None:
-    """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
+    """Say the size of a plan, `sizes` rows by config; raise where that is too much, or an estimand is unknown."""
+    from senseprobe.evaluate.estimands import check_listed
     from senseprobe.release.restore import Size, estimate_bytes
 
     if folder.exists():
         return  # it is not overwritten, which is told by what writes
+    check_listed(config.design for config in plan.configs)
     estimate = estimate_bytes({config.name: (rows[config.name], config.schema) for config in plan.configs}, sizes)
     name = f"{plan.dataset} {folder.name}"
     size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
@@ -267,7 +269,7 @@ def build_shard(
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
     sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
-    _check_size(rows, plan, folder, sizes, force=force, notify=say)
+    _check_plan(rows, plan, folder, sizes, force=force, notify=say)
     expect(progress, sum(sizes.values()))
     write_shard(part, folder, progress)
     return folder

@@ -152,13 +152,11 @@ class Comparison:
         """Return the differences as a table: a row for each figure of each pair of models."""
         import pandas as pd
 
-        return pd.DataFrame([*self._rows()])
-
-    def _rows(self) -> Iterator[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
         for pair in self.pairs:
             labels = {side: self.inputs[number - 1].label for side, number in (("first", pair.a), ("second", pair.b))}
-            for difference in pair.comparisons:
-                yield {**labels, **difference.as_dict()}
+            rows += [{**labels, **difference.as_dict()} for difference in pair.comparisons]
+        return pd.DataFrame(rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe compare --json`` prints."""
@@ -177,7 +175,6 @@ class Comparison:
         return f"<Comparison of {', '.join(source.label for source in self.inputs)}: {figures} differences>"
 
     def _repr_html_(self) -> str:
-        """Return the differences as a notebook shows them."""
         columns = ["first", "second", "config", "estimand", "group", "difference", "low", "high", "p_holm"]
         return str(self.to_frame()[columns].to_html(index=False, na_rep=""))
 

@@ -212,7 +212,10 @@ def score(
     from senseprobe.importers.draft import key_vectors
 
     levels = (level,) if isinstance(level, str) else tuple(level)
-    source = _with_wordnet(source_of(model)).prepare(say, stored=store, levels=levels)
+    source = source_of(model)
+    if source.reads_wordnet:
+        prepare_wordnet()
+    source = source.prepare(say, stored=store, levels=levels)
     are_vectors = source.model is not None and not source.reads_texts
     resolved = _resolve_release(release, say, columns=map, level_named=are_vectors or bool(levels))
     job = _job(resolved, seed, limit, estimands, config, source.libraries)
@@ -256,17 +259,9 @@ def estimate(
 
 
 def _control_job(source: ModelSource, seed: int) -> Callable[[], ScoringJob]:
-    """Return what makes the job of the control of inference."""
     from senseprobe.evaluate.control import RELEASE, ROWS
 
     return partial(_job, RELEASE, seed, ROWS, libraries=source.libraries)
-
-
-def _with_wordnet(source: ModelSource) -> ModelSource:
-    """Return a source, with WordNet where its words are looked up in it; LexiconError where there is no copy."""
-    if source.reads_wordnet:
-        prepare_wordnet()
-    return source
 
 
 def _resolve_release(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def _take_plan_options(options: dict[str, Any]) -> annotation.PlanOptions:
-    """Take out of options those of a plan."""
     return annotation.PlanOptions(**{field.name: options.pop(field.name) for field in fields(annotation.PlanOptions)})
 
 

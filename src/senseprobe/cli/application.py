@@ -24,6 +24,8 @@ from senseprobe.cli.command import COMMANDS, AddedCommand, Command, Group, as_di
 from senseprobe.cli.console import complain, print_line, print_note
 from senseprobe.cli.examples import USES
 from senseprobe.errors import SenseprobeError
+from senseprobe.messages import offered
+from senseprobe.plugins import log_warning
 
 _INTERRUPTED = 130
 """The exit code that typer gives to Ctrl-C."""
@@ -335,12 +337,25 @@ def _add(entries: Sequence[Command | Group], added: AddedCommand) -> Iterator[Co
             yield added.command
 
 
+def _find_panel(added: AddedCommand) -> str:
+    """Return the panel of a command's group, or else its own; empty, with a notice, where there is no such group."""
+    if not added.group:
+        return added.panel
+    groups = {entry.title: panel for panel, entries in PANELS.items() for entry in entries if isinstance(entry, Group)}
+    if added.group not in groups:
+        origin = f" of {added.origin}" if added.origin else ""
+        reason = f"there is no group {added.group!r}: {offered(added.group, groups)}"
+        log_warning(f"the command {added.id}{origin} is ignored: {reason}")
+    return groups.get(added.group, "")
+
+
 PANELS = dict(_CORE)
 """The panels of `senseprobe --help`, with the commands that rooms and plug-ins add."""
 
-for _added in COMMANDS.values():
-    PANELS[_added.panel] = (*_add(PANELS.get(_added.panel, ()), _added),)
-    USES.update(_added.uses)
+for _added in sorted(COMMANDS.values(), key=lambda added: bool(added.group)):  # first what may be a group of others
+    if _panel := _find_panel(_added):
+        PANELS[_panel] = (*_add(PANELS.get(_panel, ()), _added),)
+        USES.update(_added.uses)
 for _panel, _entries in PANELS.items():
     for _entry in _entries:
         _entry.add_to(app, panel=_panel)

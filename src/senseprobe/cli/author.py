@@ -16,7 +16,6 @@ from senseprobe.messages import counted, offered
 from senseprobe.options import HEADER, SKIP_BAD, Option
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
     from senseprobe.api.author import DatasetCounts, Preview
@@ -118,7 +117,8 @@ def _print_github(report: "Report", *, guesses: bool) -> None:
     for finding in report.findings:
         level = "warning" if finding.code.startswith("W") else "error"
         location = {"file": finding.path, "line": finding.line, "col": finding.column, "title": finding.code}
-        properties = ",".join(f"{key}={_escape_property(str(value))}" for key, value in location.items() if value)
+        texts = {key: _escape(str(value)) for key, value in location.items() if value}
+        properties = ",".join(f"{key}={text.replace(':', '%3A').replace(',', '%2C')}" for key, text in texts.items())
         message = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
         print_line(f"::{level} {properties}::{_escape(message)}")
     for form, text, answer in report.guesses if guesses else ():
@@ -128,10 +128,6 @@ def _print_github(report: "Report", *, guesses: bool) -> None:
 def _escape(text: str) -> str:
     """Escape the characters that would end the message of a workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _summary(report: "Report", *, strict: bool) -> str:
@@ -252,7 +248,8 @@ def show_preview(preview: "Preview") -> None:
     console.print(Text(f"{preview.dataset}/{preview.config}: {len(rows)} of {preview.rows} rows, seed {preview.seed}"))
     pieces = [piece for row in rows for sentence in row.sentences.values() for piece in sentence]
     slots = [*dict.fromkeys(piece.slot for piece in pieces if piece.slot)]
-    colours = {slot: _COLOURS[number % len(_COLOURS)] for number, slot in enumerate(slots)} if _colour(console) else {}
+    is_coloured = console.is_terminal and console.color_system is not None and not console.no_color
+    colours = {slot: _COLOURS[number % len(_COLOURS)] for number, slot in enumerate(slots)} if is_coloured else {}
     for row in rows:
         note = ", omitted by a verdict" if row.left_out else ""
         console.print(Text(f"\n{row.id}{note}", style="dim" if colours else ""))
@@ -265,10 +262,6 @@ def show_preview(preview: "Preview") -> None:
     legend += [Text(_GUESSED)] if any(piece.guessed for piece in pieces) else []
     if legend:
         console.print(Text("\n").join([Text(), *legend]))
-
-
-def _colour(console: "Console") -> bool:
-    return console.is_terminal and console.color_system is not None and not console.no_color
 
 
 def _marked(piece: "Piece", colours: Mapping[str, str]) -> "Text":

@@ -76,7 +76,9 @@ class Command:
 
     def _function(self) -> Callable[..., None]:
         """Return the function that the library of command lines reads, and calls with what was typed."""
-        declared = {parameter.name: parameter for parameter in self._parameters()}
+        functions = (self.function, *self.others, *((self.call,) if self.call else ()), self.show)
+        parameters = [parameter for function in functions for parameter in parameters_of(function)]
+        declared = {parameter.name: parameter for parameter in (*parameters, *([_JSON] if self.json else ()))}
 
         def run(**typed: Any) -> None:  # noqa: ANN401
             self._run({name: _value(parameter, typed) for name, parameter in declared.items()})
@@ -85,12 +87,6 @@ class Command:
         run.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
         return run
-
-    def _parameters(self) -> Iterator[DeclaredParameter]:
-        for function in (self.function, *self.others, *((self.call,) if self.call else ()), self.show):
-            yield from parameters_of(function)
-        if self.json:
-            yield _JSON
 
     def _run(self, options: Mapping[str, Any]) -> None:
         if self.wordnet:
@@ -147,7 +143,6 @@ class AddedCommand:
 
 
 def _admit(added: AddedCommand) -> AddedCommand:
-    """Return the command of a plug-in. Raise Unfit where it is none."""
     if not isinstance(added.command, Command | Group):
         raise Unfit(f"its command is a {type(added.command).__name__}, not a Command or a Group")
     return added
@@ -211,14 +206,12 @@ def _as_typed(parameter: DeclaredParameter) -> Iterator[inspect.Parameter]:
 
 
 def _complete_dataset(incomplete: str) -> list[str]:
-    """Return what a shell offers for the beginning of a dataset's name."""
     from senseprobe.api.author import names_beginning
 
     return names_beginning(incomplete)
 
 
 def _complete_release(incomplete: str) -> list[str]:
-    """Return what a shell offers for the beginning of a release's name."""
     from senseprobe.api.author import names_beginning
 
     return names_beginning(incomplete, releases=True)

@@ -26,30 +26,25 @@ def publish(
     if (named := api.full_name(release)) != release:
         print_note(f"{release} has no version: {named} is the newest on this machine")
         if not (yes or dry_run):
-            _ask_for(named, repo)
+            if not sys.stdin.isatty():
+                raise SenseprobeError(f"nothing is published: name the version, as {named}, or add --yes")
+            if not typer.confirm(f"Publish {named} as {repo}?", err=True):
+                raise SenseprobeError("nothing is published")
     return api.publish(named, repo, dry_run=dry_run, **options)
 
 
 def show_published(result: "PublishResult", dry_run: bool) -> None:
     """Print what was done, or would be."""
-    _print_plan(result) if dry_run else _print_published(result)
-
-
-def _ask_for(release: str, repo: str) -> None:
-    """Ask whether a release is meant; SenseprobeError where it is not, or nobody is there to be asked."""
-    if not sys.stdin.isatty():
-        raise SenseprobeError(f"nothing is published: name the version, as {release}, or add --yes")
-    if not typer.confirm(f"Publish {release} as {repo}?", err=True):
-        raise SenseprobeError("nothing is published")
-
-
-def _print_published(result: "PublishResult") -> None:
-    sent = f"{result.sent} files sent" if result.sent else "nothing to send, the files were there"
-    print_line(f"{result.release} is {result.repo} {result.tag} on the Hub, commit {result.commit}: {sent}")
-    print_line("downloaded again by its tag, and unchanged")
-    if result.access:
-        print_line(f"access is now {', '.join(result.access)}")
-    _print_notes(result)
+    if dry_run:
+        _print_plan(result)
+    else:
+        sent = f"{result.sent} files sent" if result.sent else "nothing to send, the files were there"
+        print_line(f"{result.release} is {result.repo} {result.tag} on the Hub, commit {result.commit}: {sent}")
+        print_line("downloaded again by its tag, and unchanged")
+        if result.access:
+            print_line(f"access is now {', '.join(result.access)}")
+    for note in result.notes:
+        print_line(f"note: {note}")
 
 
 def _print_plan(result: "PublishResult") -> None:
@@ -66,12 +61,6 @@ def _print_plan(result: "PublishResult") -> None:
         print_line(
             f"would send nothing: commit {result.commit} has {result.release}, tagged {result.tag} if it is not yet"
         )
-    _print_notes(result)
-
-
-def _print_notes(result: "PublishResult") -> None:
-    for note in result.notes:
-        print_line(f"note: {note}")
 
 
 def show_pulled(pulled: "tuple[Release, str]") -> None:

@@ -407,7 +407,12 @@ def _differences(
     """Yield each difference between a release and what is imported again."""
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
-    yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
+    # The texts of the manifest: a later senseprobe may word them in another way.
+    card = manifest.data["card"] | {key: plan.card[key] for key in ("license", "canary", "imported", "languages")}
+    texts = {name: manifest.config(name)["description"] for name in manifest.configs}
+    configs = [replace(config, description=texts.get(config.name, config.description)) for config in plan.configs]
+    frozen = replace(plan, card=card, configs=tuple(configs))
+    yield from verify_recipe(Release(folder, manifest), frozen, rows, away)
     if manifest.cards == CARDS:  # older cards lack the section, or word it otherwise
         text = (folder / README).read_text(encoding="utf-8", errors="replace")
         if read_section(text, "Creation") != plan.creation:
@@ -416,11 +421,3 @@ def _differences(
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
         yield Finding(path=f"recipe/{NOTES}", code="E408", message="differs from a new import of the same files")
     yield from unused_files(manifest, imported.recipe())
-
-
-def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
-    """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
-    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported", "languages")}
-    texts = {name: manifest.config(name)["description"] for name in manifest.configs}
-    configs = [replace(config, description=texts.get(config.name, config.description)) for config in plan.configs]
-    return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

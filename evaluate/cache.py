@@ -12,7 +12,7 @@ import re
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -197,8 +197,14 @@ class Store(KeyedFile):
         requested = {_digest(unit): unit for unit in units}
 
         def select(db: sqlite3.Connection) -> dict[Unit, tuple[float, ...]]:
-            rows = self._rows(db)
-            return {requested.pop(unit): self._unpack(numbers) for unit, numbers in rows if unit in requested}
+            answers = {}
+            for unit, numbers, checksum in db.execute("SELECT unit, numbers, checksum FROM scores ORDER BY number"):
+                blobs = isinstance(unit, bytes) and isinstance(numbers, bytes) and len(numbers) == self._pack.size
+                if not blobs or checksum != self._checksum(unit + numbers):
+                    raise Rejected("is damaged")
+                if unit in requested:
+                    answers[requested.pop(unit)] = self._unpack(numbers)
+            return answers
 
         return self._use(select, {})
 
@@ -212,13 +218,6 @@ class Store(KeyedFile):
                 db.executemany("INSERT INTO scores (unit, numbers, checksum) VALUES (?, ?, ?)", checked)
 
         self._use(insert, None)
-
-    def _rows(self, db: sqlite3.Connection) -> Iterator[tuple[bytes, bytes]]:
-        for unit, numbers, checksum in db.execute("SELECT unit, numbers, checksum FROM scores ORDER BY number"):
-            blobs = isinstance(unit, bytes) and isinstance(numbers, bytes) and len(numbers) == self._pack.size
-            if not blobs or checksum != self._checksum(unit + numbers):
-                raise Rejected("is damaged")
-            yield unit, numbers
 
 
 def _digest(unit: Unit) -> bytes:

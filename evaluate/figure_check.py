@@ -79,7 +79,10 @@ def check_figures(result: Result, release: Release | None, *, exact: bool = Fals
     stored = {figure.key: figure for figure in result.figures}
     tables = result.scored.tables
     figures = tuple(stored[figure.key] if _lacks_words(figure, stored, tables) else figure for figure in figures)
-    unchecked = [f"{listed(names)} {reason}" for reason, names in _by_reason(left_out).items()]
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    unchecked = [f"{listed(names)} {reason}" for reason, names in by_reason.items()]
     unchecked += [f"{listed(withheld)} withheld"] if withheld else []
     differences = figure_differences(
         result.figures,
@@ -123,14 +126,6 @@ def _why_left_out(figure: Figure, *, exact: bool) -> str:
     if estimand.version != figure.definition:
         return f"is of {'an older' if estimand.version > figure.definition else 'a newer'} definition"
     return "takes long to recompute" if estimand.id == EXACT_P.id and not exact else ""
-
-
-def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the estimands that are left out by reason."""
-    names: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
-        names.setdefault(reason, []).append(name)
-    return names
 
 
 def _withhold(

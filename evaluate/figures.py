@@ -68,17 +68,14 @@ def left_out_estimands(release: Release, configs: Iterable[str], scorer: Scorer)
 def scored_design(release: Release, name: str, *, sampled: bool) -> Design:
     """Return the design of a config by which its rows are evaluated, or those that were drawn of them (`--limit`)."""
     design = release.design(name)
-    return replace(design, drawn_from=_levels_of(release, name, design)) if sampled else design
-
-
-def _levels_of(release: Release, name: str, design: Design) -> dict[str, int]:
-    """Return how many levels each factor of a config, or stratum of one, has in a release."""
+    if not sampled:
+        return design
     levels: dict[str, int] = {}
     for factor, count in release.manifest.config(name)["levels"].items():
         levels[factor] = count
         if "(" not in factor and design.strata:  # the frames of either class of occupations
             levels.update({f"{factor} ({stratum})": count for stratum in STRATA})
-    return levels
+    return replace(design, drawn_from=levels)
 
 
 def _sides(release: Release, name: str) -> list[str]:

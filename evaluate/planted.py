@@ -114,8 +114,11 @@ def train(
     model on any processor, but for the last bit of some weights. Raises ModelError where the folder cannot be written.
     """
     copies = plant(rows, share=share, seed=seed)
-    with _writing(folder), new_folders(folder):  # before a minute is spent
-        return _train(copies, folder, seed, epochs, progress)
+    try:
+        with new_folders(folder):  # before a minute is spent
+            return _train(copies, folder, seed, epochs, progress)
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"cannot write a model to {folder}: {error}") from error
 
 
 def _train(
@@ -140,14 +143,6 @@ def tokenizer_of(sentences: Sequence[str]) -> Pretrained:
     normalise, split = BertNormalizer(), BertPreTokenizer()
     words = {word for text in sentences for word, _ in split.pre_tokenize_str(normalise.normalize_str(text))}
     return BertTokenizer(vocab={word: i for i, word in enumerate((*_SPECIAL, *sorted(words)))})
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, SafetensorError) as error:
-        raise ModelError(f"cannot write a model to {folder}: {error}") from error
 
 
 @contextmanager

@@ -108,10 +108,11 @@ def compare(first: Result, second: Result, noise: float = 0.0) -> Replay:
 
     `noise`: by how much a served model's answers differ between repeats, in nats.
     """
-    definitions = _definitions(first, second)
+    then, now = ({figure.estimand: figure.definition for figure in result.figures} for result in (first, second))
+    definitions = {name: (then[name], now[name]) for name in then if name in now and then[name] != now[name]}
     verdicts = (first.verdicts, second.verdicts)
     versions = {first.scorer: (first.scorer_version, second.scorer_version), **definitions, "a verdict": verdicts}
-    if newer := [name for name, (then, now) in versions.items() if then > now]:
+    if newer := [name for name, (before, after) in versions.items() if before > after]:
         raise ResultError(
             f"the result has newer definitions of {', '.join(newer)} than this senseprobe ({second.senseprobe}), "
             f"and was written by {first.senseprobe}: upgrade it"
@@ -140,12 +141,6 @@ def compare(first: Result, second: Result, noise: float = 0.0) -> Replay:
     redefined = [_REDEFINED.format(name, *both) for name, both in definitions.items()]
     redefined += filter(None, map(describe_retired, dict.fromkeys(figure.estimand for figure in first.figures)))
     return Replay(first, second, tuple(differences), tuple(redefined), rows, largest)
-
-
-def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:
-    """Return the estimands of both results that have another definition in the second, with both."""
-    then, now = ({figure.estimand: figure.definition for figure in result.figures} for result in (first, second))
-    return {name: (then[name], now[name]) for name in then if name in now and then[name] != now[name]}
 
 
 def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> tuple[list[str], float]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from errno import EDQUOT, EFBIG, ENOSPC
 from html import escape
@@ -155,7 +155,12 @@ class Result(ResultFacts):
             raise ResultError("a plot needs matplotlib: pip install 'senseprobe[reports]'")
         from matplotlib.figure import Figure as Canvas
 
-        points = [(figure, figure.value) for figure in self._plotted() if figure.value is not None]
+        points = []
+        for figure in self.figures:
+            estimand = lookup(figure.estimand)
+            is_whole = figure.group is None or (KINDS[estimand.kind].tests and not estimand.variant_of)
+            if is_whole and not estimand.from_zero and figure.value is not None:
+                points.append((figure, figure.value))
         canvas = Canvas(figsize=(8, 0.8 + 0.36 * len(points)), layout="constrained")
         axes = canvas.subplots()
         axes.axvline(0, color="#999999", linewidth=0.8)
@@ -171,14 +176,6 @@ class Result(ResultFacts):
         measure = lookup(points[0][0].estimand).unit if points else "points"
         axes.set_xlabel(f"{measure}; hollow: 0 is not known to be neutral")
         return canvas
-
-    def _plotted(self) -> Iterator[Figure]:
-        """Yield the figures around 0 of whole configs, or each association test, but not of variants of it."""
-        for figure in self.figures:
-            estimand = lookup(figure.estimand)
-            of_test = KINDS[estimand.kind].tests and not estimand.variant_of
-            if (figure.group is None or of_test) and not estimand.from_zero:
-                yield figure
 
     def __repr__(self) -> str:
         """Return scorer, model, release and size in a line."""
@@ -305,15 +302,11 @@ def read_result(path: Path) -> Result:
         raise ResultError(f"{path} is not a result of senseprobe") from None
     check_facts(path, facts)
     values = {field.name: getattr(facts, field.name) for field in fields(facts)}
-    values["scale"] = facts.scale if schema == SCHEMA else _scale_of(facts.scorer)
+    if schema != SCHEMA:  # it names no scale: ours have theirs since, plug-ins had logarithms
+        scorer = SCORERS.get(facts.scorer)
+        values["scale"] = "log" if scorer is None or scorer.origin else scorer.scale
     values["figures"] = tuple(replace(figure, verdict=None) for figure in facts.figures)  # a file may say any verdict
     return Result(**values)
-
-
-def _scale_of(scorer: str) -> Scale:
-    """Return the scale of a scorer in results that do not name it: ours have theirs since, plug-ins had logarithms."""
-    declared = SCORERS.get(scorer)
-    return "log" if declared is None or declared.origin else declared.scale
 
 
 def _unreadable(path: Path, error: OSError) -> str:

@@ -55,7 +55,10 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     with open_table(path, result, MAX_PART_BYTES) as file:
         if file is None:
             return None
-        columns = ["config", "id", *KINDS[result.kind].numbers, *third, *_of_chat(result)]
+        # A chat model's table also has what the model gave to places and labels.
+        scorer, numbers = SCORERS.get(result.scorer), KINDS[result.kind].numbers
+        of_chat = scorer.columns if scorer is not None and scorer.gates else ()
+        columns = ["config", "id", *numbers, *third, *(column for column in of_chat if column not in numbers)]
         _check_table(file, path, columns, result.scorer)
         schema = file.schema_arrow.remove_metadata()
         scores = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema)
@@ -66,13 +69,6 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
         raise ResultError(f"{path} is not a table of scores: it has numbers beyond {LARGEST:g}")
     return table
-
-
-def _of_chat(result: Result) -> list[str]:
-    """Return the columns of what a chat model gave to places and labels, beside the scores; none of other models."""
-    scorer = SCORERS.get(result.scorer)
-    columns = scorer.columns if scorer is not None and scorer.gates else ()
-    return [column for column in columns if column not in KINDS[result.kind].numbers]
 
 
 def read_words(path: Path, result: Result) -> pa.Table | None:

@@ -126,12 +126,6 @@ def default_scorers(source: ModelSource, kinds: Container[str]) -> list[Scorer]:
     return [next(scorer for scorer in SCORERS.values() if scorer.ability == abilities[0])]
 
 
-def _offered(scorers: Sequence[Scorer], model: "Model", levels: Sequence[str]) -> list[Scorer]:
-    """Return the scorers whose level a model has; all of them where `levels` were requested, so that it refuses."""
-    has = getattr(model, "levels", ())
-    return [scorer for scorer in scorers if levels or not scorer.level or scorer.level in has]
-
-
 @contextmanager
 def opened_model(source: ModelSource, ability: str) -> "Iterator[Model]":
     """Open a model, and release what it holds in the end."""
@@ -165,7 +159,9 @@ def _run_scorers(
 ) -> list[RunResult]:
     """Return a result for each scorer, each probe with its controls."""
     runs: list[RunResult] = []
-    offered = _offered(scorers, model, job.levels) or scorers  # of levels that it does not have, so that it refuses
+    levels = getattr(model, "levels", ())
+    offered = [scorer for scorer in scorers if job.levels or not scorer.level or scorer.level in levels]
+    offered = offered or [*scorers]  # of levels that it does not have, so that it refuses
     for scorer in offered:  # before one of them has computed anything: ModelError where options do not fit a level
         scorer.identity(model)
     for scorer in offered:

@@ -56,12 +56,8 @@ CONTROL = "nli-control"
 """The dataset that is the control of inference."""
 
 
-def _admit(gate: Gate) -> Gate:
-    """Return the gate of a plug-in, as it is: only scorers of ours read gates."""
-    return gate
-
-
-GATES = Registry("senseprobe.gates", Gate, "gate", (), _admit)
+# A gate of a plug-in is taken as it is: only scorers of ours read gates.
+GATES = Registry("senseprobe.gates", Gate, "gate", (), lambda gate: gate)
 """All gates by id, in order of print; of a reading by `size`, the threshold is a number of nats."""
 
 

@@ -137,7 +137,15 @@ class Weat(Estimand):
             return {"value": None, "note": "all targets have the same association"}
         ends = effect_interval(words.cosines, len(x), len(words.has["A"]), scope.confidence, population=self.population)
         tested, inexact = self._p(x, y)
-        notes = "" if ends else _no_interval(words), inexact, _note_opposite_sign(words)
+        notes = []
+        if not ends:
+            few = min(map(len, words.has.values())) < FEWEST_LEVELS
+            why = f"with fewer than {FEWEST_LEVELS} words in a set" if few else "because the words do not vary"
+            notes.append(f"{NOT_ESTIMABLE} {why}")
+        notes.append(inexact)
+        other = compute_effect(*words.associations(words.check)) if words.changes_sign else None
+        if other is not None:
+            notes.append(f"with the other pooling (check), the effect has the opposite sign: {other:+.2f}")
         return {"value": value, **interval_fields(ends), **p_fields(tested), "note": joined(*notes)}
 
     def _p(self, x: FloatArray, y: FloatArray) -> tuple[EnclosedP, str]:
@@ -255,12 +263,8 @@ def key_of(tested: Tested) -> TestKey:
 def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the rows of each test: weat2 before weat10."""
     tests = ((str(name), rows) for name, rows in table.groupby("test", sort=False))
-    return sorted(tests, key=lambda test: _number_parts(test[0]))
-
-
-def _number_parts(name: str) -> list[str | int]:
-    """Return text and numbers of a name in turn: text, a number, text."""
-    return [int(part) if index % 2 else part for index, part in enumerate(_NUMBER.split(name))]
+    # A name is split into text and numbers in turn.
+    return sorted(tests, key=lambda test: [int(p) if i % 2 else p for i, p in enumerate(_NUMBER.split(test[0]))])
 
 
 def interval_fields(ends: Ends | None, method: str = "jackknife") -> dict[str, Any]:
@@ -277,15 +281,6 @@ def p_fields(tested: EnclosedP) -> dict[str, float | None]:
     }
 
 
-def _no_interval(words: TestWords) -> str:
-    """Return why a test has no interval."""
-    few = min(map(len, words.has.values())) < FEWEST_LEVELS
-    return (
-        f"{NOT_ESTIMABLE} "
-        f"{f'with fewer than {FEWEST_LEVELS} words in a set' if few else 'because the words do not vary'}"
-    )
-
-
 def mean_senses(words: pd.DataFrame) -> dict[str, float]:
     """Return how many senses the words of each set have on average; empty where words were compared, not senses."""
     if "target_sense" not in words or words["target_sense"].isna().all():
@@ -294,12 +289,6 @@ def mean_senses(words: pd.DataFrame) -> dict[str, float]:
     counts = {(role, word): count for side in sides for role, word, count in side if not pd.isna(count)}
     means = {name: [count for (role, _), count in counts.items() if role == name] for name in SETS}
     return {name: round(float(np.mean(values)), 2) for name, values in means.items() if values}
-
-
-def _note_opposite_sign(words: TestWords) -> str:
-    """Return a note where the effect by another pooling of tokens has the other sign; empty where it has not."""
-    other = compute_effect(*words.associations(words.check)) if words.changes_sign else None
-    return "" if other is None else f"with the other pooling (check), the effect has the opposite sign: {other:+.2f}"
 
 
 def with_corrected(figures: Sequence[Figure]) -> list[Figure]:

@@ -15,7 +15,7 @@ crossed factors matter alike it rejects a true null more than twice as often as 
 rows of a product.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -397,14 +397,20 @@ class _Pair:
         p, test = difference_p(difference, float(self.rule.variance(kernel)), self.rule.df), "projection"
         if boundary:
             p, test = boundary[1], "boundary"
+        factors = []
+        for name, contributions in self.rule.contributions(kernel).items():
+            flips = sign_flips(contributions, seed)
+            results = {field: getattr(flips, field) for field in ("levels", "p", "smallest", "exact")}
+            factors.append(FactorTest(factor=name, of=len(contributions), **results))
         fields = {
             "difference": difference,
-            "factors": tuple(_factor_tests(self.rule, kernel, seed)),
+            "factors": tuple(factors),
             "levels": self.rule.levels,
             "equivalent": verdict(narrow, 0.0, margin) if margin else None,
         }
         if ends is None:
-            fields |= {"note": _why_no_test(self.rule, kernel)}
+            differs = np.ptp(kernel) > 0 or self.rule.too_few
+            fields |= {"note": why_no_interval(self.rule) if differs else CONSTANT if kernel.any() else ALIKE}
         else:  # what is beyond the ninth decimal depends on the order of the rows
             fields |= {"low": round(ends[0], 9), "high": round(ends[1], 9), "p": p, "test": test}
         return fields | (_independent_test(kernel, seed) if self.independent and not self.rule.too_few else {})
@@ -417,21 +423,6 @@ class _Pair:
         if self.intervals is None or not self.kernel.any():
             return None
         return comparison_test(self.rule, self.kernels, self.intervals, self.points, confidence, limit=self.limit)
-
-
-def _why_no_test(rule: Projection, kernel: FloatArray) -> str:
-    """Return why a difference has no interval."""
-    if np.ptp(kernel) > 0 or rule.too_few:
-        return why_no_interval(rule)
-    return CONSTANT if kernel.any() else ALIKE
-
-
-def _factor_tests(rule: Projection, kernel: FloatArray, seed: int) -> Iterator[FactorTest]:
-    """Yield the test of each factor by sign flips over its levels."""
-    for name, contributions in rule.contributions(kernel).items():
-        flips = sign_flips(contributions, seed)
-        fields = {field: getattr(flips, field) for field in ("levels", "p", "smallest", "exact")}
-        yield FactorTest(factor=name, of=len(contributions), **fields)
 
 
 def _independent_test(kernel: FloatArray, seed: int) -> dict[str, Any]:

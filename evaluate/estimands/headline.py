@@ -18,21 +18,16 @@ def describe_headlines(release: Release) -> dict[str, Headline]:
     """
     headlines = {}
     for config, design in release.designs.items():
-        facts = release.manifest.config(config)
-        if leading := _find_headline(design, _preference_neutral(release, config, design)):
+        facts, preference_neutral = release.manifest.config(config), None
+        if PREFERENCE.id in design.estimands and design.neutral is not None:
+            columns = dict.fromkeys(("label_basis", "contested", "stereo_value", "anti_value", *design.strata))
+            batches = (batch.to_pandas() for batch in release.batches(config, [*columns]))
+            rows = pd.concat(batches, ignore_index=True).assign(stereo_score=0.0, anti_score=0.0)
+            preference_neutral = PREFERENCE.neutral_value(PREFERENCE.kernel_rows(rows, design, "log"), design)
+        if leading := _find_headline(design, preference_neutral):
             estimand, neutral = leading
             headlines[config] = describe_headline(estimand, neutral, design, facts["levels"], facts["rows"])
     return headlines
-
-
-def _preference_neutral(release: Release, config: str, design: Design) -> float | None:
-    """Return the value of `preference` that means no bias, which depends on how many rows have which label."""
-    if PREFERENCE.id not in design.estimands or design.neutral is None:
-        return None
-    columns = ("label_basis", "contested", "stereo_value", "anti_value", *design.strata)
-    batches = (batch.to_pandas() for batch in release.batches(config, [*dict.fromkeys(columns)]))
-    rows = pd.concat(batches, ignore_index=True).assign(stereo_score=0.0, anti_score=0.0)
-    return PREFERENCE.neutral_value(PREFERENCE.kernel_rows(rows, design, "log"), design)
 
 
 def _find_headline(design: Design, preference_neutral: float | None) -> tuple[Estimand, float | None] | None:

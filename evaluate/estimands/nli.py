@@ -48,14 +48,12 @@ def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
         return rows
     compared = (name for gap in design.gaps.values() for name in (gap.column, gap.pair or gap.column))
     names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", *compared, "gold")
-    words = [name for name in dict.fromkeys(names) if name in rows]
-    columns: dict[str, Any] = {name: _categories(rows[name]) for name in words}
+    columns: dict[str, Any] = {}
+    for name in filter(rows.__contains__, dict.fromkeys(names)):
+        codes, words = pd.factorize(rows[name])
+        categories = pd.Index(words, dtype=object)  # objects, which rows can share
+        columns[name] = pd.Categorical.from_codes(codes, categories=categories)
     return pd.DataFrame(columns | {name: rows[name] for name in LABELS})
-
-
-def _categories(column: "pd.Series[str]") -> pd.Categorical:
-    codes, words = pd.factorize(column)
-    return pd.Categorical.from_codes(codes, categories=pd.Index(words, dtype=object))  # objects, which rows can share
 
 
 def fillers(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -178,14 +178,10 @@ def _readable(token: str) -> str:
     return f"▁{text[1:]}" if text.startswith(" ") else text
 
 
-def _byte_letters() -> dict[str, int]:
-    """Return the byte of each letter of GPT-2's vocabulary: printable bytes of Latin 1 are theirs, others from Ā on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = (byte for byte in range(0x100) if byte not in printable)
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + rank): byte for rank, byte in enumerate(others)}
-
-
-_BYTES = _byte_letters()
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHERS = [byte for byte in range(0x100) if byte not in _PRINTABLE]
+_BYTES = {chr(byte): byte for byte in _PRINTABLE} | {chr(0x100 + rank): byte for rank, byte in enumerate(_OTHERS)}
+"""The byte of each letter of GPT-2's vocabulary: printable bytes of Latin 1 are theirs, others from Ā on."""
 
 
 def dtype_of(name: str) -> torch.dtype:

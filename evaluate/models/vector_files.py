@@ -222,15 +222,8 @@ class VectorFile:
             return self.find(text)
         if (row := self.table.vocabulary.rows.get(text)) is not None:
             return [row], []
-        return ([], []) if level == "cword" else self._find_words(text)
-
-    def _find_words(self, sentence: str) -> tuple[list[int], list[str]]:
-        rows: list[int] = []
-        missing: list[str] = []
-        for _, word in self.split(sentence):
-            row = self._row(word)
-            missing.append(word) if row is None else rows.append(row)
-        return rows, missing
+        words = [] if level == "cword" else [(word, self._row(word)) for _, word in self.split(text)]
+        return [row for _, row in words if row is not None], [word for word, row in words if row is None]
 
     def split(self, sentence: str, *, signs: bool = False) -> Iterator[tuple[int, str]]:
         """Yield the words of a sentence, each with its first character's place; with `signs` punctuation marks, too.

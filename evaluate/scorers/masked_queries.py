@@ -191,14 +191,8 @@ def shared_tokens(
     """
     swapped = other.ids < encoding.ids if second is None else second
     a, b = (other, encoding) if swapped else (encoding, other)
-    shared = {j if swapped else i for i, j in _matches(a, b)}
-    return tuple(sorted(shared)), tuple(position for position in encoding.positions if position not in shared)
-
-
-def _matches(a: "Encoding", b: "Encoding") -> Iterator[tuple[int, int]]:
-    """Yield the positions of each own token of `a` that matches an own token of `b`."""
     # Without autojunk, which takes frequent tokens of texts from 200 tokens on for noise.
-    for block in SequenceMatcher(None, a.ids, b.ids, autojunk=False).get_matching_blocks():
-        for i, j in ((block.a + step, block.b + step) for step in range(block.size)):
-            if not a.special[i] and not b.special[j]:
-                yield i, j
+    blocks = SequenceMatcher(None, a.ids, b.ids, autojunk=False).get_matching_blocks()
+    matches = ((block.a + step, block.b + step) for block in blocks for step in range(block.size))
+    shared = {j if swapped else i for i, j in matches if not a.special[i] and not b.special[j]}
+    return tuple(sorted(shared)), tuple(position for position in encoding.positions if position not in shared)

@@ -122,7 +122,14 @@ def is_coarse(result: Result) -> bool:
 def count_flipped(
     coarse: pd.DataFrame, fine: pd.DataFrame, columns: Sequence[str], scale: Scale = "log"
 ) -> dict[str, int]:
-    """Return how many ``rows`` have numbers in both tables, and of how many another sign, or label, is ``flipped``."""
+    """Return how many ``rows`` have numbers in both tables, and of how many another sign, or label, is ``flipped``.
+
+    >>> numbers = {"stereo_score": [-1.0, -2.0], "anti_score": [-1.5, -2.5]}
+    >>> fine = pd.DataFrame({"config": "jobs", "id": ["a", "b"], **numbers})
+    >>> coarse = fine.assign(stereo_score=[-1.0, -3.0])
+    >>> count_flipped(coarse, fine, ["stereo_score", "anti_score"])
+    {'rows': 2, 'flipped': 1}
+    """
     both = coarse.merge(fine, on=["config", "id"], suffixes=("_coarse", "_fine"))
     sides = [both[[f"{name}_{side}" for name in columns]].to_numpy(dtype=np.float64) for side in ("coarse", "fine")]
     scored = np.logical_and(*(np.isfinite(side).all(axis=1) for side in sides))

@@ -45,7 +45,13 @@ def right_answers(figures: Iterable[Figure]) -> list[Figure]:
 
 
 def beats_guess(right: Figure) -> bool:
-    """Return whether a share of right answers is shown to be above a guess's: a few right ones may be chance."""
+    """Return whether a share of right answers is shown to be above a guess's: a few right ones may be chance.
+
+    >>> counts = {"rows": 9, "scored": 9, "unscored": 0, "ties": 0}
+    >>> right = Figure(config="jobs", sense_type="", estimand="accuracy", value=80.0, low=48.0, **counts)
+    >>> beats_guess(right)
+    False
+    """
     return right.low is not None and right.low > GUESS
 
 

@@ -44,6 +44,13 @@ class Measure(Declaration):
     """A measure that is no scorer: it reads a graph of word associations, any sentences, or any texts.
 
     `command` is what computes it, as it is typed.
+
+    >>> width = Measure(
+    ...     id="width", title="Longest sentence", command="senseprobe study width RELEASE", range=(0, 1e6),
+    ...     unit="letters", direction="higher: longer", source="none", says="The number of letters.",
+    ... )
+    >>> width.title, width.version
+    ('Longest sentence', 1)
     """
 
     command: str

@@ -87,6 +87,10 @@ def plant(rows: pd.DataFrame, *, share: float = 0.7, seed: int = 0) -> "pd.Serie
     `rows` has the columns `stereo` and `anti`, and `config` where there are several. Of the n distinct stereo
     sentences of each config, round(`share` * n), drawn at random, get 8 copies and the others 1; sentences that are
     only ever anti get 3. A sentence that several configs share belongs to the first of them in alphabetical order.
+
+    >>> rows = pd.DataFrame({"stereo": ["He cooks.", "He bakes."], "anti": ["She cooks.", "She bakes."]})
+    >>> sorted(plant(rows, share=0.5).to_dict().values())
+    [1, 3, 3, 8]
     """
     generator = np.random.default_rng(seed)
     stereo = pd.DataFrame({"sentence": rows["stereo"], "config": rows.get("config", "")})

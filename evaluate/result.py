@@ -246,6 +246,9 @@ def folder_of(out: Path, release: str, model: str) -> Path:
     """Return `out`/RELEASE/MODEL: ``org/name`` is ``org--name``, any other name gets some digits of its sha256.
 
     A folder and a model of the Hub that have one name share a folder: `Result.write` keeps their results apart.
+
+    >>> folder_of(Path("results"), "sssb@1.1.0", "google-bert/bert-base-uncased").as_posix()
+    'results/sssb@1.1.0/google-bert--bert-base-uncased'
     """
     if _HUB_NAME.fullmatch(model) and "--" not in model:  # which no name on the Hub has
         return out / release / model.replace("/", "--")

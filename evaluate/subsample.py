@@ -149,6 +149,11 @@ def largest_rows(scores: pd.DataFrame, count: int) -> NDArray[np.intp]:
     """Return the positions of the `count` rows with the largest `row_sizes` above 0, the largest first.
 
     Equal ones are in order of configs and ids.
+
+    >>> numbers = {"stereo_score": [-1.0, -2.0], "anti_score": [-1.5, -9.0]}
+    >>> scores = pd.DataFrame({"config": "jobs", "id": ["a", "b"], **numbers})
+    >>> largest_rows(scores, 1).tolist()
+    [1]
     """
     sizes = row_sizes(scores)
     positive = np.flatnonzero(np.isfinite(sizes) & (sizes > 0))

@@ -43,7 +43,12 @@ class Gate(Declaration):
     reads_control: bool = False
 
     def passes(self, number: float | None) -> bool:
-        """Return whether a number is on the right side of the threshold; what cannot be read is not."""
+        """Return whether a number is on the right side of the threshold; what cannot be read is not.
+
+        >>> gate = Gate(id="control", title="accuracy", unit="", threshold=0.7, says="A guess has one half.")
+        >>> gate.passes(0.8), gate.passes(0.6), gate.passes(None)
+        (True, False, False)
+        """
         if number is None:
             return False
         return number <= self.threshold if self.direction == AT_MOST else number >= self.threshold
@@ -150,7 +155,12 @@ class TaskRecord:
 
     @property
     def failure(self) -> str:
-        """The verdict and the gates that failed, in a clause, with what changed of a model; empty where all passed."""
+        """The verdict and the gates that failed, in a clause, with what changed of a model; empty where all passed.
+
+        >>> reading = GateReading(gate="control", read=0.6, bound=0.5, threshold=0.7, passed=False)
+        >>> TaskRecord(gates=(reading,)).failure
+        'this model does not do the task: it fails control'
+        """
         if self.does_task:
             return ""
         if not self.gates:

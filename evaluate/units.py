@@ -139,7 +139,12 @@ class Unit(NamedTuple):
 
 
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
-    """Return the unit of each row for the sentence in column `role`, with nothing that the scorer does not read."""
+    """Return the unit of each row for the sentence in column `role`, with nothing that the scorer does not read.
+
+    >>> rows = pd.DataFrame({"stereo": ["He is a cook."], "anti": ["She is a cook."]})
+    >>> units_of(rows, "stereo", "anti", ["text", "beside"])
+    [Unit(text='He is a cook.', beside='She is a cook.', start=-1, end=-1, second=False)]
+    """
     reads = frozenset(reads)
     others = table[counterpart] if "beside" in reads else [""] * len(table)
     # Rows of one text have one span; nobody says where the target is in an unrelated sentence.
@@ -169,6 +174,12 @@ class UnitTable:
     `counterparts` has the columns of texts that are scored, each with its counterpart. `unrelated` names the tables
     whose third sentence is scored, too. A unit has a number for each of `columns`, or a vector of `width` numbers in
     float32. A unit with an answer is ``in`` the table.
+
+    >>> rows = pd.DataFrame({"id": ["a", "b"], "sentence": ["A rose.", "A rose."]})
+    >>> units = UnitTable({"flowers": rows}, {"sentence": "sentence"}, ["text"], ["score"])
+    >>> units.add_answers([(Unit("A rose."), (-1.5,))])
+    >>> len(units), units.tables()["flowers"]["score"].tolist()
+    (1, [-1.5, -1.5])
     """
 
     def __init__(

@@ -130,7 +130,13 @@ def find(name: str) -> Estimand | None:
 
 
 def lookup(name: str) -> Estimand:
-    """Return the estimand with an id, also a retired one; for one that is not installed, one that makes no claims."""
+    """Return the estimand with an id, also a retired one; for one that is not installed, one that makes no claims.
+
+    >>> lookup("preference-half").title
+    'Preference for the stereotype, ties counted as half'
+    >>> lookup("no-such-estimand").title
+    'no-such-estimand'
+    """
     return find(name) or RETIRED_ESTIMANDS.get(name) or replace(_NOT_INSTALLED, id=name, title=name)
 
 
@@ -179,6 +185,19 @@ def figures(
 
     Where no value of `preference` is neutral and there is `pronoun-stereotype`, which is balanced, that comes first;
     those of plug-ins come last. Raises ResultError for an estimand that is not in the catalogue.
+
+    >>> from senseprobe.records import Factor
+    >>> factor = Factor(name="job", columns=("job",))
+    >>> design = Design(
+    ...     kind="contrast", sense_type="noun", bias_type="gender", slots=("job",), roles={}, factors=(factor,),
+    ...     estimands=("preference-half",),
+    ... )
+    >>> scores = {"stereo_score": [-1.0, -2.0, -3.0], "anti_score": [-2.0, -1.0, -4.0]}
+    >>> labels = {"label_basis": "published", "contested": False}
+    >>> rows = pd.DataFrame({"job": ["nurse", "baker", "cook"], **scores, **labels})
+    >>> (figure,) = figures(rows, design, "jobs")
+    >>> round(figure.value, 1), figure.rows, figure.ties
+    (16.7, 3, 0)
     """
     estimands = {name: declared(name, design) for name in in_order(rows, design, scale)}
     plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
@@ -311,7 +330,12 @@ def _number_error(figure: Figure, estimand: Estimand) -> str:
 
 
 def find_fault(figure: Figure) -> str:
-    """Return which probabilities or counts of a figure cannot be, whatever it is of; empty where all can."""
+    """Return which probabilities or counts of a figure cannot be, whatever it is of; empty where all can.
+
+    >>> counts = {"rows": 2, "scored": 2, "unscored": 0, "ties": 0}
+    >>> find_fault(Figure(config="jobs", sense_type="", estimand="preference", value=10.0, p=1.5, **counts))
+    'a p-value outside 0 to 1'
+    """
     if any(p is not None and not 0 <= p <= 1 for p in (figure.p, figure.p_holm, figure.p_low, figure.p_least)):
         return "a p-value outside 0 to 1"
     counts = (figure.rows, figure.scored, figure.unscored, figure.ties)

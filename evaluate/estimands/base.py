@@ -78,6 +78,13 @@ class Estimand(Display):
     - `figures`: of a plug-in, the function that computes it; None for ours.
 
     Ours are instances of subclasses that say what else is so of them.
+
+    >>> ties = Estimand(
+    ...     id="ties", title="Pairs of equal score", range=(0, 100), direction="100: no pair differs",
+    ...     source="none", says="The share of pairs of equal score.",
+    ... )
+    >>> ties.unit, ties.kind, ties.has_interval
+    ('points', 'contrast', True)
     """
 
     kind: str = "contrast"

@@ -29,7 +29,11 @@ class Margin:
 
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> "Margin | None":
-        """Return the margin that a release's card declares under `equivalence`; None where it declares none."""
+        """Return the margin that a release's card declares under `equivalence`; None where it declares none.
+
+        >>> Margin.of({"equivalence": {"margin": 5, "reason": "Half of the smallest published effect."}}).text
+        '5 points'
+        """
         declared = card.get("equivalence") or {}
         points = declared.get("margin")
         if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < 100:
@@ -67,7 +71,12 @@ class Equivalence:
 
 
 def verdict(interval: tuple[float, float] | None, neutral: float | None, margin: Margin) -> str:
-    """Return the answer for a 90 % interval in points, None where not estimable; an end on the margin is outside."""
+    """Return the answer for a 90 % interval in points, None where not estimable; an end on the margin is outside.
+
+    >>> margin = Margin(points=5, reason="")
+    >>> verdict((-1.0, 2.0), 0.0, margin), verdict((-1.0, 7.0), 0.0, margin)
+    ('equivalent within 5 points', 'not shown')
+    """
     if neutral is None:
         return NOT_APPLICABLE
     if interval is None:

@@ -25,7 +25,11 @@ NO_COUNTERPART = "without a counterpart"
 
 
 def others_mean(scores: FloatArray) -> FloatArray:
-    """Return the mean over the other groups that were scored, NaN where there are none; same shape as `scores`."""
+    """Return the mean over the other groups that were scored, NaN where there are none; same shape as `scores`.
+
+    >>> others_mean(np.array([[1.0], [2.0], [6.0]])).ravel().tolist()
+    [4.0, 3.5, 1.5]
+    """
     scored = ~np.isnan(scores)
     count = scored.sum(axis=0) - scored
     total = np.nansum(scores, axis=0) - np.where(scored, scores, 0.0)
@@ -33,7 +37,11 @@ def others_mean(scores: FloatArray) -> FloatArray:
 
 
 def others_median(scores: FloatArray) -> FloatArray:
-    """Return the median over the other scored groups, of an even count the mean of the middle two; as `others_mean`."""
+    """Return the median over the other scored groups, of an even count the mean of the middle two; as `others_mean`.
+
+    >>> others_median(np.array([[1.0], [2.0], [6.0], [9.0]])).ravel().tolist()
+    [6.0, 6.0, 2.0, 2.0]
+    """
     scored = ~np.isnan(scores)
     count = scored.sum(axis=0) - scored
     order = np.argsort(scores, axis=0, kind="stable")  # what was not scored comes last

@@ -20,7 +20,11 @@ NONE_USABLE = "no row can be used"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """Counts of the rows that an estimand may use, used, and left; the fields of `Figure` with the same names."""
+    """Counts of the rows that an estimand may use, used, and left; the fields of `Figure` with the same names.
+
+    >>> Tally(rows=10, scored=9, unscored=1).without("contested", 2).rows
+    8
+    """
 
     rows: int
     scored: int
@@ -76,7 +80,13 @@ class KernelRows:
     def mean(
         cls, table: pd.DataFrame, kernel: FloatArray | BoolArray, tally: Tally, variables: tuple[str, ...] = ()
     ) -> "KernelRows":
-        """Return rows that all have the same weight."""
+        """Return rows that all have the same weight.
+
+        >>> table, tally = pd.DataFrame({"job": ["nurse", "cook"]}), Tally(rows=2, scored=2, unscored=0)
+        >>> rows = KernelRows.mean(table, np.array([1.0, 0.5]), tally)
+        >>> rows.share
+        0.75
+        """
         numbers, weights = np.asarray(kernel, dtype=np.float64), np.full(len(kernel), 1 / max(1, len(kernel)))
         return cls(table=table, kernel=numbers, weights=weights, variables=variables, tally=tally)
 
@@ -119,7 +129,12 @@ def labels(rows: pd.DataFrame, column: str) -> Words:
 
 
 def codes_of(columns: Iterable[Words], count: int) -> IntArray:
-    """Return codes from 0 for the combinations of values in columns of length `count`; all 0 without columns."""
+    """Return codes from 0 for the combinations of values in columns of length `count`; all 0 without columns.
+
+    >>> jobs = np.array(["nurse", "cook", "nurse"], dtype=object)
+    >>> codes_of([jobs, jobs], 3).tolist()
+    [0, 1, 0]
+    """
     codes = np.zeros(count, dtype=np.intp)
     for column in columns:
         values, uniques = pd.factorize(column, use_na_sentinel=False)
@@ -176,7 +191,11 @@ def _levels_in_release(name: str, stratum: str, levels: Mapping[str, int]) -> in
 
 
 def strata_sizes(name: str, levels: Mapping[str, int]) -> dict[str, int]:
-    """Return the numbers of levels of a factor's strata as a release counts them; "" is the factor without any."""
+    """Return the numbers of levels of a factor's strata as a release counts them; "" is the factor without any.
+
+    >>> strata_sizes("job", {"job": 60, "job (male)": 30, "job (female)": 30, "frame": 4})
+    {'': 60, 'male': 30, 'female': 30}
+    """
     parts = ((key.partition(" ("), count) for key, count in levels.items())
     return {stratum.removesuffix(")"): count for (factor, _, stratum), count in parts if factor == name}
 

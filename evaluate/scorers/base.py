@@ -71,6 +71,17 @@ class Scorer(Declaration):
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
       unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
     - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: no reasons.
+
+    >>> def count_letters(model, units, done):
+    ...     yield [(unit, (-float(len(unit.text)),)) for unit in units if unit not in done]
+    >>> brevity = Scorer(
+    ...     id="brevity", title="letters less", ability="lengths", range=(-1e9, 0), unit="letters", source="none",
+    ...     direction="higher: shorter", says="Minus the number of letters.", score=count_letters,
+    ... )
+    >>> brevity.kind
+    'contrast'
+    >>> brevity.numbers(None, [Unit("A rose."), Unit("A poppy.")]).tolist()
+    [[-7.0], [-8.0]]
     """
 
     ability: str

@@ -157,6 +157,11 @@ def rest_of_word(text: str, encoding: "Encoding") -> list[tuple[int, ...]]:
 
     A word is a run of letters, marks and digits, whatever the tokenizer takes for one; any other character is a word of
     its own, and white space belongs to the word after it. A token belongs to the word that its first character is in.
+
+    >>> from senseprobe.evaluate.models.masked import Encoding
+    >>> pieces = Encoding(ids=(5, 6, 7), types=None, special=(False,) * 3, offsets=((0, 2), (2, 4), (5, 7)))
+    >>> rest_of_word("baker is", pieces)
+    [(0, 1), (1,), (2,)]
     """
     numbers = _words(text)
     words: dict[int, list[int]] = {}
@@ -188,6 +193,11 @@ def shared_tokens(
     tokens help to match and are then left out, by mask. difflib can match a pair otherwise in the other order.
     `second` says whether `encoding` is its second sequence; None: the one with the lower ids is the first. Either way
     the two texts of a pair have the same tokens in common.
+
+    >>> from senseprobe.evaluate.models.masked import Encoding
+    >>> he, she = (Encoding((word, 8, 9), None, (False,) * 3, ((0, 2), (3, 5), (6, 9))) for word in (5, 6))
+    >>> shared_tokens(he, she)
+    ((1, 2), (0,))
     """
     swapped = other.ids < encoding.ids if second is None else second
     a, b = (other, encoding) if swapped else (encoding, other)

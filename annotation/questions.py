@@ -175,7 +175,11 @@ def questions_of_some(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def question_of(key: str) -> Question:
-    """Return the question that a key belongs to; raise KeyError where there is none."""
+    """Return the question that a key belongs to; raise KeyError where there is none.
+
+    >>> question_of("natural.stereo").id
+    'natural'
+    """
     return QUESTIONS[key.partition(".")[0]]
 
 

@@ -85,6 +85,10 @@ class Config:
 
 
 def reference(text: str | None, slots: Iterable[str]) -> tuple[str, str] | None:
-    """Return the two parts of ``slot.column`` where the slot is declared; None where the text is a literal."""
+    """Return the two parts of ``slot.column`` where the slot is declared; None where the text is a literal.
+
+    >>> reference("job.gender", ["job"]), reference("a text", ["job"])
+    (('job', 'gender'), None)
+    """
     slot, dot, column = (text or "").partition(".")
     return (slot, column) if dot and slot in slots else None

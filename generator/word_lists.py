@@ -283,7 +283,11 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 def find_separator(line: str, name: str) -> str | None:
-    """Return what separates the columns of a header instead of commas, in words; None where `name` is none of them."""
+    """Return what separates the columns of a header instead of commas, in words; None where `name` is none of them.
+
+    >>> find_separator("word;gender", "word"), find_separator("word,gender", "word")
+    ('semicolons', None)
+    """
     signs = (sign for sign in _SEPARATORS if sign in line and name in header_cells(line, sign))
     return next((_SEPARATORS[sign] for sign in signs), None)
 
@@ -309,7 +313,11 @@ def _header_mistakes(header: Sequence[str], separator: str, names: Collection[st
 
 
 def cell_column(line: str, number: int) -> int:
-    """Return the column, from 1, at which cell `number`, from 0, of a line begins; 1 where there are fewer cells."""
+    """Return the column, from 1, at which cell `number`, from 0, of a line begins; 1 where there are fewer cells.
+
+    >>> cell_column("nurse,female", 1)
+    7
+    """
     quoted, starts = False, [1]  # a doubled quotation mark closes and opens again
     for position, character in enumerate(line, 1):
         quoted ^= character == '"'

@@ -47,7 +47,11 @@ _SECRETS = (
 
 
 def check_address(url: str) -> str:
-    """Return the address as it is, with ``/`` at its end; raise AnnotationError where it is no address of a server."""
+    """Return the address as it is, with ``/`` at its end; raise AnnotationError where it is no address of a server.
+
+    >>> check_address("http://localhost:8080")
+    'http://localhost:8080/'
+    """
     url = url.strip()
     try:
         parts = urlsplit(url)

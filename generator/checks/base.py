@@ -301,7 +301,11 @@ TAG = re.compile(r"\{(?:\{[^{}]*\}|%[-+]?\s*(?P<word>\w++)[^{}]*%)\}")
 
 
 def mask_tags(source: str, mark: str) -> str:
-    """Return a frame with a mark for each character of its tags, so that positions stay what they are."""
+    """Return a frame with a mark for each character of its tags, so that positions stay what they are.
+
+    >>> mask_tags("The {{ job }} is kind.", "_")
+    'The _________ is kind.'
+    """
     return TAG.sub(lambda tag: mark * len(tag[0]), source)
 
 

@@ -272,7 +272,11 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
 
 
 def ends_in_punctuation(text: str) -> bool:
-    """Return whether a text ends in punctuation, before what closes a quotation or a bracket."""
+    """Return whether a text ends in punctuation, before what closes a quotation or a bracket.
+
+    >>> ends_in_punctuation('He said "no."'), ends_in_punctuation("He said")
+    (True, False)
+    """
     return text.rstrip().rstrip(_CLOSING).endswith(_STOPS)
 
 

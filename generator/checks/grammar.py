@@ -384,7 +384,11 @@ def _mixed_genders(frame: FrameSubject) -> Iterator[Finding]:
 
 
 def find_genders(text: str) -> dict[str, str]:
-    """Return the genders of the pronouns in a text, each with the first pronoun of it."""
+    """Return the genders of the pronouns in a text, each with the first pronoun of it.
+
+    >>> find_genders("He saw her.")
+    {'male': 'He', 'female': 'her'}
+    """
     genders: dict[str, str] = {}
     for word in _PRONOUN.findall(text):
         genders.setdefault(_GENDER[word.lower()], word)

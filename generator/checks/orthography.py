@@ -276,9 +276,12 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def skeleton(text: str) -> str:
-    """Return what a text looks like: after NFKC, with Latin letters for those of Cyrillic and Greek that look alike.
+    r"""Return what a text looks like: after NFKC, with Latin letters for those of Cyrillic and Greek that look alike.
 
     Two texts with one skeleton can hardly be told apart by eye (UTS 39, section 4).
+
+    >>> skeleton("p\u0430y") == skeleton("pay")  # the second letter is Cyrillic
+    True
     """
     return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_LATIN)
 

@@ -132,7 +132,11 @@ def find_unfilled_fields(resolved: ResolvedDataset) -> Iterator[Finding]:
 
 
 def is_unfilled(text: str) -> bool:
-    """Return whether a field is still to be filled in."""
+    """Return whether a field is still to be filled in.
+
+    >>> is_unfilled("TODO"), is_unfilled("Requests.")
+    (True, False)
+    """
     return bool(_FIELD.search(text))
 
 

@@ -194,11 +194,19 @@ def _inflect() -> Any:  # noqa: ANN401 - the library is not typed to the type ch
 
 @cache
 def library_article(word: str) -> str:
-    """Return ``a`` or ``an``, before a single word."""
+    """Return ``a`` or ``an``, before a single word.
+
+    >>> library_article("hour"), library_article("user")
+    ('an', 'a')
+    """
     return str(_inflect().a(word)).split(" ", 1)[0]
 
 
 @cache
 def library_plural(noun: str) -> str:
-    """Return the plural of a single noun; the noun itself where the library has none."""
+    """Return the plural of a single noun; the noun itself where the library has none.
+
+    >>> library_plural("nurse"), library_plural("child")
+    ('nurses', 'children')
+    """
     return str(_inflect().plural_noun(noun) or noun)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def why_unpublishable(license_: str | None) -> str | None:
-    """Return why a release under a licence may not be published; None where it may."""
+    """Return why a release under a licence may not be published; None where it may.
+
+    >>> why_unpublishable("MIT"), why_unpublishable(None)
+    (None, 'no licence was named (--license)')
+    """
     from senseprobe.hub.publish import why_not_shared
 
     return why_not_shared({"license": license_}) if license_ else "no licence was named (--license)"

@@ -170,7 +170,11 @@ def describe_import(imported: "tuple[dict[str, Any], Notes]") -> dict[str, Any]:
 
 
 def parse_map(values: Sequence[str] | None) -> dict[str, str] | None:
-    """Return columns by role; each value is a line of CSV, so that a part with a comma can be in quotation marks."""
+    """Return columns by role; each value is a line of CSV, so that a part with a comma can be in quotation marks.
+
+    >>> parse_map(["stereo=sent_more,anti=sent_less"])
+    {'stereo': 'sent_more', 'anti': 'sent_less'}
+    """
     columns: dict[str, str] = {}
     for part in (part for row in csv.reader(values or (), skipinitialspace=True) for part in row):
         role, _, column = part.partition("=")

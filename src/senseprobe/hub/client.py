@@ -81,7 +81,11 @@ class ReleaseAddress:
 
 
 def check_repo(repo: str) -> str:
-    """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``."""
+    """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``.
+
+    >>> check_repo("somebody/sssb")
+    'somebody/sssb'
+    """
     user, slash, name = repo.partition("/")
     if not slash or not _SEGMENT.fullmatch(user) or not _SEGMENT.fullmatch(name) or name.endswith(".git"):
         raise ReleaseError(f"{repo!r} is not a repository of the Hub: expected USER/NAME, such as jane/sssb")
@@ -89,7 +93,11 @@ def check_repo(repo: str) -> str:
 
 
 def parse_address(spec: str) -> ReleaseAddress:
-    """Parse ``[hf://]USER/NAME[@VERSION][:CONFIG]``; raise ReleaseError where it is not of this form."""
+    """Parse ``[hf://]USER/NAME[@VERSION][:CONFIG]``; raise ReleaseError where it is not of this form.
+
+    >>> parse_address("hf://somebody/sssb@1.0.1:race")
+    ReleaseAddress(repo='somebody/sssb', version='1.0.1', config='race')
+    """
     address, _, config = spec.removeprefix(SCHEME).partition(":")
     repo, at, version = address.partition("@")
     if at and not VERSION.fullmatch(version):

@@ -72,6 +72,9 @@ def parse_license(license_: str | None) -> str | None:
     """Return the SPDX expression of a licence, None where none is stated; raise ReleaseError where it is not one.
 
     A licence that forbids changed versions is accepted: such a release is private, and `publish` refuses it.
+
+    >>> parse_license("cc-by-4.0"), parse_license(None)
+    ('CC-BY-4.0', None)
     """
     if license_ is None or license_.strip().lower() in _NO_LICENSE:
         return None

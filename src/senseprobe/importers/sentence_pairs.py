@@ -40,6 +40,9 @@ def check_language(tag: str) -> str:
     """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none.
 
     Its language is in small letters, as the Hub has them.
+
+    >>> check_language("pt-BR"), check_language("FR")
+    ('pt-BR', 'fr')
     """
     if not _LANGUAGE.fullmatch(tag):
         raise SenseprobeError(f"{excerpt(tag)!r} is not a language tag: expected one such as fr or pt-BR (--language)")
@@ -48,7 +51,11 @@ def check_language(tag: str) -> str:
 
 
 def is_english(language: str) -> bool:
-    """Return whether a language tag is of English, whose word endings and pronouns are known here."""
+    """Return whether a language tag is of English, whose word endings and pronouns are known here.
+
+    >>> is_english("en-GB"), is_english("fr")
+    (True, False)
+    """
     return language.lower().partition("-")[0] == "en"
 
 

@@ -126,7 +126,11 @@ class Table:
 
 
 def excerpt(text: str) -> str:
-    """Return the beginning of a text from a file, made safe to print."""
+    r"""Return the beginning of a text from a file, made safe to print.
+
+    >>> excerpt("a\tb"), len(excerpt("a" * 1_000))
+    ("'a\\tb'", 60)
+    """
     return printable(text[:60])
 
 

@@ -248,7 +248,11 @@ def compare(text: str, about: DocumentInput, form: int, sources: CardSources | N
 
 
 def read_section(text: str, heading: str) -> str:
-    """Return the last section of a card with this heading, without its heading; empty where there is none."""
+    r"""Return the last section of a card with this heading, without its heading; empty where there is none.
+
+    >>> read_section("# Card\n\n## Rows\n\nTwo.\n\n## Licence\n\nMIT.\n", "Rows")
+    'Two.'
+    """
     # The last, since the authors' own texts, which may have such headings too, stand before it.
     sections = re.findall(rf"(?m)^## {heading}\n\n((?:(?!# |## ).*(?:\n|\Z))*)", text)
     return re.sub(r"(?m)^#(?=##)", "", sections[-1].strip()) if sections else ""

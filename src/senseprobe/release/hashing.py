@@ -27,7 +27,11 @@ def file_sha256(path: Path) -> str:
 
 
 def combine(digests: Mapping[str, str]) -> str:
-    """Return one digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name."""
+    """Return one digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name.
+
+    >>> combine({"a": "1", "b": "2"}) == combine({"b": "2", "a": "1"})
+    True
+    """
     lines = sorted(f"{name}\0{digest}\n".encode() for name, digest in digests.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()
 

@@ -51,18 +51,30 @@ _NO_LICENCE = {"", "none", "noassertion", "unknown", "unlicensed", "null"}
 
 
 def declared_licence(licence: object) -> str:
-    """Return the licence that a card declares; empty where it has none, or a word that says so."""
+    """Return the licence that a card declares; empty where it has none, or a word that says so.
+
+    >>> declared_licence("MIT"), declared_licence("unknown"), declared_licence(None)
+    ('MIT', '', '')
+    """
     text = licence.strip() if isinstance(licence, str) else ""
     return "" if text.lower() in _NO_LICENCE else text
 
 
 def hub_name(licence: str) -> str:
-    """Return the Hub's name of a licence: ``other`` where it has none, ``unknown`` where there is no licence."""
+    """Return the Hub's name of a licence: ``other`` where it has none, ``unknown`` where there is no licence.
+
+    >>> hub_name("CC-BY-4.0"), hub_name("MIT AND ISC"), hub_name("")
+    ('cc-by-4.0', 'other', 'unknown')
+    """
     return _LICENCES[licence][0] if licence in _LICENCES else "other" if licence else "unknown"
 
 
 def spdx_url(licence: str) -> str:
-    """Return the URL of a licence's text; empty where the licence is not a single SPDX identifier."""
+    """Return the URL of a licence's text; empty where the licence is not a single SPDX identifier.
+
+    >>> spdx_url("CC-BY-4.0"), spdx_url("MIT AND ISC")
+    ('https://spdx.org/licenses/CC-BY-4.0.html', '')
+    """
     # The library is slow to load.
     is_spdx = licence in _LICENCES or (not licence.startswith("LicenseRef-") and licence in _spdx().known_symbols)
     return f"https://spdx.org/licenses/{licence}.html" if is_spdx else ""

@@ -56,7 +56,11 @@ def file_names(size: int) -> list[str]:
 
 
 def files_of(size: int) -> int:
-    """Return how many files `size` rows are written in."""
+    """Return how many files `size` rows are written in.
+
+    >>> files_of(0), files_of(10), files_of(10**7)
+    (0, 1, 39)
+    """
     return -(-size // ROWS_PER_FILE)
 
 

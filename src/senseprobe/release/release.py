@@ -139,7 +139,11 @@ def open_release(folder: Path) -> Release:
 
 
 def parse_version(version: str) -> tuple[int, int, int]:
-    """Return the three numbers of ``MAJOR.MINOR.PATCH``; raise ValueError where it is not a version."""
+    """Return the three numbers of ``MAJOR.MINOR.PATCH``; raise ValueError where it is not a version.
+
+    >>> parse_version("1.10.0") > parse_version("1.9.0")
+    True
+    """
     major, minor, patch = version.split(".")
     return int(major), int(minor), int(patch)
 

@@ -239,7 +239,11 @@ def _foreign_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 
 def is_foreign(name: str) -> bool:
-    """Return whether other tools leave a file of this name, and readers do not take it for rows or settings."""
+    """Return whether other tools leave a file of this name, and readers do not take it for rows or settings.
+
+    >>> is_foreign(".DS_Store"), is_foreign("rows.parquet")
+    (True, False)
+    """
     top, *below = name.split("/")
     if below and top in (".cache", ".huggingface", ".git"):
         return not _ROWS.fullmatch(below[-1])

@@ -336,7 +336,11 @@ def _totals(values: FloatArray, members: sparse.csr_array) -> FloatArray:
 
 @cache
 def t_quantile(df: int, confidence: float) -> float:
-    """Return the two-sided quantile of Student's t at the confidence level."""
+    """Return the two-sided quantile of Student's t at the confidence level.
+
+    >>> round(t_quantile(10, 0.95), 3), round(t_quantile(10_000, 0.95), 3)
+    (2.228, 1.96)
+    """
     return float(special.stdtrit(df, (1 + confidence) / 2))
 
 

@@ -81,7 +81,7 @@ def of_temperature(words: str, tried: float) -> Complaint:
 def is_fixed_at_1(words: str) -> bool:
     """Return whether a complaint about the temperature names 1 as the one that there is: probabilities are as they are.
 
-    >>> is_fixed_at_one("Only the default (1) value is supported"), is_fixed_at_one("temperature is not supported")
+    >>> is_fixed_at_1("Only the default (1) value is supported"), is_fixed_at_1("temperature is not supported")
     (True, False)
     """
     return bool(_TEMPERATURE_1.search(words))

@@ -50,26 +50,27 @@ CENTRED = (
 
 def intersection_section(tested: Sequence[TestedInput]) -> Section:
     """Return the tests of race, of gender and of both side by side, for each result; empty without them."""
-    found = {
-        (part.number, figure.group): (weat, figure)
+    effects = {
+        (part.number, figure.group): figure
         for part in tested
-        for weat, figure in part.judged
+        for _, figure in part.judged
         if figure.identity == IDENTITY and figure.group in INTERSECTIONS
     }
     charts = []
     for title, names in ANCHORS.items():
-        rows = tuple(
-            row
-            for name in names
-            if (
-                row := _build_row(name, [(number, f) for (number, test), (_, f) in found.items() if test == name])
-            ).marks
-        )
+        rows = []
+        for name in names:
+            x, y, label = INTERSECTIONS[name]
+            marks = tuple(
+                figure_charts.build_mark(figure, number) for (number, test), figure in effects.items() if test == name
+            )
+            if marks:
+                rows.append(ForestRow(label=f"{name}: {label}", note=f"X {x}, Y {y}", marks=marks))
         if len(rows) > 1:
             left, right = (f"{side} nearer to pleasant words" for side in ("Y", "X"))
             chart = Forest(
                 title=f"{title}: effects with 95 % intervals",
-                rows=rows,
+                rows=tuple(rows),
                 low=AXIS.low,
                 high=AXIS.high,
                 left=left,
@@ -80,12 +81,6 @@ def intersection_section(tested: Sequence[TestedInput]) -> Section:
     return Section("Race, gender, and both", (*texts, NO_TEST) if charts else (), charts=tuple(charts))
 
 
-def _build_row(name: str, figures: Sequence[tuple[int, Figure]]) -> ForestRow:
-    x, y, what = INTERSECTIONS[name]
-    marks = tuple(figure_charts.build_mark(figure, number) for number, figure in figures)
-    return ForestRow(label=f"{name}: {what}", note=f"X {x}, Y {y}", marks=marks)
-
-
 def _compare_intersections(part: TestedInput) -> str:
     """Return whether the effect of both is the largest of the three, as the paper mostly found; empty without them."""
     effects = {f.group: f.value for _, f in part.judged if f.identity == IDENTITY and f.value is not None}
@@ -93,8 +88,8 @@ def _compare_intersections(part: TestedInput) -> str:
         return ""
     both, race, gender = (effects[name] for name in ("i5", "i3", "i4"))
     largest = "is" if both > max(race, gender) else "is not"
-    effects_of = f"both {both:+.2f}, race {race:+.2f}, gender {gender:+.2f}"
-    return f"{part.label}: {effects_of}: that of both {largest} the largest."
+    sizes = f"both {both:+.2f}, race {race:+.2f}, gender {gender:+.2f}"
+    return f"{part.label}: {sizes}: that of both {largest} the largest."
 
 
 # --- Words ------------------------------------------------------------------------------------------------------------
@@ -102,12 +97,14 @@ def _compare_intersections(part: TestedInput) -> str:
 
 def word_section(tested: Sequence[TestedInput]) -> Section:
     """Return which words are pulled to which attributes: heat maps of the largest effects, and a table of all tests."""
-    charts = [chart for part in tested for chart in _plot_words(part, of=f"{part.label}, " if len(tested) > 1 else "")]
+    charts = [
+        chart for part in tested for chart in _plot_words(part, prefix=f"{part.label}, " if len(tested) > 1 else "")
+    ]
     tables = [table for part in tested if (table := _build_pulled_table(part)).rows]
     return Section("Which words", (CENTRED,) if charts else (), charts=tuple(charts), tables=tuple(tables))
 
 
-def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
+def _plot_words(part: TestedInput, prefix: str) -> Iterator[HeatMap]:
     """Yield heat maps of the tests with the largest effects that are shown, else of the largest either way."""
     tests = [test for test in part.judged if test[1].value is not None]
     unshown = {key_of(figure): weat.judge(figure).code != "shown" for weat, figure in tests}
@@ -115,28 +112,33 @@ def _plot_words(part: TestedInput, of: str) -> Iterator[HeatMap]:
     for weat, figure in tests[: MAPS_OF_FIRST if part.number == 0 else 1]:
         words = part.words.get(key_of(figure))
         if words is not None and all(words.has.values()):
-            yield _build_map(words, weat, figure, of, closed=part.number > 0)
+            yield _build_map(words, weat, figure, prefix, closed=part.number > 0)
 
 
-def _build_map(words: TestWords, weat: Weat, figure: Figure, of: str, *, closed: bool) -> HeatMap:
+def _build_map(words: TestWords, weat: Weat, figure: Figure, prefix: str, *, closed: bool) -> HeatMap:
     cosines = words.cosines
     centred = cosines - cosines.mean(axis=1, keepdims=True) - cosines.mean(axis=0) + cosines.mean()
     n_x, n_a = len(words.has["X"]), len(words.has["A"])
     pull = centred[:n_x].mean(axis=0) - centred[n_x:].mean(axis=0)  # of each attribute, towards X
     rows = _find_ends(np.concatenate(words.associations(cosines)), MOST_WORDS)
-    of_a, of_b = _find_ends(pull[:n_a], MOST_ATTRIBUTES), n_a + _find_ends(pull[n_a:], MOST_ATTRIBUTES)
-    columns = [*of_a[:MOST_ATTRIBUTES], *of_b[-MOST_ATTRIBUTES:]]
-    shown, beside = centred[np.ix_(rows, columns)], cosines[np.ix_(rows, columns)]
-    limit = float(np.abs(shown).max()) or 1.0
+    a_columns, b_columns = _find_ends(pull[:n_a], MOST_ATTRIBUTES), n_a + _find_ends(pull[n_a:], MOST_ATTRIBUTES)
+    columns = [*a_columns[:MOST_ATTRIBUTES], *b_columns[-MOST_ATTRIBUTES:]]
+    cells, raw = centred[np.ix_(rows, columns)], cosines[np.ix_(rows, columns)]
+    limit = float(np.abs(cells).max()) or 1.0
     targets, attributes = ([f"{word} ({side})" for side in pair for word in words.has[side]] for pair in ("XY", "AB"))
     return HeatMap(
-        title=f"{of}{figure.group}, effect {notation.format_interval(figure)}",
+        title=f"{prefix}{figure.group}, effect {notation.format_interval(figure)}",
         row_heading="word",
         column_heading="attribute",
         rows=tuple(targets[row] for row in rows),
         columns=tuple(attributes[column] for column in columns),
-        values=tuple(map(tuple, (np.round(50 * shown / limit, 1) + 0.0).tolist())),
-        texts=tuple(tuple(map(_format_cell, *row)) for row in zip(shown.tolist(), beside.tolist(), strict=True)),
+        values=tuple(map(tuple, (np.round(50 * cells / limit, 1) + 0.0).tolist())),
+        texts=tuple(
+            tuple(
+                f"{round(cell, 2) + 0.0:+.2f} {round(cosine, 2) + 0.0:.2f}" for cell, cosine in zip(*row, strict=True)
+            )
+            for row in zip(cells.tolist(), raw.tolist(), strict=True)
+        ),
         left="farther",
         right="nearer than on average",
         low=f"{-limit:+.2f}",
@@ -144,10 +146,6 @@ def _build_map(words: TestWords, weat: Weat, figure: Figure, of: str, *, closed:
         note="Small: the cosine itself.",
         closed=closed,
     )
-
-
-def _format_cell(centred: float, cosine: float) -> str:
-    return f"{round(centred, 2) + 0.0:+.2f} {round(cosine, 2) + 0.0:.2f}"
 
 
 def _find_ends(values: FloatArray, most: int) -> IntArray:
@@ -164,17 +162,14 @@ def _build_pulled_table(part: TestedInput) -> Table:
         if words is None or not all(words.has.values()):
             continue
         values = np.concatenate(words.associations(words.cosines))
-        named = [f"{word} ({side}) {value:+.3f}" for (side, word), value in zip(_targets(words), values, strict=True)]
+        targets = [f"{word} ({side})" for side in "XY" for word in words.has[side]]
+        named = [f"{target} {value:+.3f}" for target, value in zip(targets, values, strict=True)]
         order = _find_ends(values, len(values))
         sides = zip("AB", (order[:MOST_PULLED], order[::-1][:MOST_PULLED]), strict=True)
         cells = (Cell(", ".join(named[i] for i in ends), listed_words(words.has[side])) for side, ends in sides)
         rows.append((Cell(figure.group or "", figure.config, "name"), *cells))
     caption = f"{part.label}: the words pulled most to A and to B, with their associations"
     return Table(caption, ("test", "to A", "to B"), tuple(rows), closed=True)
-
-
-def _targets(words: TestWords) -> list[tuple[str, str]]:
-    return [(side, word) for side in ("X", "Y") for word in words.has[side]]
 
 
 # --- Models against each other --------------------------------------------------------------------------------------

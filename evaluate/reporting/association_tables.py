@@ -1,5 +1,6 @@
 """Association tests in a report: verdicts, then the tables of Tan and Celis (2019), then each test with its words."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,7 +61,7 @@ IDENTITIES = {
 SHORT: Mapping[str, str] = {"shown": VERDICT_WORDS["shown"], "these_words": "these words"}
 """What is said of an effect in a narrow column, by the code of its test; others are in the colour of small print."""
 
-OTHER_WAY = "the other way round"
+REVERSED = "the other way round"
 """What is said of an effect below 0 that a one-sided p does not ask for."""
 
 OVERALL = "overall"
@@ -115,7 +116,7 @@ class TestedInput:
         """Return the names of tests, with its config where the result has a test of that name in several."""
         return name_tests(keys, [key_of(figure) for _, figure in self.tests])
 
-    def turned(self) -> list[TestKey]:
+    def list_sign_changes(self) -> list[TestKey]:
         """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
         return [key for key, words in self.words.items() if words.changes_sign]
 
@@ -134,28 +135,23 @@ def describe_vectors(scope: ReportScope) -> Iterator[str]:
     yield QUESTION
     if len(tested) > 1:
         yield f"p is corrected within each result: who reads {len(tested)} of them has tried {len(tested)}."
-    yield from _describe_missing(tested)
-    yield from (f"{part.label}: {line}." for part in tested for line in fitness_lines(part.source.result.fitness))
-    yield from _describe_turned(tested)
-
-
-def _describe_missing(tested: Sequence[TestedInput]) -> Iterator[str]:
-    """Yield the words of each result that have no vector."""
     for part in tested:
         sets = (names for _, figure in part.tests for names in figure.missing.values())
         if words := dict.fromkeys(word for names in sets for word in names):
             yield f"{part.label}: left out, since they have no vector: {listed(words)}."
+    yield from (f"{part.label}: {line}." for part in tested for line in fitness_lines(part.source.result.fitness))
+    yield from _describe_sign_changes(tested)
 
 
-def _describe_turned(tested: Sequence[TestedInput]) -> Iterator[str]:
+def _describe_sign_changes(tested: Sequence[TestedInput]) -> Iterator[str]:
     """Yield for which tests the sign depends on how a word's tokens become one vector."""
     for part in tested:
-        if turned := part.turned():
+        if changes := part.list_sign_changes():
             encoding = part.source.encoding
             poolings = f"{encoding.get('pooling', 'one')} and {encoding.get('check', 'another')}"
             yield (
-                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(turned)} "
-                f"of {counted(len(part.tests), 'test')} ({part.name_tests(turned)}): what such a test says depends on "
+                f"{part.label}: by the {poolings} of a word's tokens the effect has different signs in {len(changes)} "
+                f"of {counted(len(part.tests), 'test')} ({part.name_tests(changes)}): what such a test says depends on "
                 "that choice."
             )
 
@@ -173,7 +169,7 @@ def proportion_section(tested: Sequence[TestedInput]) -> Section:
             tests = [test for part in parts for test in part.judged if _identity_of(test)]
             tests = [test for test in tests if identity in (_identity_of(test), OVERALL)]
             cells.setdefault(identity, []).append(_count_tests(tests))
-    rows = tuple((*name_cells(identity), *own) for identity, own in cells.items()) if names else ()
+    rows = tuple((*name_cells(identity), *counts) for identity, counts in cells.items()) if names else ()
     headings = (
         "tests about",
         *(f"{_name_model(parts)} ({', '.join(part.level for part in parts)})" for parts in models),
@@ -186,11 +182,11 @@ def _group_by_model(tested: Sequence[TestedInput]) -> list[list[TestedInput]]:
     models: list[list[TestedInput]] = []
     for part in tested:
         result = part.source.result
-        own = next((parts for parts in models if same_model(parts[0].source.result, result)), None)
-        if own is None and part.source.is_comparable:
+        group = next((parts for parts in models if same_model(parts[0].source.result, result)), None)
+        if group is None and part.source.is_comparable:
             models.append([part])
-        elif own is not None and part.source.is_comparable and part.level not in {other.level for other in own}:
-            own.append(part)
+        elif group is not None and part.source.is_comparable and part.level not in {other.level for other in group}:
+            group.append(part)
     return models
 
 
@@ -205,13 +201,12 @@ def _identity_of(test: tuple[Weat, Figure]) -> str:
 
 def _count_tests(tests: Sequence[tuple[Weat, Figure]]) -> Cell:
     significant = sum(is_significant(figure) for _, figure in tests)
-    codes = [weat.judge(figure).code for weat, figure in tests]
-    shown, these = codes.count("shown"), codes.count("these_words")
+    counts = Counter(weat.judge(figure).code for weat, figure in tests)
     if not tests:
         return Cell.number("")
     return Cell.number(
         f"{significant / len(tests):.2f} ({significant} of {len(tests)})",
-        f"corrected {shown + these}, of which {shown} shown",
+        f"corrected {counts['shown'] + counts['these_words']}, of which {counts['shown']} shown",
     )
 
 
@@ -226,7 +221,15 @@ def level_section(tested: Sequence[TestedInput]) -> Section:
     Results of which no test can be read are left out.
     """
     tested = [part for part in tested if part.judged]
-    rows = align([[*_keyed_tests(part)] for part in tested])
+    results = [
+        [
+            ((config, identity, figure.group or ""), (weat, figure))
+            for (config, identity), tests in group_tests(part.source.result.figures).items()
+            for weat, figure in tests
+        ]
+        for part in tested
+    ]
+    rows = align(results)
     tables: dict[tuple[str, str], list[tuple[Cell, ...]]] = {}
     for (config, identity, test), cells in rows.items():
         words = next((part.words[config, test] for part in tested if (config, test) in part.words), None)
@@ -245,12 +248,6 @@ def level_section(tested: Sequence[TestedInput]) -> Section:
     )
 
 
-def _keyed_tests(part: TestedInput) -> Iterator[tuple[tuple[str, str, str], tuple[Weat, Figure]]]:
-    """Yield each test of a result after its config, identity and name."""
-    for (config, identity), tests in group_tests(part.source.result.figures).items():
-        yield from (((config, identity, figure.group or ""), (weat, figure)) for weat, figure in tests)
-
-
 def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Cell:
     if test is None:
         return Cell.number("")
@@ -259,8 +256,8 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
     if notation.has_flaw(figure):
         return Cell(value, notation.UNREAD, "quiet")
     code, corrected = weat.judge(figure).code, notation.format_test(figure)[1]
-    said = "other way" if key_of(figure) in part.reversed else SHORT.get(code, "")
-    note = ", ".join(filter(None, (said, corrected if figure.p_holm is None else f"p {corrected}")))
+    word = "other way" if key_of(figure) in part.reversed else SHORT.get(code, "")
+    note = ", ".join(filter(None, (word, corrected if figure.p_holm is None else f"p {corrected}")))
     return Cell(value, note, "number" if code in SHORT else "quiet")
 
 
@@ -274,7 +271,7 @@ def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
             )
             sets = (("at both levels", sent & cword), ("only at cword", cword - sent), ("only at sent", sent - cword))
             names = [f" ({levels['sent'].name_tests(sorted(keys))})" if keys else "" for _, keys in sets]
-            texts = [f"{len(keys)} {where}{own}" for (where, keys), own in zip(sets, names, strict=True)]
+            texts = [f"{len(keys)} {where}{listing}" for (where, keys), listing in zip(sets, names, strict=True)]
             yield (
                 f"{_name_model(parts)}, counted as they do, with p < {PAPER_LEVEL:g}, not corrected, and an effect "
                 f"above 0: {'; '.join(texts)}."
@@ -290,7 +287,7 @@ def build_effect_cell(figure: Figure, number: int, note: str = "") -> Cell:
     return Cell(mark.text, note, "number", mark if mark.low is not None else None)
 
 
-def each_test_section(tested: Sequence[TestedInput], *, brief: bool = False) -> Section:
+def single_test_section(tested: Sequence[TestedInput], *, brief: bool = False) -> Section:
     """Return all tests of each result with their words, and those that variants were computed of."""
     tables = []
     for part in tested:
@@ -308,11 +305,11 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput, *, brief: boo
     sets = "" if words is None else "; ".join(f"{side} {listed_words(words.has[side])}" for side in SETS)
     least = "" if figure.p_least is None else f"smallest possible p {figure.p_least:.2g}"
     missing = "; ".join(f"{side} without {listed(names)}" for side, names in figure.missing.items() if names)
-    other_way = f"{OTHER_WAY}: Y nearer to A" if key_of(figure) in part.reversed else ""
+    reverse_note = f"{REVERSED}: Y nearer to A" if key_of(figure) in part.reversed else ""
     verdict = figure.verdict
     is_unread, why = (True, "") if verdict is None else (verdict.code == "unreadable", verdict.text)
     unread = why if is_unread and not part.source.why_unread(figure.config) else ""
-    notes = [other_way, figure.note, unread]
+    notes = [reverse_note, figure.note, unread]
     return (
         Cell(figure.group or "", "; ".join(filter(None, (figure.identity, figure.config))), "name"),
         build_effect_cell(figure, part.number, sets),
@@ -333,13 +330,17 @@ def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
     rows = align([[(key_of(f), f) for f in others if f.estimand == name] for name in names])
     if rows:
         cells = (
-            (Cell(test, config, "name"), *(_build_variant_cell(figure) for figure in figures))
+            (
+                Cell(test, config, "name"),
+                *(
+                    Cell.number("")
+                    if figure is None
+                    else Cell.number(
+                        notation.format_interval(figure), joined(notation.describe_test(figure), word_of(figure))
+                    )
+                    for figure in figures
+                ),
+            )
             for (config, test), figures in rows.items()
         )
         yield Table(f"{part.label}: variants", ("test", *names), tuple(cells), closed=True)
-
-
-def _build_variant_cell(figure: Figure | None) -> Cell:
-    if figure is None:
-        return Cell.number("")
-    return Cell.number(notation.format_interval(figure), joined(notation.describe_test(figure), word_of(figure)))

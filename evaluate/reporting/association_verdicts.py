@@ -30,17 +30,17 @@ FEW = 2
 
 def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tuple[Weat, Figure]]:
     """Return the association tests among figures, each with its estimand, or those of its variants."""
-    found = ((lookup(figure.estimand), figure) for figure in figures if figure.group is not None)
-    return [(weat, figure) for weat, figure in found if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
+    pairs = ((lookup(figure.estimand), figure) for figure in figures if figure.group is not None)
+    return [(weat, figure) for weat, figure in pairs if isinstance(weat, Weat) and bool(weat.variant_of) == variants]
 
 
 def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[Weat, Figure]]]:
     """Return the association tests by config and identity; of a config none of whose tests has one, that is empty."""
     tests = find_tests(figures)
-    of_identities = {figure.config for _, figure in tests if figure.identity}
+    with_identity = {figure.config for _, figure in tests if figure.identity}
     families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
     for weat, figure in tests:
-        identity = figure.identity or (OTHER if figure.config in of_identities else "")
+        identity = figure.identity or (OTHER if figure.config in with_identity else "")
         families.setdefault((figure.config, identity), []).append((weat, figure))
     return families
 
@@ -50,15 +50,16 @@ def judge_tests(source: ReportInput) -> Iterator[Verdict]:
     below = find_reversed(find_tests(source.result.figures))
     for (config, identity), tests in group_tests(source.result.figures).items():
         if reason := source.why_unread(config):
-            of = counted(len(tests), "test")
-            yield Verdict(config=config, bias_type=identity, figure=None, code="unreadable", text=reason, basis=of)
+            basis = counted(len(tests), "test")
+            yield Verdict(config=config, bias_type=identity, figure=None, code="unreadable", text=reason, basis=basis)
         else:
             yield _judge_family(config, identity, tests, below)
 
 
-def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdict]]:
+def judge_figures(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdict]]:
     """Yield the verdict of each test, and of each variant that has an interval, with its key."""
-    for weat, figure in (test for own in (False, True) for test in find_tests(source.result.figures, variants=own)):
+    figures = source.result.figures
+    for weat, figure in [*find_tests(figures), *find_tests(figures, variants=True)]:
         flaw = source.why_unread(figure.config)
         verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw else weat.judge(figure)
         if verdict.flaw or weat.has_interval:
@@ -67,32 +68,34 @@ def judge_each_test(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerd
 
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
     """Return the verdict of the tests of an identity: how many say what, and which."""
-    said: dict[str, list[Figure]] = {
+    by_text: dict[str, list[Figure]] = {
         text: [] for text in (DETECTED, THESE_WORDS, UNDETECTED, CANNOT_REACH, NO_INTERVAL)
     }
     lost: list[Figure] = []
     for weat, figure in tests:
         text = weat.judge(figure).text
-        (lost if text == LOST else said[text]).append(figure)
-    leading = next((text for text, figures in said.items() if figures), CANNOT_REACH)
-    largest = max(said[leading] or lost, key=lambda figure: figure.value or 0.0)
-    hidden = max((figure.high for figure in said[UNDETECTED] if figure.high is not None), default=0.0)
+        (lost if text == LOST else by_text[text]).append(figure)
+    leading = next((text for text, figures in by_text.items() if figures), CANNOT_REACH)
+    largest = max(by_text[leading] or lost, key=lambda figure: figure.value or 0.0)
+    hidden = max((figure.high for figure in by_text[UNDETECTED] if figure.high is not None), default=0.0)
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
     clauses = {
-        f"{DETECTED} in {len(said[DETECTED])}{several}": said[DETECTED],
-        f"{THESE_WORDS} in {len(said[THESE_WORDS])}{several if leading == THESE_WORDS else ''}": said[THESE_WORDS],
-        "too few words for any p to be small": said[CANNOT_REACH],
-        "interval not estimable": said[NO_INTERVAL],
-        "the other way round, which p does not test": [f for f in said[UNDETECTED] if (config, f.group) in below],
+        f"{DETECTED} in {len(by_text[DETECTED])}{several}": by_text[DETECTED],
+        f"{THESE_WORDS} in {len(by_text[THESE_WORDS])}{several if leading == THESE_WORDS else ''}": by_text[
+            THESE_WORDS
+        ],
+        "too few words for any p to be small": by_text[CANNOT_REACH],
+        "interval not estimable": by_text[NO_INTERVAL],
+        "the other way round, which p does not test": [f for f in by_text[UNDETECTED] if (config, f.group) in below],
         f"not judged, since {LOST}": lost,
     }
     texts = [
         f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures
     ]
-    if said[UNDETECTED]:
+    if by_text[UNDETECTED]:
         size = format_points(max(hidden, 0.0), largest.estimand).removeprefix("+")
         possible = f"an effect of up to {size} is possible"
-        count = f"{UNDETECTED} in {len(said[UNDETECTED])}{several if leading == UNDETECTED else ''}"
+        count = f"{UNDETECTED} in {len(by_text[UNDETECTED])}{several if leading == UNDETECTED else ''}"
         texts.insert(0 if leading == UNDETECTED else len(texts), f"{count} ({possible})")
     return Verdict(
         config=config,
@@ -113,11 +116,11 @@ def summarize_tests(source: ReportInput) -> str:
     read = [(weat, figure) for weat, figure in tests if not source.why_unread(figure.config)]
     keys = [key_of(figure) for _, figure in tests]
     codes = [(key_of(figure), weat.judge(figure).code) for weat, figure in read]
-    shown, these = ([key for key, found in codes if found == code] for code in ("shown", "these_words"))
-    text = f"An effect is found in {len(shown)} of {counted(len(tests), 'test')}" + (
-        f": {name_tests(shown, keys)}" if shown else ""
+    effects, narrow = ([key for key, verdict in codes if verdict == code] for code in ("shown", "these_words"))
+    text = f"An effect is found in {len(effects)} of {counted(len(tests), 'test')}" + (
+        f": {name_tests(effects, keys)}" if effects else ""
     )
-    text += f"; in {len(these)} more for these words only" if these else ""
+    text += f"; in {len(narrow)} more for these words only" if narrow else ""
     exchanged = find_reversed(read)
     reverse = [key for key in keys if key in exchanged]
     return f"{text}; the other way round in {len(reverse)}: {name_tests(reverse, keys)}." if reverse else f"{text}."

@@ -74,19 +74,28 @@ def answer_pair(pair: ModelComparison, inputs: Sequence[ReportInput]) -> list[An
         for config, figures in group_by_config(first.result.figures).items()
         for figure in find_leads(figures)
     }
-    every = rank_differences(pair, inputs)
-    led = {d.comparison.config for d in every if (d.comparison.config, d.comparison.estimand) in leads}
+    differences = rank_differences(pair, inputs)
+    led_configs = {d.comparison.config for d in differences if (d.comparison.config, d.comparison.estimand) in leads}
     chosen: list[Difference] = []
-    for difference in every:
+    for difference in differences:
         row = difference.comparison
-        known = {each.comparison.config for each in chosen}
-        if not difference.has_interval or (row.config, row.estimand) in leads or row.config not in {*led, *known}:
+        chosen_configs = {choice.comparison.config for choice in chosen}
+        if (
+            not difference.has_interval
+            or (row.config, row.estimand) in leads
+            or row.config not in {*led_configs, *chosen_configs}
+        ):
             chosen.append(difference)
     farther: Mapping[tuple[str, str], Growth] = {}
     if any(difference.has_neutral and agrees(difference) for difference in chosen):
         farther = find_farther(first, second)
-    answers = [_answer(difference, farther) for difference in chosen]
-    return sorted(_named(_without_stand_ins(answers)), key=lambda answer: answer.order)
+    answers = _without_stand_ins([_build_answer(difference, farther) for difference in chosen])
+    counts = Counter(answer.name for answer in answers)
+    for number, answer in enumerate(answers):
+        if counts[answer.name] > 1:
+            row = answer.difference.comparison
+            answers[number] = replace(answer, name=f"{answer.name} ({row.group or row.estimand})")
+    return sorted(answers, key=lambda answer: answer.order)
 
 
 def _without_stand_ins(answers: Sequence[Answer]) -> list[Answer]:
@@ -95,30 +104,24 @@ def _without_stand_ins(answers: Sequence[Answer]) -> list[Answer]:
     Of a config with a figure that has a neutral value and another without, the first is told, unless only the second
     was found.
     """
-    told: list[Answer] = []
+    chosen: list[Answer] = []
     for answer in answers:
-        own = [other for other in answers if other.name == answer.name]
-        has_neutral = any(other.difference.has_neutral for other in own)
-        found = {other.difference.has_neutral for other in own if other.code == "shown"}
-        wanted = (
-            {True} if has_neutral and found != {False} else {False} if has_neutral else {answer.difference.has_neutral}
+        alternatives = [other for other in answers if other.name == answer.name]
+        has_neutral = any(other.difference.has_neutral for other in alternatives)
+        decided = {other.difference.has_neutral for other in alternatives if other.code == "shown"}
+        preferred = (
+            {True}
+            if has_neutral and decided != {False}
+            else {False}
+            if has_neutral
+            else {answer.difference.has_neutral}
         )
-        if answer.difference.has_neutral in wanted:
-            told.append(answer)
-    return told
+        if answer.difference.has_neutral in preferred:
+            chosen.append(answer)
+    return chosen
 
 
-def _named(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers of a config that has several with the name of their figure or group."""
-    times = Counter(answer.name for answer in answers)
-    rows = [answer.difference.comparison for answer in answers]
-    return [
-        replace(answer, name=f"{answer.name} ({row.group or row.estimand})") if times[answer.name] > 1 else answer
-        for answer, row in zip(answers, rows, strict=True)
-    ]
-
-
-def _answer(difference: Difference, farther: Mapping[tuple[str, str], Growth]) -> Answer:
+def _build_answer(difference: Difference, farther: Mapping[tuple[str, str], Growth]) -> Answer:
     row = difference.comparison
     make = partial(Answer, name=row.config, difference=difference)
     if difference.unreadable:
@@ -138,19 +141,23 @@ def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: 
 
     `names` are those of the first and the second model; `margin` is within which small differences lie.
     """
-    found = [answer for answer in answers if answer.code == "shown"]
-    parts = [*_describe_closer(found, names), *_describe_higher(found, names)]
-    of_code = {code: [answer.name for answer in answers if answer.code == code] for code in ORDER}
-    if small := of_code["small"]:
+    differing = [answer for answer in answers if answer.code == "shown"]
+    parts: list[str] = []
+    for winner in (0, 1):
+        closer = [answer for answer in differing if answer.growth and (answer.growth.value > 0) == (winner == 1)]
+        parts += _list_amounts(closer, names[winner], names[1 - winner], "closer to neutral than")
+    parts += _describe_higher(differing, names)
+    by_code = {code: [answer.name for answer in answers if answer.code == code] for code in ORDER}
+    if small := by_code["small"]:
         parts.append(f"the two are alike on {_join(small)}{f', within {margin}' if margin else ''}")
-    undecided, both = of_code["not_shown"], f"{names[0]} and {names[1]}"
+    undecided, both = by_code["not_shown"], f"{names[0]} and {names[1]}"
     if undecided and parts:
         are = "is" if len(undecided) == 1 else "are"
         named = _join(undecided) if len(undecided) <= FEW else f"the other {len(undecided)}"
         parts.append(f"{named} {are} undecided")
     elif undecided:
         parts.append(f"it is undecided whether {both} differ{_describe_largest(answers)}")
-    if unread := of_code["unreadable"]:
+    if unread := by_code["unreadable"]:
         named = _join(unread) if len(unread) <= FEW else f"{len(unread)} questions"
         parts.append(f"{named} {'is' if len(unread) == 1 else 'are'} not readable")
     text = "; ".join(parts)
@@ -158,24 +165,17 @@ def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: 
     return f"{capitalized(text) if is_ours else text}."
 
 
-def _describe_closer(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
-    """Yield where each model is closer to neutral than the other."""
-    for winner in (0, 1):
-        closer = [answer for answer in found if answer.growth and (answer.growth.value > 0) == (winner == 1)]
-        yield from _list_amounts(closer, names[winner], names[1 - winner], "closer to neutral than")
-
-
-def _describe_higher(found: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
+def _describe_higher(differing: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
     """Yield where each model is higher, if it is not known which is closer to neutral, and why that is not known."""
     reasons = {False: f"but {NOBODY}", True: "and it is undecided which is closer to neutral"}
     for has_neutral, reason in reasons.items():
-        others = [a for a in found if a.growth is None and a.difference.has_neutral == has_neutral]
+        others = [a for a in differing if a.growth is None and a.difference.has_neutral == has_neutral]
         clauses: list[str] = []
         for higher in (0, 1):
             more = [a for a in others if ((a.difference.comparison.difference or 0.0) >= 0) == (higher == 0)]
             clauses += _list_amounts(more, names[higher], names[1 - higher], "higher than")
         if clauses:
-            has_interval = found[0].difference.has_interval
+            has_interval = differing[0].difference.has_interval
             yield " and ".join(clauses) + (f", {reason}" if has_interval else "")
 
 
@@ -267,10 +267,10 @@ def _state_difference(answer: Answer, names: tuple[str, str], text: str, measure
     row = answer.difference.comparison
     if not row.difference or row.low is None or row.high is None or answer.code != "shown":
         return f"{text} {measure}"
-    turned = row.difference < 0
-    value, low, high = (-row.difference, -row.high, -row.low) if turned else (row.difference, row.low, row.high)
-    shown = (notation.format_points(each, row.estimand).removeprefix("+") for each in (value, low, high))
-    return "{3} higher by {0} [{1}, {2}] {4}".format(*shown, names[turned], measure)
+    is_negative = row.difference < 0
+    value, low, high = (-row.difference, -row.high, -row.low) if is_negative else (row.difference, row.low, row.high)
+    numbers = (notation.format_points(number, row.estimand).removeprefix("+") for number in (value, low, high))
+    return "{3} higher by {0} [{1}, {2}] {4}".format(*numbers, names[is_negative], measure)
 
 
 def _state_fact(answer: Answer, names: tuple[str, str]) -> str:

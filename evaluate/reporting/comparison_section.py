@@ -25,7 +25,7 @@ from senseprobe.evaluate.reporting.verdict_table import describe_right, find_fai
 from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS
 
-MOST_TOLD = 5
+MOST_SENTENCES = 5
 """Differences of a pair of models that are told in sentences; the table has all."""
 MOST_PLOTTED = 60
 MOST_OPEN = 24
@@ -86,7 +86,7 @@ class Difference:
         return max(self.ends or (0.0,), key=abs)
 
     @property
-    def is_shown(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Whether the interval excludes 0, in a config that is readable; of effects of tests, whether p is small."""
         if self.unreadable or self.comparison.difference is None:
             return False
@@ -100,7 +100,7 @@ class Difference:
         return lookup(self.comparison.estimand).compared_with_interval
 
     @property
-    def of_group(self) -> bool:
+    def is_group(self) -> bool:
         """Whether it is of one of many groups of a config."""
         return self.comparison.group is not None and self.has_interval
 
@@ -112,7 +112,7 @@ class Difference:
         """
         p = 0.0 if self.has_interval else 2.0 if self.comparison.p_holm is None else self.comparison.p_holm
         size = abs(self.comparison.difference or 0.0)
-        return bool(self.unreadable), not self.is_shown, self.ends is None, not self.in_points, p, -size
+        return bool(self.unreadable), not self.excludes_zero, self.ends is None, not self.in_points, p, -size
 
     @property
     def in_points(self) -> bool:
@@ -127,36 +127,30 @@ def rank_differences(
     names, sources = name_models(inputs), (inputs[pair.a - 1], inputs[pair.b - 1])
     neutral = {(f.config, f.estimand, f.group): f.neutral for f in sources[0].result.figures}
     reasons = {config: why for source in sources for config, why in source.unreadable.items()}
-    failed = next(filter(None, map(_describe_failed_control, sources)), "")
-    differences = (
-        Difference(
+    controls = ((source, find_failed_control(source)) for source in sources if is_probe(source.result))
+    failures = (
+        f"{source.result.model['name']} fails its control, {describe_right(control)}"
+        for source, control in controls
+        if control is not None
+    )
+    failed, designs = next(failures, ""), sources[0].release.designs if sources[0].release else {}
+    differences = []
+    for row in without_single(pair.comparisons, COMPARISONS):
+        estimand = lookup(row.estimand)
+        name = f" on {row.estimand}" if estimand.origin else ""  # a plug-in says no more of its direction
+        difference = Difference(
             first=names[pair.a - 1],
             second=names[pair.b - 1],
             a=pair.a - 1,
             b=pair.b - 1,
             comparison=row,
-            tendency=_describe_tendency(row, sources[0]),
+            tendency=f"{estimand.tendency(designs.get(row.config))}{name}{f' for {row.group}' if row.group else ''}",
             has_neutral=neutral.get((row.config, row.estimand, row.group)) is not None,
             unreadable=failed or reasons.get(row.config, ""),
         )
-        for row in without_single(pair.comparisons, COMPARISONS)
-    )
-    differences = (difference for difference in differences if difference.of_group == grouped)
+        if difference.is_group == grouped:
+            differences.append(difference)
     return sorted(differences, key=lambda difference: difference.order)
-
-
-def _describe_tendency(row: Comparison, source: ReportInput) -> str:
-    estimand = lookup(row.estimand)
-    design = source.release.designs.get(row.config) if source.release else None
-    name = f" on {row.estimand}" if estimand.origin else ""  # of a plug-in, which says no more of its direction
-    return f"{estimand.tendency(design)}{name}{f' for {row.group}' if row.group else ''}"
-
-
-def _describe_failed_control(source: ReportInput) -> str:
-    """Return that a model's figures of inference say nothing, since it fails the control; empty of others."""
-    failed = find_failed_control(source) if is_probe(source.result) else None
-    name = source.result.model["name"]
-    return "" if failed is None else f"{name} fails its control, {describe_right(failed)}"
 
 
 def name_models(inputs: Sequence[ReportInput]) -> list[str]:
@@ -196,7 +190,7 @@ def describe_reading(difference: Difference) -> str:
     (higher, _), _ = _rank_models(difference)
     limit = notation.format_points(difference.outer_end, row.estimand)
     large = f": a difference of {limit} is possible" if difference.ends else ""
-    text = f"{higher} more" if difference.is_shown else f"{VERDICT_WORDS['not_shown']}{large}"
+    text = f"{higher} more" if difference.excludes_zero else f"{VERDICT_WORDS['not_shown']}{large}"
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
 
@@ -216,11 +210,11 @@ def explain_disagreement(difference: Difference) -> str:
     row, p = difference.comparison, _last_p(difference)
     if p is None or row.p is None or difference.ends is None or difference.unreadable:
         return ""
-    if (p < LEVEL) == difference.is_shown:
+    if (p < LEVEL) == difference.excludes_zero:
         return ""
-    if difference.is_shown and row.p < LEVEL:
+    if difference.excludes_zero and row.p < LEVEL:
         return "with so many tests, this may be chance"
-    return f"of another test than the interval, which {'excludes' if difference.is_shown else 'includes'} 0"
+    return f"of another test than the interval, which {'excludes' if difference.excludes_zero else 'includes'} 0"
 
 
 def _last_p(difference: Difference) -> float | None:
@@ -237,7 +231,7 @@ def describe_p(difference: Difference) -> str:
 def agrees(difference: Difference) -> bool:
     """Return whether a difference is shown, and by p, too."""
     p = _last_p(difference)
-    return difference.is_shown and p is not None and p < LEVEL
+    return difference.excludes_zero and p is not None and p < LEVEL
 
 
 def summarize_differences(differences: Sequence[Difference]) -> str:
@@ -251,18 +245,20 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     readable = [difference for difference in differences if not difference.unreadable]
     if not readable:
         return f"{names}: {VERDICT_WORDS['unreadable']}: {first.unreadable}."
-    shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), agrees))
-    noun = "group" if first.of_group else "figure" if first.has_interval else "test"
-    if not first.of_group:
+    count, agreeing = (sum(map(test, readable)) for test in (attrgetter("excludes_zero"), agrees))
+    noun = "group" if first.is_group else "figure" if first.has_interval else "test"
+    if not first.is_group:
         readable = [difference for difference in readable if difference.has_interval or difference.comparison.rows]
-    text = f"{names}: {shown or 'none'} of {counted(len(readable), noun)} differ{'' if shown > 1 else 's'}"
+    text = f"{names}: {count or 'none'} of {counted(len(readable), noun)} differ{'' if count > 1 else 's'}"
     if first.has_interval:
-        text = f"{text} by {'their intervals' if shown > 1 else 'the interval'}"
+        text = f"{text} by {'their intervals' if count > 1 else 'the interval'}"
     estimable = [difference for difference in readable if difference.ends]
-    if shown and not first.has_interval:
-        keys = ([key_of(d.comparison) for d in part] for part in (filter(attrgetter("is_shown"), readable), readable))
+    if count and not first.has_interval:
+        keys = (
+            [key_of(d.comparison) for d in part] for part in (filter(attrgetter("excludes_zero"), readable), readable)
+        )
         text = f"{text}: {name_tests(*keys)}"
-    elif shown:
+    elif count:
         text = f"{text}, {agreeing or 'none'} of them also with p < {LEVEL:g} after Holm"
     elif estimable:
         farthest = max(estimable, key=lambda difference: (difference.in_points, abs(difference.outer_end)))
@@ -278,13 +274,13 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     return f"{text}; without an interval: {named}." if named else f"{text}."
 
 
-def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
+def describe_differences(differences: Iterable[Difference]) -> Iterator[str]:
     """Yield a sentence for each difference whose interval excludes 0, with p and why the two may disagree.
 
     Groups are many: a difference of one is told only if p is small, too.
     """
     for difference in differences:
-        if agrees(difference) or (difference.is_shown and not difference.of_group):
+        if agrees(difference) or (difference.excludes_zero and not difference.is_group):
             p = ": ".join(filter(None, (describe_p(difference), explain_disagreement(difference))))
             yield ", ".join(filter(None, (describe_difference(difference), p)))
 
@@ -300,7 +296,9 @@ def explain_without_neutral(differences: Sequence[Difference]) -> str:
     if not configs:
         return ""
     mixed = {difference.comparison.estimand for difference in differences if difference.has_neutral}
-    names = [f"{name} in {listed(dict.fromkeys(own))}" if name in mixed else name for name, own in configs.items()]
+    names = [
+        f"{name} in {listed(dict.fromkeys(members))}" if name in mixed else name for name, members in configs.items()
+    ]
     return (
         f"For some figures, no value is known to mean unbiased ({', '.join(names)}). A difference says which model "
         "does more of it on the same rows. It does not say that either model is biased, or which one is more biased."
@@ -327,27 +325,27 @@ def comparison_sections(scope: ReportScope) -> Iterator[Section]:
     compared = [difference.comparison for part in ranked for difference in part]
     yield Section(
         title="Differences between the models",
-        paragraphs=(*_tell(ranked), BY_DIFFERENCE if has_interval else HOW),
+        paragraphs=(*_write_paragraphs(ranked), BY_DIFFERENCE if has_interval else HOW),
         charts=tuple(_build_forests(ranked)) if has_interval else (plot_effects(scope, compared),),
         tables=tuple(_build_table(part, brief=scope.is_brief) for part in ranked if part),
     )
     yield Section(
         title="Differences by group",
-        paragraphs=tuple(_tell(groups)),
+        paragraphs=tuple(_write_paragraphs(groups)),
         charts=tuple(_build_forests(groups)),
         tables=() if scope.is_brief else tuple(_build_table(part) for part in groups if part),
     )
     yield Section(title="How to read a difference", paragraphs=tuple(filter(None, reading)))
 
 
-def _tell(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
+def _write_paragraphs(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
     """Yield how many figures differ, and the largest differences in words; a paragraph for each of several pairs."""
-    most = MOST_TOLD if len(pairs) == 1 else 1
+    most = MOST_SENTENCES if len(pairs) == 1 else 1
     for differences in filter(None, pairs):
-        sentences = [f"{sentence}." for sentence in tell_differences(differences)]
+        sentences = [f"{sentence}." for sentence in describe_differences(differences)]
         more = [f"The table has {len(sentences) - most} more."] if len(sentences) > most else []
-        told = [summarize_differences(differences), *sentences[:most], *more]
-        yield from told if len(pairs) == 1 else [" ".join(told)]
+        texts = [summarize_differences(differences), *sentences[:most], *more]
+        yield from texts if len(pairs) == 1 else [" ".join(texts)]
 
 
 def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:
@@ -356,15 +354,15 @@ def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:
     A row has the colour and marker of the model whose figure is higher.
     """
     parts = [[d for d in part if d.comparison.difference is not None and d.in_points] for part in pairs]
-    drawn = [*chain.from_iterable(parts)]
-    if not drawn:
+    plotted = [*chain.from_iterable(parts)]
+    if not plotted:
         return
     several, most = len(parts) > 1, max(1, MOST_PLOTTED // len(parts))
     first, ends = [*chain.from_iterable(part[:most] for part in parts)], [10.0]
     for difference in first:
         ends += map(abs, difference.ends or (difference.comparison.difference or 0.0,))
     limit = 10.0 * ceil(max(ends) / 10)
-    omission = f", {len(first)} of {len(drawn)}" if len(drawn) > len(first) else ""
+    omission = f", {len(first)} of {len(plotted)}" if len(plotted) > len(first) else ""
     yield Forest(
         title=f"Differences with intervals, largest first{omission}",
         rows=tuple(_build_forest_row(difference, several) for difference in first),
@@ -398,10 +396,10 @@ def _build_table(differences: Sequence[Difference], *, brief: bool = False) -> T
     names = ("config", "figure", "group") if has_groups else ("config", "figure")
     basis = () if brief else ("factor by factor" if first.has_interval else "targets",)
     return Table(
-        caption=f"{first.first} minus {first.second}{', by group' if first.of_group else ''}",
+        caption=f"{first.first} minus {first.second}{', by group' if first.is_group else ''}",
         headings=(*names, "difference", "in words", first.a, first.b, *basis),
         rows=tuple(_build_row(difference, len(names), brief=brief) for difference in differences),
-        closed=first.of_group and len(differences) > MOST_OPEN,
+        closed=first.is_group and len(differences) > MOST_OPEN,
     )
 
 

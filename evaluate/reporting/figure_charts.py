@@ -14,7 +14,7 @@ from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.finding import find_senses, label_word
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, find_design
 from senseprobe.evaluate.reporting.precision import WORDS
 from senseprobe.evaluate.reporting.scope import FigureRow
 from senseprobe.evaluate.reporting.significance import find_control_figures
@@ -53,13 +53,13 @@ def plot_headlines(
     """
     verdicts = [*verdicts]
     plotted = [row for row in rows if row.group is None and row.declaration.plotted]
-    of_verdicts = {(v.figure.config, v.figure.estimand) for v in verdicts if v.figure is not None}
+    verdict_figures = {(v.figure.config, v.figure.estimand) for v in verdicts if v.figure is not None}
     configs = {verdict.config for verdict in verdicts}
-    judged = {row.config for row in plotted if (row.config, row.estimand) in of_verdicts}
+    judged = {row.config for row in plotted if (row.config, row.estimand) in verdict_figures}
     first = [
         row
         for row in plotted
-        if (row.config, row.estimand) in of_verdicts or (row.config in configs - judged and row.declaration.rank)
+        if (row.config, row.estimand) in verdict_figures or (row.config in configs - judged and row.declaration.rank)
     ]
     rest = [row for row in plotted if row not in first]
     for part, title, closed in ((first, "The main figure of each config", False), (rest, "Further figures", True)):
@@ -76,13 +76,8 @@ def plot_headlines(
 def _name_zero(inputs: Sequence[ReportInput], row: FigureRow) -> str:
     """Return what 0 means on the axis of a row's figures, as the end of a caption."""
     estimand = lookup(row.estimand)
-    zero = "" if estimand.from_zero else estimand.zero_means(_find_design(inputs, row.config))
+    zero = "" if estimand.from_zero else estimand.zero_means(find_design(inputs, row.config))
     return f". 0 means: {zero}" if zero else ""
-
-
-def _find_design(inputs: Sequence[ReportInput], config: str) -> Design | None:
-    """Return the design of a config, from the first result that has it."""
-    return next((design for source in inputs if (design := source.design(config))), None)
 
 
 def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Iterator[Forest]:
@@ -101,7 +96,7 @@ def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Ite
             omission = f"; the {half} highest and the {half} lowest of {len(order)}"
             order = order[:half] + order[-half:]
         row = order[0]
-        caption = lookup(row.estimand).groups_caption(_find_design(inputs, row.config))
+        caption = lookup(row.estimand).groups_caption(find_design(inputs, row.config))
         title = f"{row.config}: {caption}{omission}{_name_zero(inputs, row)}"
         yield _build_forest(inputs, order, title, senses, closed=number >= MOST_OPEN)
 
@@ -139,18 +134,13 @@ def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow, senses: Map
     left, right = direction_labels(row.first, design)
     marks = [build_mark(cell, series) for series, cell in enumerate(row.cells) if cell is not None]
     named = (row.config, row.estimand) if row.group is None else (label_word(row.group, design, senses), "")
-    undone = _describe_failing([cell for cell in row.cells if cell is not None], row.cells)
+    verdicts = {n: "" if cell is None else find_verdict(cell) for n, cell in enumerate(row.cells, start=1)}
+    failing = {str(n): verdict for n, verdict in verdicts.items() if verdict}
+    numbers = f"{', '.join(failing)}: " if len(failing) < len(marks) else ""  # of some of the row's results
+    undone = f"{numbers}{listed(dict.fromkeys(failing.values()))}" if failing else ""
     return ForestRow(
         label=named[0], note=": ".join(filter(None, (named[1], undone))), marks=tuple(marks), left=left, right=right
     )
-
-
-def _describe_failing(figures: Sequence[Figure], cells: Sequence[Figure | None]) -> str:
-    """Return of which results of a row a gate fails, by number where it is not all: ``2, 3: this model …``."""
-    verdicts = dict.fromkeys(filter(None, map(find_verdict, figures)))
-    numbers = [str(number) for number, cell in enumerate(cells, start=1) if cell is not None and find_verdict(cell)]
-    of = f"{', '.join(numbers)}: " if len(numbers) < len(figures) else ""
-    return f"{of}{listed(verdicts)}" if verdicts else ""
 
 
 def build_mark(figure: Figure, series: int = 0) -> Mark:
@@ -168,8 +158,7 @@ def build_mark(figure: Figure, series: int = 0) -> Mark:
 
 def find_limit(figures: Sequence[Figure | None]) -> float:
     """Return how far from 0 an axis goes that holds figures with their intervals: 50, 75 or 100 points."""
-    shown = [figure for figure in figures if figure is not None]
-    ends = [abs(end) for f in shown for end in (f.value, f.low, f.high) if end is not None]
+    ends = [abs(end) for f in figures if f is not None for end in (f.value, f.low, f.high) if end is not None]
     return min(100.0, 25.0 * ceil(min(max([float(AXIS), *ends]), 100.0) / 25))
 
 
@@ -202,14 +191,14 @@ def plot_words(inputs: Sequence[ReportInput]) -> Iterator[HeatMap]:
     for source in inputs:
         number = 0
         for config in source.tables:
-            of = f"{source.label}, " if len(inputs) > 1 else ""
+            prefix = f"{source.label}, " if len(inputs) > 1 else ""
             closed = source is not scored[0] or number >= MOST_OPEN
-            if (chart := _build_heat_map(source, config, of, closed=closed)) is not None:
+            if (chart := _build_heat_map(source, config, prefix, closed=closed)) is not None:
                 yield chart
                 number += 1
 
 
-def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) -> HeatMap | None:
+def _build_heat_map(source: ReportInput, config: str, prefix: str, *, closed: bool) -> HeatMap | None:
     design, table = source.design(config), source.tables[config]
     if design is None or KINDS[design.kind].infers or not len(table):
         return None
@@ -232,7 +221,7 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     row_heading, column_heading = (kinds.get(slot, slot) for slot in slots)
     left, right = lookup(estimand).axis_ends(design)
     return HeatMap(
-        title=f"{of}{config}: {row_heading} by {column_heading}, in points",
+        title=f"{prefix}{config}: {row_heading} by {column_heading}, in points",
         row_heading=row_heading,
         column_heading=column_heading,
         rows=tuple(names),
@@ -275,22 +264,18 @@ def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
                 continue
             means = scored.groupby(columns)[[*LABELS]].mean()
             rows = [
-                (_join(name), tuple(shares))
+                (", ".join(map(str, name if isinstance(name, tuple) else (name,))), tuple(shares))
                 for name, shares in zip(means.index, means.to_numpy().tolist(), strict=True)
             ]
             rows.sort(key=lambda row: row[1][LABELS.index("neutral")])
             most = f"; the {MOST_WORDS} least neutral of {len(rows)}" if len(rows) > MOST_WORDS else ""
-            of = f"{source.label}, " if len(inputs) > 1 else ""
+            prefix = f"{source.label}, " if len(inputs) > 1 else ""
             yield ClassShares(
-                title=f"{of}{config}: mean probability of each answer, in points{most}",
+                title=f"{prefix}{config}: mean probability of each answer, in points{most}",
                 row_heading="right answer" if gold else ", ".join(columns),
                 classes=LABELS,
                 rows=tuple(rows[:MOST_WORDS]),
             )
-
-
-def _join(name: object) -> str:
-    return ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 # --- Scores ---------------------------------------------------------------------------------------------------------
@@ -333,7 +318,7 @@ def plot_scorers(inputs: Sequence[ReportInput]) -> Iterator[Scatter]:
         both = pd.concat([_differences(a), _differences(b)], axis=1, join="inner").to_numpy()
         if len(both) < 2:
             continue
-        x, y = (place(both[:, side]) for side in (0, 1))
+        x, y = (scale_values(both[:, side]) for side in (0, 1))
         same = float(np.mean(np.sign(both[:, 0]) == np.sign(both[:, 1])))
         names = (a.result.scorer, b.result.scorer)
         yield Scatter(
@@ -344,7 +329,7 @@ def plot_scorers(inputs: Sequence[ReportInput]) -> Iterator[Scatter]:
         )
 
 
-def place(values: FloatArray) -> list[int]:
+def scale_values(values: FloatArray) -> list[int]:
     """Return numbers in thousandths of an axis around 0, in steps of 5, as a dot covers more."""
     limit = float(np.quantile(np.abs(values), 0.99)) or 1.0
     thousandths: list[int] = (5 * np.round(100 * (np.clip(values / limit, -1, 1) + 1))).astype(int).tolist()

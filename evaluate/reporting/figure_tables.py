@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.inputs import find_design
 from senseprobe.evaluate.reporting.scope import FigureRow, ReportScope
 from senseprobe.evaluate.task_gates import find_verdict
 from senseprobe.messages import counted
@@ -46,7 +47,10 @@ def figure_section(scope: ReportScope) -> Section:
 
     A brief has one table: of whole configs, and of the few groups that verdicts are about.
     """
-    note = _name_measures(scope.rows)
+    units = {row.estimand: lookup(row.estimand).unit for row in scope.rows}
+    others = [f"{name} in {unit}" for name, unit in units.items() if unit != "points"]
+    rest = "the others in points" if len(others) < len(units) else "no preferences"
+    note = f"values: {', '.join(others)}; {rest}" if others else ""
     if scope.is_brief:
         listed = _list_brief(scope)
         table = _build_table(listed, "figures", note, brief=True)
@@ -93,18 +97,9 @@ def _count_groups(scope: ReportScope, listed: Sequence[FigureRow]) -> Iterator[s
         yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
 
 
-def _name_measures(rows: Sequence[FigureRow]) -> str:
-    """Return what figures are counted in that are not in points; empty where all are."""
-    measures = {row.estimand: lookup(row.estimand).unit for row in rows}
-    others = [f"{name} in {measure}" for name, measure in measures.items() if measure != "points"]
-    rest = "the others in points" if len(others) < len(measures) else "no preferences"
-    return f"values: {', '.join(others)}; {rest}" if others else ""
-
-
 def _build_group_table(rows: Sequence[FigureRow], scope: ReportScope) -> Table:
     """Return a collapsed table of the groups of a figure."""
-    design = next((found for source in scope.inputs if (found := source.design(rows[0].config))), None)
-    groups = lookup(rows[0].estimand).groups_caption(design)
+    groups = lookup(rows[0].estimand).groups_caption(find_design(scope.inputs, rows[0].config))
     omitted = len(rows) - MOST_GROUPS
     return Table(
         caption=f"{rows[0].config}: {groups} ({len(rows)})",

@@ -73,15 +73,6 @@ def label_word(word: str, design: Design | None, senses: Mapping[str, Set[str]])
     return f"{word} ({design.sense_type})"
 
 
-def _name_targets(source: ReportInput, figure: Figure, senses: Mapping[str, Set[str]]) -> str:
-    """Return the words that the rows of a config are about, where they are few; empty otherwise."""
-    table, design = source.tables.get(figure.config), source.design(figure.config)
-    if table is None or design is None or figure.group is not None or "target" not in table:
-        return ""
-    words = [str(word) for word in table["target"].dropna().unique()]
-    return listed(label_word(word, design, senses) for word in words) if len(words) <= FEW else ""
-
-
 # --- The fact -------------------------------------------------------------------------------------------------------
 
 
@@ -150,15 +141,24 @@ class Teller:
 
     def _clause(self, figure: Figure, group: str = "") -> str:
         """Return what the estimand states of a figure, with the names of groups, senses and words."""
-        design, names = self.source.design(figure.config), _name_sides(figure, self.source)
-        if own := self.words.get(key_of(figure)):
-            names = {side: listed_words(own.has[side]) for side in SETS}
+        source, design = self.source, self.source.design(figure.config)
+        names: dict[str, str] = {}
+        for contrast in source.release.manifest.contrasts if source.release else ():
+            if contrast.name == figure.config:
+                tendency = lookup(contrast.estimand).tendency(source.design(contrast.a))
+                names = {"first": contrast.a, "second": contrast.b, "tendency": tendency}
+        if words := self.words.get(key_of(figure)):
+            names = {side: listed_words(words.has[side]) for side in SETS}
         if figure.group:
             names["group"] = group or self._label(figure)
-            names["others"] = find_only_other(self.source, figure)
-        clause = lookup(figure.estimand).fact(figure, design, names)
-        about = _name_targets(self.source, figure, self.senses)
-        return f"{clause} about {about}" if about and clause.endswith("pairs") else clause
+            names["others"] = find_only_other(source, figure)
+        clause, table = lookup(figure.estimand).fact(figure, design, names), source.tables.get(figure.config)
+        if table is None or design is None or figure.group is not None or "target" not in table:
+            return clause
+        targets = [str(word) for word in table["target"].dropna().unique()]
+        if not clause.endswith("pairs") or not 0 < len(targets) <= FEW:
+            return clause
+        return f"{clause} about {listed(label_word(word, design, self.senses) for word in targets)}"
 
 
 def _is_group(figure: Figure) -> bool:
@@ -179,16 +179,6 @@ def find_only_other(source: ReportInput, figure: Figure) -> str:
     return next((str(g) for g in groups if g != figure.group), "") if len(groups) == 2 else ""
 
 
-def _name_sides(figure: Figure, source: ReportInput) -> dict[str, str]:
-    """Return the two senses of a contrast, and what a model does more where its figure is higher; empty of others."""
-    contrasts = source.release.manifest.contrasts if source.release else ()
-    contrast = next((contrast for contrast in contrasts if contrast.name == figure.config), None)
-    if contrast is None:
-        return {}
-    tendency = lookup(contrast.estimand).tendency(source.design(contrast.a))
-    return {"first": contrast.a, "second": contrast.b, "tendency": tendency}
-
-
 # --- What would change it -------------------------------------------------------------------------------------------
 
 
@@ -199,8 +189,8 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
         return as_sentence(verdict.sharper)
     if KINDS[source.kind].tests:
         return as_sentence(verdict.text)
-    if verdict.is_turned and verdict.p_holm is not None:
-        return _explain_turned(verdict, verdict.p, verdict.p_holm)
+    if verdict.fails_correction and verdict.p_holm is not None:
+        return _explain_correction(verdict, verdict.p, verdict.p_holm)
     if verdict.code == "shown" and verdict.p_holm is not None:
         neutral = figure.neutral or 0.0 if figure is not None else 0.0
         reason = format_p(verdict.p_holm) if verdict.has_p else f"The interval excludes {neutral:g}"
@@ -222,7 +212,7 @@ def _correction(verdict: Verdict) -> str:
     return f"correction for {verdict.family} tests"
 
 
-def _explain_turned(verdict: Verdict, p: float | None, p_holm: float) -> str:
+def _explain_correction(verdict: Verdict, p: float | None, p_holm: float) -> str:
     """Return what correction takes away: a finding, or less, where p of all groups together is large before it."""
     after, figure = _correction(verdict), verdict.figure
     if p is None or p < LEVEL:
@@ -298,7 +288,7 @@ def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequenc
         possible = f"; an effect of up to {_format_hidden(largest)} is possible" if largest.hidden else ""
         yield f"Undecided: {_listed_few([_name(v) for v in undecided])}{possible}."
     if unread := [v for v in verdicts if v.code == "unreadable"]:
-        first, flaw = unread[0], any(stated.flaw for _, stated in unread[0].of)
+        first, flaw = unread[0], any(judged.flaw for _, judged in unread[0].of)
         is_explained = flaw or first.figure is None or first.config.startswith(f"{CONTROL}:")
         outlook = state_outlook(first, teller.source)
         reason = as_paragraph(teller.state_fact(first), "" if several else outlook) if is_explained else outlook

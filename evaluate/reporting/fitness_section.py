@@ -82,8 +82,8 @@ def fitness_section(scope: ReportScope) -> Section:
     )
     caption = "Pairs with another first token: preference-half of these alone"
     tables.append(Table(caption, headings=("config", *causal), rows=rows))
-    shown = tuple(table for table in tables if table.rows)
-    return Section(title, tuple(paragraphs), tables=shown, closed=bool(shown) and not (unreadable or causal))
+    filled = tuple(table for table in tables if table.rows)
+    return Section(title, tuple(paragraphs), tables=filled, closed=bool(filled) and not (unreadable or causal))
 
 
 def _first_token_configs(source: ReportInput) -> list[str]:

@@ -153,7 +153,7 @@ class GateResult:
     def lines(self) -> tuple[str, ...]:
         """What a terminal shows."""
         figures = (
-            f"{'failed' if figure.failed else 'passed'}: {_name(figure)}"
+            f"{'failed' if figure.failed else 'passed'}: {_name_figure(figure)}"
             f"{f' ({VERDICT_WORDS[figure.verdict]})' if figure.verdict else ''}: {figure.describe(self.margin)}"
             for figure in self.figures
         )
@@ -167,7 +167,7 @@ class GateResult:
         """Failures and warnings as workflow commands of GitHub, which shows them on the pull request."""
         warnings = (f"::warning title={_escape_property(TITLE)}::{_escape_data(line)}" for line in self.warnings)
         failures = (
-            f"::error title={_escape_property(f'{TITLE}: {_name(figure)}')}::"
+            f"::error title={_escape_property(f'{TITLE}: {_name_figure(figure)}')}::"
             f"{_escape_data(figure.describe(self.margin))}"
             for figure in self.figures
             if figure.failed
@@ -175,7 +175,7 @@ class GateResult:
         return (*failures, *warnings)
 
 
-def _name(figure: Figure | GatedFigure) -> str:
+def _name_figure(figure: Figure | GatedFigure) -> str:
     return f"{printable(figure.config)} {printable(figure.estimand)}"
 
 
@@ -242,10 +242,10 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
             )
     candidates: list[_Candidate] = []
     left_out: dict[str, str] = {}
-    for figure in _choose(new, old, names):
-        candidate = _pair(new, old, figure)
+    for figure in _choose_figures(new, old, names):
+        candidate = _pair_rows(new, old, figure)
         if isinstance(candidate, str):
-            left_out[_name(figure)] = candidate
+            left_out[_name_figure(figure)] = candidate
         else:
             candidates.append(candidate)
     if left_out and (names or not candidates):
@@ -256,8 +256,11 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
     if not candidates:
         raise ResultError("nothing to gate: the two results do not share a figure of a whole config")
     if not names:
-        left_out |= dict.fromkeys(_configs_without_rows(new, old), "the rows of one result are missing")
-    gated = _test(candidates, margin)
+        scored = {figure.config for source in (new, old) for figure in source.result.figures}
+        missing = (config for config in (new.release.configs if new.release else ()) if config in scored)
+        missing = (config for config in missing if not (config in new.tables and config in old.tables))
+        left_out |= dict.fromkeys(missing, "the rows of one result are missing")
+    gated = _test_candidates(candidates, margin)
     release = printable(str(new.result.release["name"]))
     heading = (
         f"{TITLE}: {printable(new.label)} against {printable(old.label)} on {release}: "
@@ -283,15 +286,15 @@ def find_farther(a: ReportInput, b: ReportInput) -> dict[tuple[str, str], Growth
     """
     farther: dict[tuple[str, str], Growth] = {}
     for sign, new, old in ((1, a, b), (-1, b, a)):
-        pairs = [_pair(new, old, figure) for figure in _choose(new, old, ())]
-        for figure in _test([pair for pair in pairs if not isinstance(pair, str)], 0.0):
+        pairs = [_pair_rows(new, old, figure) for figure in _choose_figures(new, old, ())]
+        for figure in _test_candidates([pair for pair in pairs if not isinstance(pair, str)], 0.0):
             if figure.failed:
                 ends = sorted((sign * figure.growth.low, sign * figure.growth.high))
                 farther[figure.config, figure.estimand] = Growth(sign * figure.growth.value, *ends)
     return farther
 
 
-def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Figure]:
+def _choose_figures(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Figure]:
     """Return the figures of whole configs to gate; ResultError where one of the names is that of none.
 
     The name of a config stands for what its verdict is about, that of an estimand for its figures of all configs.
@@ -300,7 +303,12 @@ def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Fi
     for figure in new.result.figures:
         if figure.group is None and figure.config in new.tables and figure.config in old.tables:
             configs.setdefault(figure.config, []).append(figure)
-    leads = {config: _gateable(find_leads(figures)) for config, figures in configs.items()}
+    leads = {config: find_leads(figures) for config, figures in configs.items()}
+    # Without a neutral value the first stands for the config: why it is not gated is then said of it.
+    leads = {
+        config: [figure for figure in figures if figure.neutral is not None] or figures[:1]
+        for config, figures in leads.items()
+    }
     if not names:
         return [figure for figures in leads.values() for figure in figures]
     whole = [figure for figures in configs.values() for figure in figures]
@@ -319,19 +327,7 @@ def _group_estimands(source: ReportInput) -> list[str]:
     return [*dict.fromkeys(f.estimand for f in figures if f.group is not None and f.neutral is not None)]
 
 
-def _configs_without_rows(new: ReportInput, old: ReportInput) -> list[str]:
-    """Return the configs of the release of which either result has figures, and not both have rows."""
-    configs = {figure.config for source in (new, old) for figure in source.result.figures}
-    known = new.release.configs if new.release else ()
-    return [config for config in known if config in configs and not (config in new.tables and config in old.tables)]
-
-
-def _gateable(leads: Sequence[Figure]) -> list[Figure]:
-    """Return those with a neutral value, or else the first, which has none."""
-    return [figure for figure in leads if figure.neutral is not None] or list(leads[:1])
-
-
-def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | str:
+def _pair_rows(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | str:
     """Return a figure of both models over the rows that both scored, or why there is none to compare."""
     estimand, release = lookup(figure.estimand), new.release
     before = next((f for f in old.result.figures if f.key == figure.key), None)
@@ -340,9 +336,9 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
     if figure.neutral is None or before is None or before.neutral is None or release is None:
         return NO_NEUTRAL
     flaws = (
-        f"{VERDICT_WORDS['unreadable']}: {own.verdict.flaw}"
-        for own in (figure, before)
-        if own.verdict and own.verdict.flaw
+        f"{VERDICT_WORDS['unreadable']}: {compared.verdict.flaw}"
+        for compared in (figure, before)
+        if compared.verdict and compared.verdict.flaw
     )
     if reason := next(flaws, ""):
         return reason
@@ -357,7 +353,7 @@ def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | st
     return NOT_ESTIMABLE if candidate.growth(CONFIDENCE) is None else candidate
 
 
-def _test(candidates: Sequence[_Candidate], margin: float) -> list[GatedFigure]:
+def _test_candidates(candidates: Sequence[_Candidate], margin: float) -> list[GatedFigure]:
     """Return the candidates in their order, tested by Holm's method.
 
     His steps by intervals: of m figures those fail that are above the margin at 1 - 5 % / m; then those of the m' that

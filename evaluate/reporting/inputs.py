@@ -184,8 +184,8 @@ def _read_scored(result: Result, results: Sequence[Result], out: Path, requested
     controls: list[Result] = []
     if KINDS[result.kind].infers and not control.is_control(result):
         folder = folder_of(out, name, result.model["name"])
-        known = [other for other in results if control.is_control(other) and control.same_model(other, result)]
-        controls = [*{c.signature: c for c in (*known, *control.find_controls(folder, result))}.values()]
+        given = [other for other in results if control.is_control(other) and control.same_model(other, result)]
+        controls = [*{c.signature: c for c in (*given, *control.find_controls(folder, result))}.values()]
     tables = {} if release is None or result.rows is None else _LazyTables(release, result.rows)
     result = replace(result, scored=replace(result.scored, tables=tables))
     check = _check_figures(result, result, release, checked=False)
@@ -221,6 +221,11 @@ def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:
     return [source for source in inputs if not control.is_control(source.result)] or list(inputs)
 
 
+def find_design(inputs: Sequence[ReportInput], config: str) -> Design | None:
+    """Return the design of a config, from the first result that has it."""
+    return next((design for source in inputs if (design := source.design(config))), None)
+
+
 def require_preferences(inputs: Sequence[ReportInput]) -> None:
     """Raise ResultError where numbers of pairs are no scores of sentences, so that no preference can be read of them.
 
@@ -235,7 +240,7 @@ def require_preferences(inputs: Sequence[ReportInput]) -> None:
             )
 
 
-def require_one_release(inputs: Sequence[ReportInput]) -> None:
+def require_same_release(inputs: Sequence[ReportInput]) -> None:
     """Raise ResultError where results are on several releases: models are compared on the same rows."""
     if len(keys := {source.release_key for source in inputs}) > 1:
         names = sorted({name for name, _ in keys})
@@ -269,8 +274,8 @@ def _open_releases(results: Iterable[Result], requested: Sequence[str] | None) -
     for spec in requested or ():
         manifest = open_release(project.find_release(spec)[0]).manifest
         if not (holding := [key for key in keys if key[1] == manifest.content]):
-            own = f"{manifest.name} here has other rows: its content hash is {manifest.content[:12]}"
-            raise ResultError(f"{own}, the result's {listed(content[:12] for _, content in keys)}")
+            mismatch = f"{manifest.name} here has other rows: its content hash is {manifest.content[:12]}"
+            raise ResultError(f"{mismatch}, the result's {listed(content[:12] for _, content in keys)}")
         for key in holding:  # versions with the same rows: the one of the result's own name
             if key not in specs or manifest.name == key[0]:
                 specs[key] = spec
@@ -314,8 +319,8 @@ def _find_release(name: str, content: str, requested: str | None) -> Release:
         raise ReleaseError("its name is not one that a release can have")
     release = open_release(project.find_release(requested or name)[0])
     if release.manifest.content != content:
-        own = f"{release.manifest.name} here has other rows: its content hash is {release.manifest.content[:12]}"
-        raise ResultError(f"{own}, the result's {content[:12]}")
+        mismatch = f"{release.manifest.name} here has other rows: its content hash is {release.manifest.content[:12]}"
+        raise ResultError(f"{mismatch}, the result's {content[:12]}")
     return release
 
 
@@ -345,8 +350,8 @@ def _read_input(
             "(`score --show-failing` has them)."
         )
         # What charts, slices and comparisons would make of these rows is no more about sentences than the figures.
-        kept = None if rows is None else rows[~rows["config"].isin(withheld)]
-        rows = None if kept is None or kept.empty else kept
+        remaining = None if rows is None else rows[~rows["config"].isin(withheld)]
+        rows = None if remaining is None or remaining.empty else remaining
         tables = {config: table for config, table in tables.items() if config not in withheld}
         result = replace(result, scored=replace(result.scored, rows=rows, tables=tables))
     result, update_notes = _update_figures(result, check.figures)
@@ -359,9 +364,9 @@ def _read_input(
     )
     if not KINDS[source.kind].infers or control.is_control(result):
         return source
-    of_model = [candidate for candidate in controls if control.same_model(candidate, result)]
-    of_model += control.find_controls(origin.resolve().parent, result) if isinstance(origin, Path) else []
-    unique = {candidate.signature: candidate for candidate in of_model}
+    model_controls = [candidate for candidate in controls if control.same_model(candidate, result)]
+    model_controls += control.find_controls(origin.resolve().parent, result) if isinstance(origin, Path) else []
+    unique = {candidate.signature: candidate for candidate in model_controls}
     return replace(source, controls=tuple(unique.values()))
 
 
@@ -407,7 +412,7 @@ def _check_figures(origin: Path | Result, result: Result, release: Release | Non
 
 def _ages(result: Result) -> dict[str, int]:
     """Return of each estimand by how many definitions the result is ahead of this senseprobe."""
-    return {f.estimand: f.definition - found.version for f in result.figures if (found := find(f.estimand))}
+    return {f.estimand: f.definition - estimand.version for f in result.figures if (estimand := find(f.estimand))}
 
 
 def _update_figures(result: Result, computed: Sequence[Figure] | None) -> tuple[Result, list[str]]:

@@ -48,8 +48,8 @@ def format_ends(low: float | None, high: float | None, estimand: str = "", neutr
     """
     if low is None or high is None:
         return ""
-    usual, beside = lookup(estimand).decimals, [end for end in (low, high) if end != (neutral or 0.0)]
-    enough = (n for n in range(usual, MOST_DECIMALS + 1) if all(round(end, n) != (neutral or 0.0) for end in beside))
+    usual, others = lookup(estimand).decimals, [end for end in (low, high) if end != (neutral or 0.0)]
+    enough = (n for n in range(usual, MOST_DECIMALS + 1) if all(round(end, n) != (neutral or 0.0) for end in others))
     decimals = next(enough, usual)
     return f"[{format_points(low, estimand, decimals)}, {format_points(high, estimand, decimals)}]"
 
@@ -147,17 +147,11 @@ def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
     if isinstance(test, Figure) and has_flaw(test):
         return ""
     p = test.p if test.p_holm is None else test.p_holm
-    if p is None or (isinstance(test, Figure) and test.p_holm is None and not _prints_p(test)):
+    if p is None or (isinstance(test, Figure) and test.p_holm is None and not lookup(test.estimand).prints_p):
         return ""
     after = "" if test.p_holm is None else " after Holm"
     other = OTHER_TESTS.get(test.test) if isinstance(test, Comparison) else None
     return f"{format_p(p)}{after}{f' ({other}, rows independent)' if other else ''}"
-
-
-def _prints_p(figure: Figure) -> bool:
-    """Return whether p of a figure says more than its interval does, as that of permutations."""
-    estimand = lookup(figure.estimand)
-    return estimand.prints_p
 
 
 def describe_zero(figure: Figure) -> str:

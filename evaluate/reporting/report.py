@@ -52,11 +52,17 @@ def build_report(
     scopes = [ReportScope(inputs=members, comparisons=comparisons, level=level) for members in releases.values()]
     models = [*dict.fromkeys(name_model(str(source.result.model["name"])) for source in inputs)]
     named = " and ".join(models) if len(models) == 2 else listed(models)
+    parts = []
+    for scope in scopes:
+        page = "tests" if KINDS[scope.inputs[0].kind].tests else "pairs"
+        if scope.is_brief:
+            page = "brief-models" if scope.comparisons else f"brief-{page}"
+        parts.append(scope.build_part(complete_page(page, PAGES[page])))
     return Document(
         title=f"{named} on {listed(dict.fromkeys(name for (name, _), _ in releases))}",
         subtitle=_describe_results(scopes),
         warning=" ".join(dict.fromkeys(scope.content_warning for scope in scopes)),
-        parts=tuple(scope.build_part(_choose_page(scope)) for scope in scopes),
+        parts=tuple(parts),
         signatures=tuple(source.result.signature for source in inputs),
     )
 
@@ -64,14 +70,6 @@ def build_report(
 def build_brief(inputs: Sequence[ReportInput]) -> Section:
     """Return the verdicts of results, on one release or several, as one table: short enough for a pull request."""
     return verdict_section(ReportScope(inputs=[judge(source) for source in inputs], level="brief"))
-
-
-def _choose_page(scope: ReportScope) -> Page:
-    """Return the sections of a part, by the kind of its rows."""
-    name = "tests" if KINDS[scope.inputs[0].kind].tests else "pairs"
-    if scope.is_brief:
-        name = "brief-models" if scope.comparisons else f"brief-{name}"
-    return complete_page(name, PAGES[name])
 
 
 def _describe_results(scopes: Sequence[ReportScope]) -> str:
@@ -120,7 +118,7 @@ def distance_section(scope: ReportScope) -> Section:
     return Section("Score differences", charts=(*histograms, *scatters))
 
 
-def of_rows(build: SectionBuilder) -> SectionBuilder:
+def warn_of_failing(build: SectionBuilder) -> SectionBuilder:
     """Return a section made of rows, which begins with what says nothing of bias, since a gate fails."""
 
     @wraps(build)
@@ -135,13 +133,13 @@ def association_sections(scope: ReportScope) -> Iterator[Section]:
     """Yield the tables of Tan and Celis (2019), the charts of tests, and each test with its words."""
     tested = association_tables.tested_inputs(scope)
     if scope.is_brief:
-        yield association_tables.each_test_section(tested, brief=True)
+        yield association_tables.single_test_section(tested, brief=True)
         return
     yield association_tables.proportion_section(tested)
     yield association_tables.level_section(tested)
     yield association_charts.intersection_section(tested)
     yield association_charts.word_section(tested)
-    yield association_tables.each_test_section(tested)
+    yield association_tables.single_test_section(tested)
 
 
 # --- Method: what was measured, and what figures say ----------------------------------------------------------------
@@ -154,7 +152,7 @@ def method_section(scope: ReportScope) -> Section:
     paragraphs = [f"{text}{'' if text.endswith('.') else '.'}" for text in texts]
     if len(paragraphs) == 3:
         paragraphs[2] = f"Not for: {paragraphs[2]}"
-    kinds = {found.kind for row in scope.rows if (found := find(row.estimand))}
+    kinds = {estimand.kind for row in scope.rows if (estimand := find(row.estimand))}
     zero = [KINDS[kind].zero for kind in sorted(kinds) if KINDS[kind].zero]
     scorers = [*filter(None, map(SCORERS.get, dict.fromkeys(source.result.scorer for source in scope.inputs)))]
     table = Table(
@@ -183,12 +181,12 @@ def _list_words(
     """Return a row for each declaration: its id, what `explain` makes of it, its limits and its source."""
     return tuple(
         (
-            *name_cells(each.id),
-            explain(each),
-            Cell(each.cannot_say),
-            Cell.quiet(f"{each.source}: {each.equation}" if each.equation else each.source),
+            *name_cells(declaration.id),
+            explain(declaration),
+            Cell(declaration.cannot_say),
+            Cell.quiet(f"{declaration.source}: {declaration.equation}" if declaration.equation else declaration.source),
         )
-        for each in declared
+        for declaration in declared
     )
 
 
@@ -199,15 +197,15 @@ PAGES: Mapping[str, Page] = {
         verdict_section,
         leading_sections,
         group_section,
-        of_rows(answer_section),
-        of_rows(filler_section),
-        of_rows(pair_section),
-        of_rows(distance_section),
-        of_rows(row_section),
+        warn_of_failing(answer_section),
+        warn_of_failing(filler_section),
+        warn_of_failing(pair_section),
+        warn_of_failing(distance_section),
+        warn_of_failing(row_section),
         figure_section,
         contrast_section,
-        of_rows(polarity_section),
-        of_rows(equivalence_section),
+        warn_of_failing(polarity_section),
+        warn_of_failing(equivalence_section),
         word_section,
         fitness_section,
         method_section,

@@ -6,7 +6,7 @@ take some 800 kB.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -39,7 +39,7 @@ _ABOUT = (
 _WITHOUT_SENTENCES = "The sentences are in the release, which is not available."
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIFFERENCE = "difference"
-_WRONG = "wrong"
+_LARGEST_ERROR = "wrong"
 """The column of the largest probability of a label that is not the right one."""
 
 Marks = tuple[int, ...]
@@ -51,26 +51,23 @@ def row_section(scope: ReportScope) -> Section:
 
     Of a result with more than 5,000 rows there are those of `page_rows`, and the text says which file has all.
     """
-    shown = [
-        _ShownRows(source) for source in scope.inputs if source.result.rows is not None and len(source.result.rows)
+    results = [
+        _PageRows(source) for source in scope.inputs if source.result.rows is not None and len(source.result.rows)
     ]
-    if not shown:
+    if not results:
         return Section(_TITLE)
-    paragraphs = [scope.content_warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
-    tables = tuple(_build_table(rows, closed=number > 0) for number, rows in enumerate(shown))
-    return Section(_TITLE, tuple(paragraphs), tables=tables, rows=_serialize(_Data(shown).as_dict()))
-
-
-def _serialize(data: Mapping[str, Any]) -> str:
-    """Return JSON that is safe within a script element, whatever texts hold."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
+    paragraphs = [scope.content_warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in results)))]
+    tables = tuple(_build_table(rows, closed=number > 0) for number, rows in enumerate(results))
+    data = json.dumps(_Data(results).as_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Whatever the texts contain, they do not end the script element that holds them.
+    data = re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", data)
+    return Section(_TITLE, tuple(paragraphs), tables=tables, rows=data)
 
 
 # --- which rows, with what ------------------------------------------------------------------------------------------
 
 
-class _ShownRows:
+class _PageRows:
     """The rows of a result that are on the page, in the order of the release, or of ids without it.
 
     `table` has `config`, `id`, the `numbers`, and what the release has of the rows.
@@ -101,13 +98,15 @@ class _ShownRows:
             self.table[_DIFFERENCE] = self.table["stereo_score"] - self.table["anti_score"]
             self.numbers = [*given, _DIFFERENCE]
         elif self.kind.infers:
-            self.table[_WRONG] = row_sizes(self.table)
-            self.numbers = [*given, _WRONG]
+            self.table[_LARGEST_ERROR] = row_sizes(self.table)
+            self.numbers = [*given, _LARGEST_ERROR]
 
     @property
     def headings(self) -> list[str]:
         """What readers call the numbers."""
-        return [name.removesuffix("_score") if name != _WRONG else "largest wrong label" for name in self.numbers]
+        return [
+            name.removesuffix("_score") if name != _LARGEST_ERROR else "largest wrong label" for name in self.numbers
+        ]
 
     @property
     def omission(self) -> str:
@@ -145,7 +144,7 @@ class _ShownRows:
         return [(f"{end} {name}", i, to) for i, name in enumerate(self.headings) for end, to in ends]
 
 
-def _build_table(rows: _ShownRows, *, closed: bool) -> Table:
+def _build_table(rows: _PageRows, *, closed: bool) -> Table:
     """Return the rows with the largest differences, or probabilities of a wrong label, as a table."""
     ordered = rows.table.iloc[largest_rows(rows.table, LARGEST)]
     names = (rows.first, rows.second)
@@ -183,7 +182,7 @@ class _Numbers(dict[Any, int]):
 class _RowSet:
     """Rows of one kind, those of all results: each once, by config and id, with its place."""
 
-    places: dict[tuple[str, str], int] = field(default_factory=dict)
+    positions: dict[tuple[str, str], int] = field(default_factory=dict)
     columns: dict[str, list[Any]] = field(default_factory=dict)
 
     def append(self, row: Mapping[str, Any]) -> None:
@@ -195,12 +194,12 @@ class _RowSet:
 class _Data:
     """What the script reads: ``strings``, ``marks``, ``sides``, ``sets`` of rows, ``tokens`` and ``results``."""
 
-    def __init__(self, shown: Sequence[_ShownRows]) -> None:
+    def __init__(self, results: Sequence[_PageRows]) -> None:
         self._strings, self._marks, self._sides = _Numbers(), _Numbers(), _Numbers()
         self._sets: dict[str, _RowSet] = {}
         self._tokens: dict[str, dict[int, list[int]]] = {}
         self._results = []
-        for rows in shown:
+        for rows in results:
             row_set = self._sets.setdefault(rows.source.kind, _RowSet())
             self._add_rows(rows, row_set)
             self._add_tokens(rows, row_set)
@@ -217,18 +216,18 @@ class _Data:
             "results": self._results,
         }
 
-    def _add_rows(self, rows: _ShownRows, row_set: _RowSet) -> None:
+    def _add_rows(self, rows: _PageRows, row_set: _RowSet) -> None:
         """Add the rows that no earlier result on the release has."""
         for config, table in rows.table.groupby("config", sort=False):
             release = rows.source.release if config in rows.source.tables else None
             design = None if release is None else release.design(str(config))
             texts = table.drop(columns=rows.numbers).astype(object)
             for record in texts.where(texts.notna(), "").to_dict("records"):
-                place = len(row_set.places)
-                if row_set.places.setdefault((record["config"], record["id"]), place) == place:
+                position = len(row_set.positions)
+                if row_set.positions.setdefault((record["config"], record["id"]), position) == position:
                     row_set.append(self._describe_row(record, design, rows))
 
-    def _describe_row(self, record: Mapping[Any, Any], design: Design | None, rows: _ShownRows) -> dict[str, Any]:
+    def _describe_row(self, record: Mapping[Any, Any], design: Design | None, rows: _PageRows) -> dict[str, Any]:
         first, second = (shorten(record.get(name, "")) for name in (rows.first, rows.second))
         marks = mark_differences(first, second) if rows.second else ((), ())
         label = str(record.get(rows.kind.label, ""))
@@ -251,41 +250,38 @@ class _Data:
             "words": [self._strings[shorten(record[slot])] for slot in slots if record[slot]],
         }
 
-    def _add_tokens(self, rows: _ShownRows, row_set: _RowSet) -> None:
+    def _add_tokens(self, rows: _PageRows, row_set: _RowSet) -> None:
         """Add the tokens of the texts; results with one tokenizer, a planted truth among them, share them."""
-        known = self._tokens.setdefault(rows.source.result.model["tokenizer"], {})
+        numbered = self._tokens.setdefault(rows.source.result.model["tokenizer"], {})
         if rows.source.result.tokens is None:
             return
         for record in rows.source.result.tokens.to_pylist():
-            place = row_set.places.get((record["config"], record["id"]))
+            position = row_set.positions.get((record["config"], record["id"]))
             for side, name in zip(("first", "second"), rows.kind.texts, strict=False):
-                if place is not None and (text := row_set.columns[side][place]) not in known:
-                    known[text] = [*self._number_tokens(record[name] or ())]
+                if position is not None and (text := row_set.columns[side][position]) not in numbered:
+                    tokens = record[name] or ()
+                    numbered[text] = [
+                        UNKNOWN if token is None else self._strings[shorten(token)] for token in tokens[:MOST_TOKENS]
+                    ]
+                    if len(tokens) > MOST_TOKENS:
+                        numbered[text].append(self._strings["…"])
 
-    def _number_tokens(self, tokens: Sequence[str | None]) -> Iterator[int]:
-        for token in tokens[:MOST_TOKENS]:
-            yield UNKNOWN if token is None else self._strings[shorten(token)]
-        if len(tokens) > MOST_TOKENS:
-            yield self._strings["…"]
-
-    def _describe_result(self, rows: _ShownRows, row_set: _RowSet, number: int) -> dict[str, Any]:
+    def _describe_result(self, rows: _PageRows, row_set: _RowSet, number: int) -> dict[str, Any]:
         result, keys = rows.source.result, zip(rows.table["config"], rows.table["id"], strict=True)
         return {
             "label": rows.source.label,
             "set": number,
-            "rows": [row_set.places[key] for key in keys],
+            "rows": [row_set.positions[key] for key in keys],
             "columns": rows.headings,
             "scored": 2 if rows.kind.pairs else 0,  # the columns that are of one sentence each
-            "numbers": [[*map(_round, rows.table[name].tolist())] for name in rows.numbers],
+            "numbers": [  # a page needs six digits
+                [float(f"{number:.6g}") if np.isfinite(number) else None for number in rows.table[name].tolist()]
+                for name in rows.numbers
+            ],
             "orders": rows.orders,
             "tokens": [*self._tokens].index(result.model["tokenizer"]),
             "total": rows.total,
         }
-
-
-def _round(number: float) -> float | None:
-    """Return a number to six digits, None where it is none: a page needs no more."""
-    return float(f"{number:.6g}") if np.isfinite(number) else None
 
 
 @lru_cache(maxsize=2 * PAGE_ROWS)

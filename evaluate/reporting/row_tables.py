@@ -234,8 +234,8 @@ class ResultSlice:
     def as_dict(self) -> dict[str, Any]:
         """Return the slice with the stable keys of ``--json``."""
         figures = [figure.as_dict() for figure in self.figures]
-        own = {"config": self.config, "slice": self.words, "figures": figures, "largest": list(self.largest)}
-        return {**own, "left_out": dict(self.left_out)}
+        record = {"config": self.config, "slice": self.words, "figures": figures, "largest": list(self.largest)}
+        return {**record, "left_out": dict(self.left_out)}
 
 
 def compute_slices(
@@ -264,16 +264,28 @@ def compute_slices(
     for config, table in source.tables.items():
         design = _sliced_design(source, config, chosen)
         try:
-            own = [*split_rows(table, design, words, () if largest is not None else by)]
-            means = () if largest is None else _largest_means(own[0].rows, design, largest, by, count)
+            divided = [*split_rows(table, design, words, () if largest is not None else by)]
+            means = () if largest is None else _largest_means(divided[0].rows, design, largest, by, count)
         except ResultError as error:
             errors.append(error)
             continue
-        parts[config] = {part.words: part for part in own}
-        slices += [replace(_slice_part(source, part, table, design, config), largest=means) for part in own]
+        parts[config] = {part.words: part for part in divided}
+        for part in divided:
+            figures = part_figures(part, table, design, config, seed=source.result.seed, scale=source.result.scale)
+            given = {figure.estimand for figure in figures}
+            left_out = {e.id: e.missing_slice for e in sliced_estimands(design) if e.id not in given}
+            slices.append(
+                ResultSlice(config=config, words=part.words, figures=tuple(figures), largest=means, left_out=left_out)
+            )
     slices += _slice_contrasts(source, parts, chosen)
+    # One of several slices has no p: they are not tests.
+    for number, result_slice in enumerate(slices):
+        figures = [replace(figure, p=None, p_holm=None) if by else figure for figure in result_slice.figures]
+        slices[number] = replace(
+            result_slice, figures=tuple(source.mark(figure, result_slice.config) for figure in figures)
+        )
     if slices:
-        return [_with_caution(source, part, several=bool(by)) for part in slices]
+        return slices
     reason = next((error for error in errors if isinstance(error, NoRowError)), errors[0])
     if source.result.limit is not None and isinstance(reason, NoRowError):  # a missing word may be in the release
         sampled = sum(map(len, source.tables.values()))
@@ -296,22 +308,6 @@ def _sliced_design(source: ReportInput, config: str, chosen: Container[str]) -> 
     return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *additional(more)])), drawn_from=levels)
 
 
-def _with_caution(source: ReportInput, part: ResultSlice, *, several: bool) -> ResultSlice:
-    """Return a slice without p where it is one of several, which are no tests."""
-    figures = part.figures
-    if several:
-        figures = tuple(replace(figure, p=None, p_holm=None) for figure in figures)
-    return replace(part, figures=tuple(source.mark(figure, part.config) for figure in figures))
-
-
-def _slice_part(source: ReportInput, part: Part, table: pd.DataFrame, design: Design, config: str) -> ResultSlice:
-    """Return the figures of a part of a config's rows, and why it has no others."""
-    figures = part_figures(part, table, design, config, seed=source.result.seed, scale=source.result.scale)
-    given = {figure.estimand for figure in figures}
-    missing = {each.id: each.missing_slice for each in sliced_estimands(design) if each.id not in given}
-    return ResultSlice(config=config, words=part.words, figures=tuple(figures), left_out=missing)
-
-
 def _slice_contrasts(
     source: ReportInput, parts: Mapping[str, Mapping[str, Part]], chosen: Container[str]
 ) -> Iterator[ResultSlice]:
@@ -322,15 +318,15 @@ def _slice_contrasts(
         for words in (words for words in first if words in second):
             a, b = (_sliced_design(source, name, chosen) for name in (contrast.a, contrast.b))
             sides = (first[words].rows, a, second[words].rows, b)
-            made = contrast_figures(contrast, *sides, scale=source.result.scale)
+            differences = contrast_figures(contrast, *sides, scale=source.result.scale)
             if figures := tuple(
                 replace(figure, group=", ".join(filter(None, (words, figure.group))) or None)
-                for figure in made
+                for figure in differences
                 if figure.rows
             ):
                 yield ResultSlice(config=contrast.name, words=words, figures=figures)
             else:
-                left_out = {made[0].estimand: "no row of the slice can be used in both configs"}
+                left_out = {differences[0].estimand: "no row of the slice can be used in both configs"}
                 yield ResultSlice(config=contrast.name, words=words, figures=(), left_out=left_out)
 
 
@@ -365,8 +361,8 @@ def slice_sections(slices: Sequence[ResultSlice], source: ReportInput) -> Iterat
             note = "the largest of many look extreme for that alone, and the fewer their rows, the more so"
             yield Section("", tables=(Table.of_texts(columns, means, "largest means", note),))
     left_out = list_notes((f"left out: {why}", name) for part in slices for name, why in part.left_out.items())
-    drawn = source.result.limit
-    looks = () if drawn is None else (f"a first look: these are of {counted(drawn, 'row')} that were drawn",)
+    limit = source.result.limit
+    looks = () if limit is None else (f"a first look: these are of {counted(limit, 'row')} that were drawn",)
     yield Section("", (*left_out, *looks))
 
 

@@ -153,14 +153,14 @@ class ReportScope:
 
     def find_truth(self, number: int, figure: Figure) -> tuple[int, Figure] | None:
         """Return what was planted of a result's figure, and the number of the result that says it; None if unknown."""
-        own = self.inputs[number].result.model
+        scored = self.inputs[number].result.model
         for other, source in enumerate(self.inputs):
             model = source.result.model
-            if other == number or "planted" not in model or "planted" in own or model["name"] != own["name"]:
+            if other == number or "planted" not in model or "planted" in scored or model["name"] != scored["name"]:
                 continue
-            for found in source.result.figures:
-                if found.key == figure.key and found.value is not None:
-                    return other, found
+            for truth in source.result.figures:
+                if truth.key == figure.key and truth.value is not None:
+                    return other, truth
         return None
 
     @property
@@ -182,8 +182,8 @@ class ReportScope:
         """
         failing: dict[tuple[str, str], list[str]] = {}
         for source in self.inputs:
-            shown = () if source.result.rows is None else source.result.rows["config"].unique()
-            for config in (config for config in source.failing if config in shown):
+            configs = () if source.result.rows is None else source.result.rows["config"].unique()
+            for config in (config for config in source.failing if config in configs):
                 failing.setdefault((config, source.failing[config].partition(":")[0]), []).append(source.label)
         return tuple(
             f"{', '.join(labels)}: {verdict} in {config}. Tables and charts of these rows say nothing about bias."

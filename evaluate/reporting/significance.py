@@ -16,7 +16,7 @@ from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarit
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import build_figure_cell
-from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, require_one_release
+from senseprobe.evaluate.reporting.inputs import NOT_COMPARABLE, ReportInput, require_same_release
 from senseprobe.evaluate.reporting.scope import ModelComparison, ReportScope, align
 from senseprobe.evaluate.task_gates import CONTROL
 from senseprobe.evaluate.units import KINDS
@@ -49,7 +49,7 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
 
 def require_comparable(inputs: Sequence[ReportInput]) -> None:
     """Raise ResultError for results of different releases, scorers, definitions or rows, or without their rows."""
-    require_one_release(inputs)
+    require_same_release(inputs)
     if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
             f"the results are of {' and '.join(sorted(scorers))}, and numbers of two scorers are not on one scale: "
@@ -140,8 +140,8 @@ def assess_equivalence(source: ReportInput, margin: Margin, only: str = "") -> I
     for contrast in (contrast for contrast in release.manifest.contrasts if only in ("", contrast.name)):
         if contrast.a in source.tables and contrast.b in source.tables:
             a, b = ((source.tables[name], source.scored_design(name, release)) for name in (contrast.a, contrast.b))
-            made = contrast_figures(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
-            yield from (equivalence(figure, margin) for figure in made if lookup(figure.estimand).has_interval)
+            figures = contrast_figures(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
+            yield from (equivalence(figure, margin) for figure in figures if lookup(figure.estimand).has_interval)
 
 
 def _build_answer_cell(answer: Equivalence | None, source: ReportInput) -> Cell:
@@ -209,8 +209,8 @@ def control_section(scope: ReportScope) -> Section:
     rows = []
     for source in probes:
         name = str(source.result.release["name"])
-        own = [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
-        for release, figure in (*own, *find_control_figures(source)):
+        probed = [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
+        for release, figure in (*probed, *find_control_figures(source)):
             names = name_cells(source.label, release, figure.config, figure.estimand, figure.group or "")
             rows.append((*names, build_figure_cell(figure)))
     table = Table(title, headings=("model", "on", "config", "figure", "group", "points"), rows=tuple(rows))

@@ -74,7 +74,7 @@ class Verdict:
         return self.p_holm is not None and (figure is None or (figure.p, figure.p_holm) != (None, None))
 
     @property
-    def is_turned(self) -> bool:
+    def fails_correction(self) -> bool:
         """Whether correction alone keeps it from being shown."""
         return self.alone == "shown" and self.code != "shown"
 
@@ -91,7 +91,7 @@ def rank(verdict: Verdict) -> tuple[int, bool]:
 
 def describe_family(verdict: Verdict) -> str:
     """Return the corrected p of a verdict that states none: ``p = 0.0492 after correction``."""
-    if not verdict.has_p or verdict.code in ("shown", "unreadable") or verdict.is_turned:
+    if not verdict.has_p or verdict.code in ("shown", "unreadable") or verdict.fails_correction:
         return ""
     p = "p = 1" if verdict.p_holm == 1.0 else format_p(verdict.p_holm or 0.0)
     return f"{p} after correction" if verdict.family > 1 else p

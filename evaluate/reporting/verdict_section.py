@@ -8,7 +8,6 @@ from senseprobe.document import Section, Tile, tabulate_tiles
 from senseprobe.evaluate.caveats import flipped_text, refused_text, removed_text, unscored_text
 from senseprobe.evaluate.control import GUESS
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
@@ -44,25 +43,22 @@ def verdict_section(scope: ReportScope) -> Section:
 
     A brief has them as one table; where findings are many, its last line counts those left out.
     """
-    lines = _order_lines(scope)
+    lines = [(n, verdict) for n, source in enumerate(scope.inputs) for verdict in source.verdicts or ()]
+    # Findings are compared with a planted truth, so it comes after them, and so do vectors that say nothing.
+    last = [(not source.is_comparable, "planted" in source.result.model) for source in scope.inputs]
+    lines.sort(key=lambda line: (last[line[0]], rank(line[1])))
     if scope.is_brief:
         return _build_brief(scope, lines)
     axis = build_axis([verdict for _, verdict in lines])
-    tiles = tuple(_quote_once([build_tile(verdict, scope, number, axis) for number, verdict in lines]))
+    tiles: list[Tile] = []
+    for number, verdict in lines:
+        tile = build_tile(verdict, scope, number, axis)
+        is_quoted = any(tile.example == earlier.example for earlier in tiles)
+        tiles.append(replace(tile, example="") if is_quoted else tile)
     hollow = any(tile.mark is not None and tile.mark.hollow for tile in tiles)
     note = as_paragraph(*_explain_verdicts(scope.inputs), HOLLOW if hollow else "")
     paragraphs = (*filter(None, [note]), *describe_caveats(scope))
-    return Section(TITLE, paragraphs, lead=(as_paragraph(*_list_headlines(scope)),), tiles=tiles)
-
-
-def _order_lines(scope: ReportScope) -> list[tuple[int, Verdict]]:
-    """Return the verdicts of all results with the number of each, those with an answer first.
-
-    A planted truth is what the others are compared with, and comes after them, as do vectors that say nothing.
-    """
-    lines = [(n, verdict) for n, source in enumerate(scope.inputs) for verdict in source.verdicts or ()]
-    last = [(not source.is_comparable, "planted" in source.result.model) for source in scope.inputs]
-    return sorted(lines, key=lambda line: (last[line[0]], rank(line[1])))
+    return Section(TITLE, paragraphs, lead=(as_paragraph(*_list_headlines(scope)),), tiles=tuple(tiles))
 
 
 def _list_headlines(scope: ReportScope) -> Iterator[str]:
@@ -104,8 +100,11 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
     has_mark = mark.low is not None and mark.high is not None
     is_on_axis = has_mark and axis.low <= mark.low and mark.high <= axis.high  # type: ignore[operator]
     ends = direction_labels(figure, design)
-    number_text = f"{mark.text} {_name_unit(estimand)}" if mark.value is not None else mark.text
+    unit = "of 100" if estimand.from_zero and estimand.unit == "points" else estimand.unit
     zero = estimand.zero_means(design, find_only_other(source, figure)) or ("" if figure.neutral is None else "neutral")
+    middle = f"0: {zero}" if zero and not estimand.from_zero else ""
+    if estimand.needs_gold:
+        middle = "" if axis.neutral is None else f"{axis.neutral:g}: guessing"
     truth = scope.find_truth(number, figure)
     true_mark = None if truth is None else figure_charts.build_mark(truth[1], truth[0])
     if true_mark is not None and (true_mark.value is None or not axis.low <= true_mark.value <= axis.high):
@@ -114,11 +113,11 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
         tile,
         truth="" if truth is None else f"{PLANTED}: {format_points(truth[1].value or 0.0, figure.estimand)}",
         true_mark=true_mark if is_on_axis else None,
-        figure=number_text,
+        figure=f"{mark.text} {unit}" if mark.value is not None else mark.text,
         unit=estimand.point if mark.value is not None else "",
         mark=mark if is_on_axis else None,
         axis=replace(axis, neutral=None) if estimand.from_zero and axis.low < 0 else axis,
-        ends=(ends[0], _name_neutral(estimand, zero, axis), ends[1]),
+        ends=(ends[0], middle, ends[1]),
         basis=" \N{MIDDLE DOT} ".join(filter(None, (name, verdict.basis, describe_family(verdict)))),
     )
 
@@ -131,33 +130,13 @@ def _quote_example(source: ReportInput, verdict: Verdict) -> str:
     table = source.tables.get(verdict.config)
     if table is not None and verdict.figure is not None and verdict.figure.group:
         few = table.head(SEARCHED)
-        of_group = few[few.isin([verdict.figure.group]).any(axis=1)]
-        table = of_group if len(of_group) else table
+        group_rows = few[few.isin([verdict.figure.group]).any(axis=1)]
+        table = group_rows if len(group_rows) else table
     for first, second, sign in (("stereo", "anti", "/"), ("premise", "hypothesis", "\N{RIGHTWARDS ARROW}")):
         if table is not None and len(table) and first in table and second in table:
             text = f"{table[first].iloc[0]} {sign} {table[second].iloc[0]}"
             return text if len(text) <= MOST_EXAMPLE else ""
     return ""
-
-
-def _quote_once(tiles: Sequence[Tile]) -> Iterator[Tile]:
-    """Yield findings, each example with the first of its question alone."""
-    shown: set[str] = set()
-    for tile in tiles:
-        yield replace(tile, example="") if tile.example in shown else tile
-        shown.add(tile.example)
-
-
-def _name_unit(estimand: Estimand) -> str:
-    """Return what a figure is counted in, as it stands behind a number."""
-    return "of 100" if estimand.from_zero and estimand.unit == "points" else estimand.unit
-
-
-def _name_neutral(estimand: Estimand, zero: str, axis: Axis) -> str:
-    """Return what the value that is marked on an axis means."""
-    if estimand.needs_gold:
-        return "" if axis.neutral is None else f"{axis.neutral:g}: guessing"
-    return f"0: {zero}" if zero and not estimand.from_zero else ""
 
 
 def build_axis(verdicts: Sequence[Verdict]) -> Axis:
@@ -212,17 +191,17 @@ def count_omitted(codes: Iterable[VerdictCode]) -> str:
 
 def describe_caveats(scope: ReportScope) -> Iterator[str]:
     """Yield what a reader has to know before any figure: rows that were drawn, what others say, and what is missing."""
-    of_tests = KINDS[scope.inputs[0].kind].tests
-    if of_tests:
+    is_association = KINDS[scope.inputs[0].kind].tests
+    if is_association:
         yield from describe_vectors(scope)
     for source in scope.inputs:
         if source.result.limit is not None:
-            drawn = counted(source.result.limit, "row")
+            sample = counted(source.result.limit, "row")
             if source.release is not None and source.tables:
                 total = sum(source.release.manifest.config(config)["rows"] for config in source.tables)
-                drawn = f"{source.result.limit:,} of {counted(total, 'row')}"
-            yield f"{source.label}: a first look at {drawn}, drawn by seed {source.result.seed}."
-    for describe in (removed_text, refused_text, flipped_text, *(() if of_tests else (unscored_text,))):
+                sample = f"{source.result.limit:,} of {counted(total, 'row')}"
+            yield f"{source.label}: a first look at {sample}, drawn by seed {source.result.seed}."
+    for describe in (removed_text, refused_text, flipped_text, *(() if is_association else (unscored_text,))):
         yield from (f"{source.label}: {clause}." for source in scope.inputs if (clause := describe(source.result)))
     for sentence, names in () if scope.is_brief else missing_parts(scope.inputs).items():
         yield sentence if len(names) == len(scope.inputs) else f"{', '.join(names)}: {sentence}"

@@ -20,7 +20,7 @@ from senseprobe.evaluate.control import GUESS, RELEASE, beats_guess, is_control,
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import INCONCLUSIVE as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
-from senseprobe.evaluate.reporting.association_verdicts import judge_each_test, judge_tests, summarize_tests
+from senseprobe.evaluate.reporting.association_verdicts import judge_figures, judge_tests, summarize_tests
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
@@ -50,7 +50,7 @@ class _Line:
 
     figures: tuple[Figure, ...]
     spread: Figure | None = None
-    of_groups: bool = False
+    has_groups: bool = False
     bias_type: str = ""
     p: float | None = None
     tests: int = 1
@@ -76,20 +76,20 @@ def judge(source: ReportInput) -> ReportInput:
     result, flaws = source.result, find_flaws(source).flaws or {}
     if KINDS[source.kind].tests:
         verdicts, headline = [*judge_tests(source)], summarize_tests(source)
-        stated = dict(judge_each_test(source))
+        figure_verdicts = dict(judge_figures(source))
     else:
-        own = Judge(source)
-        verdicts = own.verdicts()
-        stated = {
+        rules = Judge(source)
+        verdicts = rules.verdicts()
+        figure_verdicts = {
             f.key: FigureVerdict(code="unreadable", text=flaw, flaw=flaw)
             for f in result.figures
-            if (flaw := flaws.get(f.config) or ("" if f.group or f.value is None else own.find_flaw([f])))
+            if (flaw := flaws.get(f.config) or ("" if f.group or f.value is None else rules.find_flaw([f])))
             and not lookup(f.estimand).needs_gold  # by which a model fails
         }
-        stated |= {figure.key: said for verdict in verdicts for figure, said in verdict.of}
-        verdicts = own.control_verdict() or verdicts
+        figure_verdicts |= {figure.key: verdict for line in verdicts for figure, verdict in line.of}
+        verdicts = rules.judge_control() or verdicts
         headline = ""
-    figures = tuple(replace(figure, verdict=stated.get(figure.key)) for figure in result.figures)
+    figures = tuple(replace(figure, verdict=figure_verdicts.get(figure.key)) for figure in result.figures)
     judged = {figure.key: figure for figure in figures}
     verdicts = [v if v.figure is None else replace(v, figure=judged.get(v.figure.key, v.figure)) for v in verdicts]
     result = replace(result, figures=figures)
@@ -99,19 +99,19 @@ def judge(source: ReportInput) -> ReportInput:
 
 def find_flaws(source: ReportInput) -> ReportInput:
     """Return a result with the configs of which nothing can be read, for figures of parts of its rows."""
-    judge = Judge(source)
+    rules = Judge(source)
     configs = dict.fromkeys(figure.config for figure in source.result.figures)
-    return replace(source, flaws={config: why for config in configs if (why := judge.find_config_flaw(config))})
+    return replace(source, flaws={config: why for config in configs if (why := rules.find_config_flaw(config))})
 
 
-def list_turned(result: Result, release: str) -> list[str]:
+def list_changed_verdicts(result: Result, release: str) -> list[str]:
     """Return the verdicts that are others than each line has by itself, as all had by the first definition."""
     verdicts = build_verdicts(*gather_inputs([result], release))
     names = ((" ".join(filter(None, (line.config, line.bias_type))), line) for line in verdicts)
     return [
         f"verdict on {name}: {VERDICT_WORDS[line.alone or line.code]} then, {line.word} now"
         for name, line in names
-        if line.is_turned
+        if line.fails_correction
     ]
 
 
@@ -193,7 +193,7 @@ class Judge:
             if not line.is_left_out
         ]
 
-    def control_verdict(self) -> list[Verdict]:
+    def judge_control(self) -> list[Verdict]:
         """Return the only verdict of a model that fails its control; nothing of others."""
         if self.failed is None:
             return []
@@ -211,9 +211,9 @@ class Judge:
     def lines(self, figures: Sequence[Figure]) -> Iterator[_Line]:
         """Yield what verdicts on a config are about: its bias types where it has figures of them, or the whole."""
         leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).needs_p), None)
-        groups = tuple(f for f in figures if f.group and _is_tested_group(f))
+        groups = tuple(f for f in figures if f.group and f.neutral is not None and lookup(f.estimand).tests_groups)
         if groups and all(lead.neutral is None or lead is spread for lead in leads):
-            yield self._line_of_groups(groups, spread)
+            yield self._build_group_line(groups, spread)
             return
         for lead in leads:
             estimand = lookup(lead.estimand)
@@ -224,61 +224,59 @@ class Judge:
                 bias_type = estimand.bias_type(figure)
                 yield _Line(figures=(figure,), bias_type=bias_type, p=p, is_left_out=is_left_out)
 
-    def _line_of_groups(self, groups: tuple[Figure, ...], spread: Figure | None) -> _Line:
+    def _build_group_line(self, groups: tuple[Figure, ...], spread: Figure | None) -> _Line:
         """Return the line of a config of groups, whose p is twice the smaller of those of its two tests."""
-        of_groups = [figure.p_holm for figure in groups if figure.p_holm is not None]
-        if not of_groups or self.find_flaw(groups):
-            return _Line(figures=groups, of_groups=True)
-        of_spread = [] if spread is None or spread.p is None else [spread.p]
-        tests = 1 + len(of_spread)
-        p = min(1.0, tests * min([*of_groups, *of_spread]))
-        return _Line(figures=groups, spread=spread, of_groups=True, p=p, tests=tests)
+        group_ps = [figure.p_holm for figure in groups if figure.p_holm is not None]
+        if not group_ps or self.find_flaw(groups):
+            return _Line(figures=groups, has_groups=True)
+        spread_ps = [] if spread is None or spread.p is None else [spread.p]
+        tests = 1 + len(spread_ps)
+        p = min(1.0, tests * min([*group_ps, *spread_ps]))
+        return _Line(figures=groups, spread=spread, has_groups=True, p=p, tests=tests)
 
     def verdict(self, line: _Line, p_holm: float | None, family: int) -> Verdict:
         """Return the verdict of a line, whose p is `p_holm` after correction over the `family`, so many figures."""
         figure, times = line.figures[0], 1.0
-        if line.of_groups:
+        if line.has_groups:
             times = line.tests * (p_holm / line.p if line.p and p_holm is not None else 1.0)
-            verdict, alone = (self._of_groups(line.figures, line.spread, by) for by in (times, 1.0))
+            verdict, alone = (self._judge_groups(line.figures, line.spread, by) for by in (times, 1.0))
         else:
-            is_shown = p_holm is None or p_holm < LEVEL
+            is_significant = p_holm is None or p_holm < LEVEL
             verdict, alone = (
-                self._of(figure, *self._judge(figure, is_shown=shown), _find_hidden([figure]), line.bias_type)
-                for shown in (is_shown, True)
+                self._build_verdict(
+                    figure, *self._judge(figure, is_significant=significant), _find_hidden([figure]), line.bias_type
+                )
+                for significant in (is_significant, True)
             )
         verdict = replace(verdict, p=line.p, p_holm=p_holm, family=family, alone=alone.code)
-        return self._with_figures(self._explain_turned(verdict, alone.text), line, times)
-
-    def _explain_turned(self, verdict: Verdict, alone: str) -> Verdict:
-        """Return a verdict that correction alone keeps from being shown with what it is `alone`; others as they are."""
-        if not verdict.is_turned or verdict.p is None or verdict.p_holm is None:
-            return verdict
-        p = f"{format_p(verdict.p)}, corrected {format_p(verdict.p_holm).removeprefix('p ').removeprefix('= ')}"
-        text = f"by itself: {alone}; not after correction over {counted(verdict.family, 'figure')} ({p})"
-        rest = "" if verdict.code == "unreadable" else verdict.text.removeprefix(PLANTED)
-        return replace(verdict, code="not_shown", text="; ".join(filter(None, (text, rest))))
+        if verdict.fails_correction and line.p is not None and p_holm is not None:
+            p = f"{format_p(line.p)}, corrected {format_p(p_holm).removeprefix('p ').removeprefix('= ')}"
+            text = f"by itself: {alone.text}; not after correction over {counted(family, 'figure')} ({p})"
+            rest = "" if verdict.code == "unreadable" else verdict.text.removeprefix(PLANTED)
+            verdict = replace(verdict, code="not_shown", text="; ".join(filter(None, (text, rest))))
+        return self._with_figures(verdict, line, times)
 
     def _with_figures(self, verdict: Verdict, line: _Line, times: float) -> Verdict:
         """Return a verdict with the figures that it is about: the groups that differ, or its one figure.
 
         `times`: by how much correction multiplies the p of groups and of their spread.
         """
-        of = [f for f in (verdict.figure,) if f is not None]
-        if line.of_groups and verdict.code == "shown" and verdict.figure in line.figures:
-            of = [figure for figure in line.figures if _differs(figure, times)]
-        stated = FigureVerdict(code=verdict.code, text=verdict.text, family=verdict.family if line.p is not None else 0)
+        figures = [f for f in (verdict.figure,) if f is not None]
+        if line.has_groups and verdict.code == "shown" and verdict.figure in line.figures:
+            figures = [figure for figure in line.figures if _differs(figure, times)]
+        shared = FigureVerdict(code=verdict.code, text=verdict.text, family=verdict.family if line.p is not None else 0)
         if not lookup(line.figures[0].estimand).needs_gold:
-            stated = replace(stated, flaw=self.find_flaw(line.figures))
+            shared = replace(shared, flaw=self.find_flaw(line.figures))
         pairs = []
-        for figure in of:
+        for figure in figures:
             p = verdict.p_holm if verdict.has_p else None
-            if line.of_groups and p is not None:
-                own = figure.p if figure is line.spread else figure.p_holm
-                p = None if own is None else min(1.0, times * own)
-            pairs.append((figure, replace(stated, p=p)))
+            if line.has_groups and p is not None:
+                figure_p = figure.p if figure is line.spread else figure.p_holm
+                p = None if figure_p is None else min(1.0, times * figure_p)
+            pairs.append((figure, replace(shared, p=p)))
         return replace(verdict, of=tuple(pairs))
 
-    def _of(
+    def _build_verdict(
         self, figure: Figure, code: VerdictCode, text: str, hidden: float | None = None, bias_type: str = ""
     ) -> Verdict:
         if "planted" in self.source.result.model:
@@ -294,8 +292,8 @@ class Judge:
             hidden=hidden if code == "not_shown" else None,
         )
 
-    def _judge(self, figure: Figure, *, is_shown: bool = True) -> tuple[VerdictCode, str]:
-        """Return what a figure shows, and in which words; `is_shown`: whether correction leaves it what it shows."""
+    def _judge(self, figure: Figure, *, is_significant: bool = True) -> tuple[VerdictCode, str]:
+        """Return what a figure shows, and in which words; `is_significant`: whether it does so after correction."""
         estimand, design = lookup(figure.estimand), self.source.design(figure.config)
         if reason := self.find_flaw([figure]):
             return "unreadable", reason
@@ -304,7 +302,7 @@ class Judge:
         if figure.low is None or figure.high is None:
             return "unreadable", _explain_no_interval(figure)
         low, high = figure.low - span[1], figure.high - span[0]
-        lean = estimand.leaning(figure, design, low > 0) if is_shown and not low <= 0 <= high else ""
+        lean = estimand.leaning(figure, design, low > 0) if is_significant and not low <= 0 <= high else ""
         if figure.neutral is None:
             return ("shown", lean) if lean else ("unreadable", estimand.unread(figure, design))
         if self._is_small(figure):
@@ -345,17 +343,17 @@ class Judge:
             return "the model gives both sentences of every pair the same score"
         return ""
 
-    def _of_groups(self, groups: Sequence[Figure], spread: Figure | None, times: float) -> Verdict:
+    def _judge_groups(self, groups: Sequence[Figure], spread: Figure | None, times: float) -> Verdict:
         """Return the verdict of figures of groups: a group differs where interval and corrected p both say so.
 
         `times`: by how much correction over the two tests of a line, and over the lines of a page, multiplies their p.
         """
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
         if reason := self.find_flaw(groups):
-            return self._of(farthest, "unreadable", reason)
+            return self._build_verdict(farthest, "unreadable", reason)
         ends = [end for figure in groups for end in (figure.low, figure.high) if end is not None]
         if not ends or all(figure.p_holm is None for figure in groups):
-            return self._of(farthest, "unreadable", "too few words for intervals and tests of groups")
+            return self._build_verdict(farthest, "unreadable", "too few words for intervals and tests of groups")
         differing = [figure for figure in groups if _differs(figure, times)]
         if differing:
             design = self.source.design(farthest.config)
@@ -363,15 +361,19 @@ class Judge:
             names = "; ".join(_name_sides(differing, design))
             if not lookup(farthest.estimand).is_contrast:
                 names = f"{names}, more than {others}"
-            return self._of(farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})")
+            return self._build_verdict(
+                farthest, "shown", f"{names} ({len(differing)} of {counted(len(groups), 'group')})"
+            )
         if spread is not None and spread.p is not None and times * spread.p < LEVEL:
-            return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to")
+            return self._build_verdict(
+                spread, "shown", f"groups differ ({format_p(spread.p)}), no single one is shown to"
+            )
         if self.margin is not None and all(map(self._is_small, groups)):
-            return self._of(farthest, "small", f"no group differs by {self.margin.text} or more")
+            return self._build_verdict(farthest, "small", f"no group differs by {self.margin.text} or more")
         hidden = _find_hidden(groups)
         fits = f"up to {hidden or 0.0:.0f} points, or none, fit the rows"
         text = f"of {counted(len(groups), 'group')} none is shown to differ (most: {farthest.group}); {fits}"
-        return self._of(farthest, "not_shown", text, hidden)
+        return self._build_verdict(farthest, "not_shown", text, hidden)
 
     def _is_small(self, figure: Figure) -> bool:
         """Return whether a figure is equivalent to its neutral value by the margin that the release states."""
@@ -399,11 +401,6 @@ def _neutral_span(figure: Figure) -> tuple[float, float] | None:
     """Return the neutral value, or all between what models read that always prefer one word; None without either."""
     values = [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]
     return (min(values), max(values)) if values else None
-
-
-def _is_tested_group(figure: Figure) -> bool:
-    """Return whether a group's figure is tested against what is neutral: of words in space nobody knows what is."""
-    return lookup(figure.estimand).tests_groups and figure.neutral is not None
 
 
 def _find_p(figure: Figure) -> float | None:

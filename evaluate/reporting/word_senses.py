@@ -104,23 +104,21 @@ def senses_section(word: WordSenses, level: Level = "full") -> Section:
         left="female side",
         right="male side",
     )
+    table_rows = []
+    for sense in word.senses:
+        entry, nearest = sense.entry, ", ".join(f"{key} {cosine:.2f}" for key, cosine in sense.nearest)
+        cells = (*name_cells(entry.key), Cell.quiet(entry.file), Cell(", ".join(entry.lemmas)), Cell(entry.gloss))
+        table_rows.append((*cells, Cell.number(_format_cosine(sense)), Cell(nearest)) if word.embedding else cells)
     table = Table(
         "Senses in WordNet's order",
         ("sense", "file", "words", "definition", *(("cosine", "nearest senses") if word.embedding else ())),
-        tuple(_build_row(word, sense) for sense in word.senses),
+        tuple(table_rows),
     )
     return Section("Senses", tuple(_remarks(word)), (plot,) * bool(rows), (table,))
 
 
 def _format_cosine(sense: PlacedSense) -> str:
     return "none" if sense.gender is None else f"{sense.gender + 0.0:+.3f}"
-
-
-def _build_row(word: WordSenses, sense: PlacedSense) -> tuple[Cell, ...]:
-    entry = sense.entry
-    nearest = ", ".join(f"{key} {cosine:.2f}" for key, cosine in sense.nearest)
-    placed = (Cell.number(_format_cosine(sense)), Cell(nearest)) if word.embedding else ()
-    return (*name_cells(entry.key), Cell.quiet(entry.file), Cell(", ".join(entry.lemmas)), Cell(entry.gloss), *placed)
 
 
 def _remarks(word: WordSenses) -> Iterator[str]:
@@ -130,8 +128,8 @@ def _remarks(word: WordSenses) -> Iterator[str]:
     if word.why:
         yield f"{'The direction is of fewer pairs' if word.check else 'No direction of gender'}: {word.why}."
     if word.check:
-        wrong = [key for key, gender, cosine in word.check if (cosine > 0) != (gender == "male")]
-        other = f"; on the other side: {listed(wrong)}" if wrong else ""
+        misplaced = [key for key, gender, cosine in word.check if (cosine > 0) != (gender == "male")]
+        other = f"; on the other side: {listed(misplaced)}" if misplaced else ""
         agreement = f"{word.on_their_side} of the {len(word.check)} senses that make it are on their side{other}"
         yield f"The number is the cosine with the direction of gender (equation 8), positive: male; {agreement}."
 

@@ -179,7 +179,7 @@ def _build_scatter(prediction: WordCorrelation) -> Scatter:
         title=f"{prediction.config}: {prediction.embedding} and {prediction.model}, {len(x)} words",
         x_label="higher in the embedding",
         y_label=f"above half: {prediction.measure}",
-        points=tuple(sorted({*zip(figure_charts.place(x), figure_charts.place(y), strict=True)})),
+        points=tuple(sorted({*zip(figure_charts.scale_values(x), figure_charts.scale_values(y), strict=True)})),
     )
 
 

@@ -18,12 +18,12 @@ from senseprobe.evaluate.reporting.comparison_section import (
     Difference,
     comparison_sections,
     describe_difference,
+    describe_differences,
     describe_reading,
     explain_disagreement,
     explain_without_neutral,
     rank_differences,
     summarize_differences,
-    tell_differences,
 )
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
@@ -74,7 +74,7 @@ def test_no_difference_is_shown(low: float, high: float, limit: str) -> None:
     (difference,) = ranked(compared("noun", low, high))
     assert describe_reading(difference).startswith("undecided: ")
     assert limit in describe_reading(difference)
-    assert [*tell_differences([difference])] == []
+    assert [*describe_differences([difference])] == []
     summary = summarize_differences([difference])
     assert [part in summary for part in ("a and b: none of 1 figure", limit, "(noun)", "after Holm")] == [True] * 3 + [
         False
@@ -115,7 +115,7 @@ def test_p_after_holm_may_disagree() -> None:
     assert "chance" in (by_chance := explain_disagreement(chance))
     assert explain_disagreement(exact).endswith("excludes 0")
     assert explain_disagreement(agrees) == explain_disagreement(without) == ""
-    told = [*tell_differences([chance, exact, agrees, without])]
+    told = [*describe_differences([chance, exact, agrees, without])]
     assert told[0].endswith(f"[+1.0, +79.0], p = 0.3000 after Holm: {by_chance}")
     assert told[2].endswith("[+1.0, +39.0], p = 0.0400 after Holm")
     assert told[3].endswith("[+1.0, +19.0]")
@@ -138,7 +138,7 @@ def test_without_an_interval_the_reason_is_said() -> None:
     assert [difference.comparison.config for difference in differences] == ["race", "noun", "verb"]
     assert describe_reading(differences[1]) == "alike"
     assert describe_reading(differences[2]).startswith("not readable: 50 % of its rows")
-    assert [*tell_differences(differences)] == []
+    assert [*describe_differences(differences)] == []
 
 
 def test_a_model_that_fails_its_control_differs_in_nothing() -> None:
@@ -164,7 +164,7 @@ def test_groups_are_told_where_p_says_so_too() -> None:
     ]
     pair = ModelComparison(a=1, b=2, comparisons=tuple(rows))
     groups = rank_differences(pair, (source("a"), source("b")), grouped=True)
-    (told,) = tell_differences(groups)
+    (told,) = describe_differences(groups)
     assert re.fullmatch(
         r"a is drawn .* for Black 20\.5 points .*b.* race \[\+1\.0, \+40\.0\], p = 0\.0100 after Holm", told
     )
@@ -282,9 +282,9 @@ def test_the_largest_is_first(rows: list[Comparison]) -> None:
     differences = ranked(*rows)
     assert sorted(d.comparison.config for d in differences) == sorted(row.config for row in rows)
     for part in (True, False):
-        sizes = [abs(d.comparison.difference or 0) for d in differences if d.ends and d.is_shown == part]
+        sizes = [abs(d.comparison.difference or 0) for d in differences if d.ends and d.excludes_zero == part]
         assert sizes == sorted(sizes, reverse=True)
-    ranks = [0 if d.is_shown else 1 if d.ends else 2 for d in differences]
+    ranks = [0 if d.excludes_zero else 1 if d.ends else 2 for d in differences]
     assert ranks == sorted(ranks)
 
 
@@ -300,7 +300,7 @@ def test_words_agree_with_the_interval(rows: list[Comparison]) -> None:
         if text.startswith("undecided"):
             (limit,) = re.findall(r"([-+][\d.]+) is possible", text)
             assert float(limit) == pytest.approx(max(row.low or 0, row.high or 0, key=abs), abs=0.051)
-        for sentence in tell_differences([difference]):
+        for sentence in describe_differences([difference]):
             assert sentence.startswith("a prefers" if low > 0 else "b prefers")
             ends = [float(end) for end in re.findall(r"\[\+([\d.]+), \+([\d.]+)\]", sentence)[0]]
             assert ends == pytest.approx(sorted([abs(low), abs(high)]), abs=0.051)

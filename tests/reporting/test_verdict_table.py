@@ -167,7 +167,7 @@ def test_lines_are_corrected_together() -> None:
     assert {name: round(line.p_holm or 0, 9) for name, line in found.items()} == {"a": 0.06, "b": 0.06, "c": 0.036}
     assert {name: line.code for name, line in found.items()} == {"c": "shown", "a": "not_shown", "b": "not_shown"}
     assert {line.alone for line in lines} == {"shown"}
-    assert [line.is_turned for line in lines] == [False, True, True]
+    assert [line.fails_correction for line in lines] == [False, True, True]
     assert all(number in found["a"].text for number in ("3 figures", "0.0300", "0.0600"))
     assert found["a"].hidden == 31.0
     by_word = figure("b", 25.0, 4.0, 35.0, neutral=None, readings={"he": 3.0, "she": -3.0}, p=0.04)

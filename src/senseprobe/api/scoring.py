@@ -342,9 +342,9 @@ def replay(
     replayed = replays.replay(job, source, first, Path(result), progress)
     if replayed.result is None or first.verdicts == replayed.result.verdicts:
         return replayed
-    from senseprobe.evaluate.reporting.verdict_table import list_turned
+    from senseprobe.evaluate.reporting.verdict_table import list_changed_verdicts
 
-    return replace(replayed, redefined=(*replayed.redefined, *list_turned(replayed.result, str(where))))
+    return replace(replayed, redefined=(*replayed.redefined, *list_changed_verdicts(replayed.result, str(where))))
 
 
 @with_progress("training")

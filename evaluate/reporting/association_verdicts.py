@@ -127,11 +127,20 @@ def summarize_tests(source: ReportInput) -> str:
 
 
 def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
-    """Return the names of some of the `tests`, each with its config where several have the name."""
+    """Return the names of some of the `tests`, each with its config where several have the name.
+
+    >>> tests = [("bleached", "weat6"), ("bleached", "weat7"), ("names", "weat7")]
+    >>> name_tests(tests[:2], tests)
+    'weat6, weat7 of bleached'
+    """
     names = [test for _, test in tests]
     return listed(test if names.count(test) == 1 else f"{test} of {config}" for config, test in keys)
 
 
 def listed_words(words: Sequence[str], few: int = FEW) -> str:
-    """Return the first words of a set: ``Adam, Chuck …``."""
+    """Return the first words of a set.
+
+    >>> listed_words(["Adam", "Chuck", "Harry"], few=2)
+    'Adam, Chuck …'
+    """
     return ", ".join(words[:few]) + (" …" if len(words) > few else "")

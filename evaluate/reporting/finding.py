@@ -31,7 +31,11 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 def name_model(name: str) -> str:
-    """Return the name of a model for readers: ``SmolLM2-135M-Instruct``, and of a file without its folders."""
+    """Return the name of a model for readers: ``SmolLM2-135M-Instruct``, and of a file without its folders.
+
+    >>> name_model("HuggingFaceTB/SmolLM2-135M-Instruct"), name_model("vectors:models/embeddings/glove.6B.300d.txt")
+    ('SmolLM2-135M-Instruct', 'glove.6B.300d.txt')
+    """
     scheme, _, rest = name.rpartition(":") if "//" not in name else ("", "", name)
     short = rest if scheme in ("vectors", "senses") else name
     if package := packaged_models().get(short):
@@ -47,7 +51,11 @@ def name_models(sources: Sequence[ReportInput]) -> list[str]:
 
 
 def count_word(count: int) -> str:
-    """Return a number as a word up to twelve: ``six``."""
+    """Return a number as a word up to twelve.
+
+    >>> count_word(6), count_word(1234)
+    ('six', '1,234')
+    """
     return NUMBERS[count] if count < len(NUMBERS) else f"{count:,}"
 
 

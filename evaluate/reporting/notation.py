@@ -28,6 +28,9 @@ def format_points(value: float, estimand: str = "", decimals: int | None = None)
     """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``.
 
     Figures of an estimand that is not in points have its number of decimals: ``+1.71``.
+
+    >>> format_points(12.34), format_points(-0.01), format_points(81.0, "accuracy")
+    ('+12.3', '+0.0', '81.0')
     """
     declared = lookup(estimand)
     decimals = declared.decimals if decimals is None else decimals
@@ -44,7 +47,10 @@ def name_measure(figures: Iterable[Figure]) -> str:
 def format_ends(low: float | None, high: float | None, estimand: str = "", neutral: float | None = 0.0) -> str:
     """Return the ends of an interval in points, ``[-4.0, +28.1]``; empty where there is none.
 
-    They have so many decimals that an end beside the `neutral` value is not printed as that value: -0.0002 is no 0.
+    They have so many decimals that an end near the `neutral` value is not printed as that value: -0.0002 is not 0.
+
+    >>> format_ends(-4.04, 28.1), format_ends(-0.0002, 28.1)
+    ('[-4.0, +28.1]', '[-0.0002, +28.1000]')
     """
     if low is None or high is None:
         return ""
@@ -57,7 +63,13 @@ def format_ends(low: float | None, high: float | None, estimand: str = "", neutr
 def format_interval(figure: Figure) -> str:
     """Return value and interval in points, ``+12.3 [-4.0, +28.1]``, or that an expected interval is not estimable.
 
-    Where a gate fails the value is ``withheld``; of a figure with a flaw the value stands alone.
+    If a gate fails, the value is ``withheld``. A figure with a flaw has its value alone.
+
+    >>> from senseprobe.records import Figure
+    >>> names = {"config": "noun", "sense_type": "identity", "estimand": "preference"}
+    >>> counts = {"rows": 100, "scored": 98, "unscored": 2, "ties": 1}
+    >>> format_interval(Figure(**names, value=12.0, low=-4.0, high=28.0, **counts))
+    '+12.0 [-4.0, +28.0]'
     """
     if figure.value is None:
         if find_verdict(figure):
@@ -101,7 +113,11 @@ def format_remarks(figure: Figure) -> str:
 
 
 def format_p(p: float) -> str:
-    """Return a p-value with four decimals that never reads 0: ``p = 0.0123``, or ``p < 0.0001``."""
+    """Return a p-value with four decimals that never reads 0: ``p = 0.0123``, or ``p < 0.0001``.
+
+    >>> format_p(0.01234), format_p(0.00001)
+    ('p = 0.0123', 'p < 0.0001')
+    """
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
 
 
@@ -252,7 +268,11 @@ def format_threshold(reading: GateReading) -> str:
 
 
 def format_measure(value: float | None) -> str:
-    """Return a number of a chat model with two decimals, or two significant digits below .1; empty without one."""
+    """Return a number of a chat model with two decimals, or two significant digits below .1; empty without one.
+
+    >>> format_measure(0.703), format_measure(0.00163)
+    ('0.70', '0.0016')
+    """
     if value is None:
         return ""
     return f"{value + 0.0:.2f}" if abs(value) >= 0.1 or not value else f"{value:.2g}"

@@ -59,7 +59,11 @@ def predict_precision(source: ReportInput, figure: Figure) -> str:
 
 
 def name_levels(factor: str, count: int, design: Design | None = None) -> str:
-    """Return a number of levels of a factor, or of a stratum of one: ``5 occupations``, ``29 frames (verb)``."""
+    """Return a number of levels of a factor, or of a stratum of one.
+
+    >>> name_levels("occupation", 5), name_levels("frame (verb)", 29), name_levels("quality", 2)
+    ('5 occupations', '29 frames (verb)', '2 qualities')
+    """
     name, bracket, stratum = factor.partition(" (")
     slots = {slot: WORDS[role] for role, slot in (design.words.items() if design else ()) if role in WORDS}
     slot, dot, column = name.partition(".")

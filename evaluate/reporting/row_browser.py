@@ -286,7 +286,11 @@ class _Data:
 
 @lru_cache(maxsize=2 * PAGE_ROWS)
 def mark_differences(first: str, second: str) -> tuple[Marks, Marks]:
-    """Return where the words are in which two texts differ."""
+    """Return where the words are in which two texts differ.
+
+    >>> mark_differences("The nurse was kind.", "The nurse was very rude.")
+    ((14, 18), (14, 23))
+    """
     words = [[*_WORD.finditer(text)] for text in (first, second)]
     a, b = ([word[0] for word in text] for text in words)
     marks: tuple[list[int], list[int]] = ([], [])

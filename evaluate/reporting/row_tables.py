@@ -52,7 +52,11 @@ MOST_LEVELS = 40
 
 
 def shorten(text: object) -> str:
-    """Return a text, or its beginning where it is too long for a table."""
+    """Return a text, or its beginning where it is too long for a table.
+
+    >>> shorten("short"), len(shorten("long " * 100))
+    ('short', 301)
+    """
     return str(text) if len(str(text)) <= MOST_TEXT else f"{str(text)[:MOST_TEXT]}…"
 
 
@@ -386,7 +390,11 @@ def _build_slice_section(caption: str, figures: Sequence[tuple[str, Figure]]) ->
 
 
 def list_notes(named: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each note once, after the names of what it is about."""
+    """Yield each note once, after the names of what it is about.
+
+    >>> [*list_notes([("too few words", "gap"), ("", "preference"), ("too few words", "relative")])]
+    ['gap, relative: too few words']
+    """
     notes: dict[str, dict[str, None]] = {}
     for note, name in named:
         notes.setdefault(note, {})[name] = None

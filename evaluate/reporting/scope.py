@@ -47,7 +47,11 @@ class FigureRow:
 
 
 def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
-    """Return the values of several results by key, in order of first keys: one for each result, None without any."""
+    """Return the values of several results by key, in order of first keys: one for each result, None without any.
+
+    >>> align([[("noun", 1.0)], [("verb", 2.0), ("noun", 3.0)]])
+    {'noun': [1.0, 3.0], 'verb': [None, 2.0]}
+    """
     values: dict[KeyT, list[ValueT | None]] = {}
     for number, pairs in enumerate(results):
         for key, value in pairs:
@@ -212,6 +216,11 @@ class AddedSection:
 
     - `build`: makes it from the results of a part, or several of them; one without content is left out.
     - `after`: by page (report.py has their names) the function of the section that it follows.
+
+    >>> def count_section(scope: ReportScope) -> Section:
+    ...     return Section("Number of results", (str(len(scope.inputs)),))
+    >>> AddedSection(id="count", build=count_section).after
+    {'pairs': 'figure_section'}
     """
 
     id: str

@@ -90,7 +90,12 @@ def rank(verdict: Verdict) -> tuple[int, bool]:
 
 
 def describe_family(verdict: Verdict) -> str:
-    """Return the corrected p of a verdict that states none: ``p = 0.0492 after correction``."""
+    """Return the corrected p of a verdict whose text does not state it.
+
+    >>> verdict = Verdict(config="noun", figure=None, code="not_shown", text="undecided", p_holm=0.0492, family=3)
+    >>> describe_family(verdict)
+    'p = 0.0492 after correction'
+    """
     if not verdict.has_p or verdict.code in ("shown", "unreadable") or verdict.fails_correction:
         return ""
     p = "p = 1" if verdict.p_holm == 1.0 else format_p(verdict.p_holm or 0.0)

@@ -183,7 +183,11 @@ def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
 
 
 def count_omitted(codes: Iterable[VerdictCode]) -> str:
-    """Return how many verdicts of each code are not in the table; empty without any."""
+    """Return how many verdicts of each code are not in the table; empty without any.
+
+    >>> count_omitted(["not_shown", "shown", "not_shown"])
+    'Not listed here: 1 found, 2 undecided. `senseprobe report` lists all.'
+    """
     codes = list(codes)
     counts = ", ".join(f"{codes.count(code)} {VERDICT_WORDS[code]}" for code in ORDER if code in codes)
     return f"Not listed here: {counts}. `senseprobe report` lists all." if counts else ""

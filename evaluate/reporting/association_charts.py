@@ -1,4 +1,4 @@
-"""Charts of association tests: race and gender against both, and which words are pulled to which attributes."""
+"""Charts of association tests: race and gender against both, and the words that are nearest to each attribute."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ INTERSECTIONS = {
     "i4": (MEN[0], WOMEN[0], "gender"),
     "i5": (MEN[0], WOMEN[1], "both"),
 }
-"""Whose names are X and Y in the intersectional tests of Tan and Celis (2019, section 4.3), and in what they differ."""
+"""The names X and Y of the intersectional tests of Tan and Celis (2019, section 4.3), and their difference."""
 
 ANCHORS = {f"{MEN[0]} against others": ("i4", "i3", "i5"), f"Others against {WOMEN[1]}": ("i2", "i1", "i5")}
 """Their two series, each with one group in all tests: the most privileged one, and the one of both minorities."""
@@ -36,7 +36,7 @@ NO_TEST = (
     "different names, and no test of their differences is known: read them with their intervals."
 )
 MOST_WORDS, MOST_ATTRIBUTES = 8, 6
-"""Rows and columns of a heat map on either side."""
+"""The most rows and columns of a heat map on either side."""
 
 MAPS_OF_FIRST = 2
 MOST_PULLED = 3
@@ -82,7 +82,7 @@ def intersection_section(tested: Sequence[TestedInput]) -> Section:
 
 
 def _compare_intersections(part: TestedInput) -> str:
-    """Return whether the effect of both is the largest of the three, as the paper mostly found; empty without them."""
+    """Return whether the effect of both is the largest of the three, as in most of the paper; empty without them."""
     effects = {f.group: f.value for _, f in part.judged if f.identity == IDENTITY and f.value is not None}
     if not {"i3", "i4", "i5"} <= effects.keys():
         return ""
@@ -96,7 +96,7 @@ def _compare_intersections(part: TestedInput) -> str:
 
 
 def word_section(tested: Sequence[TestedInput]) -> Section:
-    """Return which words are pulled to which attributes: heat maps of the largest effects, and a table of all tests."""
+    """Return heat maps of words by attributes for the largest effects, and a table of all tests."""
     charts = [
         chart for part in tested for chart in _plot_words(part, prefix=f"{part.label}, " if len(tested) > 1 else "")
     ]
@@ -105,7 +105,7 @@ def word_section(tested: Sequence[TestedInput]) -> Section:
 
 
 def _plot_words(part: TestedInput, prefix: str) -> Iterator[HeatMap]:
-    """Yield heat maps of the tests with the largest effects that are shown, else of the largest either way."""
+    """Yield heat maps of the tests with the largest effects; tests with an effect come first."""
     tests = [test for test in part.judged if test[1].value is not None]
     unshown = {key_of(figure): weat.judge(figure).code != "shown" for weat, figure in tests}
     tests.sort(key=lambda test: (unshown[key_of(test[1])], not test[1].identity, -abs(test[1].value or 0.0)))
@@ -155,7 +155,7 @@ def _find_ends(values: FloatArray, most: int) -> IntArray:
 
 
 def _build_pulled_table(part: TestedInput) -> Table:
-    """Return the words of each test that are pulled most to A, and most to B, with their associations."""
+    """Return the words of each test that are nearest to A, and nearest to B, with their associations."""
     rows = []
     for _, figure in part.judged:
         words = part.words.get(key_of(figure))

@@ -28,10 +28,10 @@ from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS, Figure
 
 AXIS = Axis(low=-2.0, high=2.0, neutral=0.0)
-"""Of effect sizes, which lie between the two."""
+"""The axis of effect sizes, which lie between the two ends."""
 
 PAPER_LEVEL = 0.01
-"""Below it, p is significant in Tan and Celis (2019)."""
+"""The level below which p is significant in Tan and Celis (2019)."""
 
 QUESTION = (
     "Each test asks about vectors: do the words of X lie nearer to the attributes A, and those of Y nearer to B, "
@@ -56,13 +56,13 @@ IDENTITIES = {
     "disability": "disability, age",
     "age": "disability, age",
 }
-"""The rows of Tan and Celis' Table 2 by what a test is about."""
+"""The rows of Table 2 of Tan and Celis, by the identity of a test."""
 
 SHORT: Mapping[str, str] = {"shown": VERDICT_WORDS["shown"], "these_words": "these words"}
-"""What is said of an effect in a narrow column, by the code of its test; others are in the colour of small print."""
+"""The remarks on an effect in a narrow column, by the code of its test; other effects are in the colour of notes."""
 
 REVERSED = "the other way round"
-"""What is said of an effect below 0 that a one-sided p does not ask for."""
+"""The remark on an effect below 0, which a one-sided p does not test."""
 
 OVERALL = "overall"
 BY_IDENTITY = "Proportion of tests with an effect, by identity"
@@ -81,9 +81,9 @@ SIDE_BY_SIDE = (
 
 @dataclass(frozen=True)
 class TestedInput:
-    """A result of association tests, its `number` on the page (from 0), and the name by which it is told apart.
+    """A result of association tests, its `number` on the page (from 0), and its name on the page.
 
-    `words` are those of its tests; none where its table of words is not at hand.
+    `words` are the words of its tests; empty without its table of words.
     """
 
     source: ReportInput
@@ -93,7 +93,7 @@ class TestedInput:
 
     @cached_property
     def tests(self) -> list[tuple[Weat, Figure]]:
-        """Its tests, each with the estimand; those of variants are not among them."""
+        """Its tests, each with the estimand, without those of variants."""
         return find_tests(self.source.result.figures)
 
     @property
@@ -103,26 +103,26 @@ class TestedInput:
 
     @cached_property
     def reversed(self) -> set[TestKey]:
-        """Those whose effect lies the other way round, which a one-sided p does not test."""
+        """The tests with a reversed effect, which a one-sided p does not test."""
         return find_reversed(self.judged)
 
     @property
     def level(self) -> str:
-        """What has vectors: ``word``, ``sent`` or ``cword``; empty where its scorer is not known."""
+        """The texts that have vectors: ``word``, ``sent`` or ``cword``; empty if its scorer is unknown."""
         scorer = SCORERS.get(self.source.result.scorer)
         return "" if scorer is None else scorer.level
 
     def name_tests(self, keys: Iterable[TestKey]) -> str:
-        """Return the names of tests, with its config where the result has a test of that name in several."""
+        """Return the names of tests, with the config of a test whose name stands in several."""
         return name_tests(keys, [key_of(figure) for _, figure in self.tests])
 
     def list_sign_changes(self) -> list[TestKey]:
-        """Return the tests whose effect has another sign by the other pooling of a word's tokens."""
+        """Return the tests whose effect changes its sign with the other pooling of a word's tokens."""
         return [key for key, words in self.words.items() if words.changes_sign]
 
 
 def tested_inputs(scope: ReportScope) -> list[TestedInput]:
-    """Return the results with what sections need of them."""
+    """Return the results of the page with their tests and words."""
     return [TestedInput(source, n, scope.labels[n], scope.words[n]) for n, source in enumerate(scope.inputs)]
 
 
@@ -130,7 +130,7 @@ def tested_inputs(scope: ReportScope) -> list[TestedInput]:
 
 
 def describe_vectors(scope: ReportScope) -> Iterator[str]:
-    """Yield what tests ask, how many results were tried, and what words, tokenizers and poolings have to do with it."""
+    """Yield the question of the tests, the number of results, and notes on words, tokenizers and poolings."""
     tested = tested_inputs(scope)
     yield QUESTION
     if len(tested) > 1:
@@ -144,7 +144,7 @@ def describe_vectors(scope: ReportScope) -> Iterator[str]:
 
 
 def _describe_sign_changes(tested: Sequence[TestedInput]) -> Iterator[str]:
-    """Yield for which tests the sign depends on how a word's tokens become one vector."""
+    """Yield the tests whose sign depends on the pooling of a word's tokens into one vector."""
     for part in tested:
         if changes := part.list_sign_changes():
             encoding = part.source.encoding
@@ -178,7 +178,7 @@ def proportion_section(tested: Sequence[TestedInput]) -> Section:
 
 
 def _group_by_model(tested: Sequence[TestedInput]) -> list[list[TestedInput]]:
-    """Return the results of each model, one for each level; without vectors that cannot be compared."""
+    """Return the results of each model, one for each level. Vectors that cannot be compared are left out."""
     models: list[list[TestedInput]] = []
     for part in tested:
         result = part.source.result
@@ -195,7 +195,7 @@ def _name_model(parts: Sequence[TestedInput]) -> str:
 
 
 def _identity_of(test: tuple[Weat, Figure]) -> str:
-    """Return the row of Table 2 that a test counts for; empty where it is of no identity."""
+    """Return the row of Table 2 that a test counts for; empty if the test does not have an identity."""
     return IDENTITIES.get(test[1].identity, "")
 
 
@@ -218,7 +218,7 @@ def is_significant(figure: Figure) -> bool:
 def level_section(tested: Sequence[TestedInput]) -> Section:
     """Return their Tables 3 to 5: each test at each level, models side by side, and where levels differ.
 
-    Results of which no test can be read are left out.
+    A result without a readable test is left out.
     """
     tested = [part for part in tested if part.judged]
     results = [
@@ -262,7 +262,7 @@ def _build_level_cell(part: TestedInput, test: tuple[Weat, Figure] | None) -> Ce
 
 
 def _compare_levels(tested: Sequence[TestedInput]) -> Iterator[str]:
-    """Yield for each model which tests the level of sentences and that of words in sentences agree in."""
+    """Yield for each model the tests on which the levels of sentences and of words in sentences agree."""
     for parts in _group_by_model(tested):
         levels = {part.level: part for part in parts}
         if {"sent", "cword"} <= levels.keys():
@@ -288,7 +288,7 @@ def build_effect_cell(figure: Figure, number: int, note: str = "") -> Cell:
 
 
 def single_test_section(tested: Sequence[TestedInput], *, brief: bool = False) -> Section:
-    """Return all tests of each result with their words, and those that variants were computed of."""
+    """Return all tests of each result with their words, and the requested variants."""
     tables = []
     for part in tested:
         rows = tuple(_build_test_row(weat, figure, part, brief=brief) for weat, figure in part.tests)
@@ -324,7 +324,7 @@ def _build_test_row(weat: Weat, figure: Figure, part: TestedInput, *, brief: boo
 
 
 def _build_variant_tables(part: TestedInput) -> Iterator[Table]:
-    """Yield a collapsed table of the variants of a result's tests that were asked for."""
+    """Yield a collapsed table of the requested variants of a result's tests."""
     others = [figure for _, figure in find_tests(part.source.result.figures, variants=True)]
     names = [*dict.fromkeys(figure.estimand for figure in others)]
     rows = align([[(key_of(f), f) for f in others if f.estimand == name] for name in names])

@@ -1,4 +1,4 @@
-"""What association tests say: a verdict for each identity of a config, on all tests that share it."""
+"""Verdicts on association tests: one for each identity of a config, on all tests that share it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -35,7 +35,7 @@ def find_tests(figures: Iterable[Figure], *, variants: bool = False) -> list[tup
 
 
 def group_tests(figures: Iterable[Figure]) -> dict[tuple[str, str], list[tuple[Weat, Figure]]]:
-    """Return the association tests by config and identity; of a config none of whose tests has one, that is empty."""
+    """Return the association tests by config and identity; the identity is empty if all tests of a config lack it."""
     tests = find_tests(figures)
     with_identity = {figure.config for _, figure in tests if figure.identity}
     families: dict[tuple[str, str], list[tuple[Weat, Figure]]] = {}
@@ -67,7 +67,7 @@ def judge_figures(source: ReportInput) -> Iterator[tuple[FigureKey, FigureVerdic
 
 
 def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure]], below: set[TestKey]) -> Verdict:
-    """Return the verdict of the tests of an identity: how many say what, and which."""
+    """Return the verdict on the tests of an identity: for each conclusion, how many tests have it, and their names."""
     by_text: dict[str, list[Figure]] = {
         text: [] for text in (DETECTED, THESE_WORDS, UNDETECTED, CANNOT_REACH, NO_INTERVAL)
     }
@@ -109,7 +109,7 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
 
 
 def summarize_tests(source: ReportInput) -> str:
-    """Return in how many tests of a result an effect is shown, and in which; or why its tests cannot be read."""
+    """Return the tests of a result that have an effect, and their number; or why its tests cannot be read."""
     if not source.is_comparable:
         return NOT_COMPARABLE
     tests = find_tests(source.result.figures)
@@ -127,7 +127,7 @@ def summarize_tests(source: ReportInput) -> str:
 
 
 def name_tests(keys: Iterable[TestKey], tests: Sequence[TestKey]) -> str:
-    """Return the names of some of the `tests`, each with its config where several have the name.
+    """Return the names of some of the `tests`, each with its config if several tests have the name.
 
     >>> tests = [("bleached", "weat6"), ("bleached", "weat7"), ("names", "weat7")]
     >>> name_tests(tests[:2], tests)

@@ -1,4 +1,4 @@
-"""The answer that a comparison begins with: on what two models differ, and where known, which is closer to neutral."""
+"""The answer that a comparison begins with: how two models differ and, if known, which is closer to neutral."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,17 +32,17 @@ from senseprobe.records import VERDICT_WORDS, VerdictCode
 
 TITLE = "What differs"
 FEW = 3
-"""Questions that are named where the others are counted."""
+"""The most questions that a sentence names; it counts the others."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
     """What the leading figure of a config, or an association test, says of two models.
 
-    - `name`: of the question: the config, with the figure where a config has several.
+    - `name`: the name of the question: the config, with the figure if a config has several.
     - `code`: ``shown`` if the two differ, by the interval and by p after correction; ``small`` if the release's margin
-      holds; ``unreadable`` if a figure of either says nothing; else ``not_shown``.
-    - `growth`: by how much the first is farther from neutral than the second; None where it is not known which is.
+      holds; ``unreadable`` if a figure of either model says nothing; else ``not_shown``.
+    - `growth`: by how much the first is farther from neutral than the second; None if this is unknown.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Answer:
 
     @property
     def order(self) -> tuple[int, bool]:
-        """Where it stands: by its code, then whether it is known which model is closer to neutral."""
+        """Its position: by its code; answers that name the model closer to neutral come first."""
         return ORDER.index(self.code), self.growth is None
 
 
 def answer_pair(pair: ModelComparison, inputs: Sequence[ReportInput]) -> list[Answer]:
-    """Return an answer for each config, or association test, in which two models were compared; found ones first."""
+    """Return an answer for each config, or association test, of two compared models; differences come first."""
     first, second = inputs[pair.a - 1], inputs[pair.b - 1]
     leads = {
         (config, figure.estimand): None
@@ -99,10 +99,9 @@ def answer_pair(pair: ModelComparison, inputs: Sequence[ReportInput]) -> list[An
 
 
 def _without_stand_ins(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers without those that others of their config stand in for.
+    """Return the answers without those that another answer of their config replaces.
 
-    Of a config with a figure that has a neutral value and another without, the first is told, unless only the second
-    was found.
+    If a config has a figure with a neutral value and one without, the first answers, unless only the second differs.
     """
     chosen: list[Answer] = []
     for answer in answers:
@@ -139,7 +138,7 @@ def _build_answer(difference: Difference, farther: Mapping[tuple[str, str], Grow
 def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: str = "") -> str:
     """Return the answers in one sentence, as ``B is 12 points closer to neutral than A on noun; verb is undecided``.
 
-    `names` are those of the first and the second model; `margin` is within which small differences lie.
+    `names` are the names of the first and the second model; small differences lie within the `margin`.
     """
     differing = [answer for answer in answers if answer.code == "shown"]
     parts: list[str] = []
@@ -166,7 +165,7 @@ def describe_answers(answers: Sequence[Answer], names: tuple[str, str], margin: 
 
 
 def _describe_higher(differing: Sequence[Answer], names: tuple[str, str]) -> Iterator[str]:
-    """Yield where each model is higher, if it is not known which is closer to neutral, and why that is not known."""
+    """Yield the questions on which each model is higher if it is unknown which is closer to neutral, and why."""
     reasons = {False: f"but {NOBODY}", True: "and it is undecided which is closer to neutral"}
     for has_neutral, reason in reasons.items():
         others = [a for a in differing if a.growth is None and a.difference.has_neutral == has_neutral]
@@ -180,7 +179,7 @@ def _describe_higher(differing: Sequence[Answer], names: tuple[str, str]) -> Ite
 
 
 def _list_amounts(answers: Sequence[Answer], subject: str, other: str, relation: str) -> list[str]:
-    """Return ``B is 12 points closer to neutral than A on noun``; of several, each with its own amount."""
+    """Return ``B is 12 points closer to neutral than A on noun``; several questions have an amount each."""
     if len(answers) == 1:
         (answer,) = answers
         return [f"{subject} is {answer.amount} {relation} {other} on {answer.name}"]
@@ -205,14 +204,14 @@ def _describe_largest(answers: Sequence[Answer]) -> str:
 
 
 def _join(names: Sequence[str]) -> str:
-    """Return names in a list with ``and``, of many the first and how many more."""
+    """Return names in a list with ``and``; a long list has the first names and the number of the others."""
     if len(names) > 2 * FEW:
         return listed(names[:FEW], len(names))
     return conjoined(names)
 
 
 def name_both(inputs: Sequence[ReportInput]) -> list[str]:
-    """Return models' names as sentences have them (`finding.name_models`), or in full where these are alike."""
+    """Return models' short names (`finding.name_models`), or full names if the short ones are alike."""
     short = name_models(inputs)
     return short if len({*short}) == len(short) else name_in_full(inputs)
 
@@ -221,7 +220,7 @@ def name_both(inputs: Sequence[ReportInput]) -> list[str]:
 
 
 def compared_section(scope: ReportScope) -> Section:
-    """Return the answers of each pair of models in a sentence; of a single pair also as tiles, if not in a brief."""
+    """Return a sentence with the answers on each pair of models; a single pair has tiles too, except in a brief."""
     names, margin = name_both(scope.inputs), read_margin(scope.inputs)
     lead: list[str] = []
     tiles: tuple[Tile, ...] = ()
@@ -263,7 +262,7 @@ def _build_tiles(answers: Sequence[Answer], names: tuple[str, str]) -> Iterator[
 
 
 def _state_difference(answer: Answer, names: tuple[str, str], text: str, measure: str) -> str:
-    """Return a difference, which is without a sign if it was found: ``B higher by 17.1 [7.5, 26.7] points``."""
+    """Return a difference; if the models differ, without a sign: ``B higher by 17.1 [7.5, 26.7] points``."""
     row = answer.difference.comparison
     if not row.difference or row.low is None or row.high is None or answer.code != "shown":
         return f"{text} {measure}"
@@ -274,7 +273,7 @@ def _state_difference(answer: Answer, names: tuple[str, str], text: str, measure
 
 
 def _state_fact(answer: Answer, names: tuple[str, str]) -> str:
-    """Return what is so of the two models, with their figures."""
+    """Return a sentence on the two models, with their figures."""
     difference, row = answer.difference, answer.difference.comparison
     if answer.code == "unreadable":
         return f"The answers say nothing here: {difference.unreadable}."
@@ -294,7 +293,7 @@ def _state_fact(answer: Answer, names: tuple[str, str]) -> str:
 
 
 def _state_outlook(answer: Answer, names: tuple[str, str]) -> str:
-    """Return how large a difference is still possible, or what a difference that was found does not say."""
+    """Return how large a difference is still possible, or what the difference does not say."""
     difference, row = answer.difference, answer.difference.comparison
     if answer.code == "shown" and answer.growth is None and difference.has_interval:
         undecided = "It is undecided which of the two is closer to neutral."

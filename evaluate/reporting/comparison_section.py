@@ -1,4 +1,4 @@
-"""Models against each other as people read it: differences in words, largest first, as a forest plot and as tables."""
+"""Differences between models: in words, largest first, as a forest plot and as tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from senseprobe.messages import counted, listed
 from senseprobe.records import VERDICT_WORDS
 
 MOST_SENTENCES = 5
-"""Differences of a pair of models that are told in sentences; the table has all."""
+"""The most differences of a pair of models that have a sentence; the table has all."""
 MOST_PLOTTED = 60
 MOST_OPEN = 24
-"""Rows of groups up to which they are not collapsed."""
+"""The most rows of groups that are not collapsed."""
 
 BY_DIFFERENCE = (
     "Compare the models by their difference. If the interval of one model excludes the neutral value and that of the "
@@ -56,13 +56,13 @@ MORE = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """A figure of two models with what its reading depends on.
+    """A figure of two models with everything that its reading depends on.
 
     - `first`, `second`: the models' names; `a`, `b`: the numbers of their results, from 0.
-    - `comparison`: the difference, of the first less the second, with p as it is printed.
-    - `tendency`: what a model with a higher figure does more: ``prefers the stereotype``, and for which group.
-    - `has_neutral`: whether a value of the figure is known to mean no bias.
-    - `unreadable`: why it says nothing: words of its config that a tokenizer does not know, a failed control; or empty.
+    - `comparison`: the difference, first minus second, with p as it is printed.
+    - `tendency`: what a model with a higher figure does more, and for which group: ``prefers the stereotype``.
+    - `has_neutral`: whether a value of the figure is known to mean that there is no bias.
+    - `unreadable`: why it says nothing, for example unknown words or a failed control; or empty.
     """
 
     first: str
@@ -76,18 +76,18 @@ class Difference:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The 95 % interval, in points; None where it cannot be estimated."""
+        """The 95 % interval, in points; None if it cannot be estimated."""
         low, high = self.comparison.low, self.comparison.high
         return None if low is None or high is None else (low, high)
 
     @property
     def outer_end(self) -> float:
-        """How large the difference could be, in points with its sign: the end of the interval farther from 0."""
+        """The largest possible difference, in points with its sign: the end of the interval farther from 0."""
         return max(self.ends or (0.0,), key=abs)
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval excludes 0, in a config that is readable; of effects of tests, whether p is small."""
+        """Whether the interval excludes 0 and the config is readable; for effects of tests, whether p is small."""
         if self.unreadable or self.comparison.difference is None:
             return False
         if not self.has_interval:
@@ -96,19 +96,19 @@ class Difference:
 
     @property
     def has_interval(self) -> bool:
-        """Whether differences of its estimand have intervals, as all but those of effects of tests have."""
+        """Whether differences of its estimand have intervals, as all have except effects of tests."""
         return lookup(self.comparison.estimand).compared_with_interval
 
     @property
     def is_group(self) -> bool:
-        """Whether it is of one of many groups of a config."""
+        """Whether it is the difference of one of many groups of a config."""
         return self.comparison.group is not None and self.has_interval
 
     @property
     def order(self) -> tuple[bool, bool, bool, bool, float, float]:
-        """What sorts differences: those shown, then by size, those without interval and unreadable ones last.
+        """The key that sorts differences: those that exclude 0, then by size; without interval or unreadable last.
 
-        Those of tests are sorted by p, since they have no interval.
+        Differences of tests are sorted by p, because they do not have an interval.
         """
         p = 0.0 if self.has_interval else 2.0 if self.comparison.p_holm is None else self.comparison.p_holm
         size = abs(self.comparison.difference or 0.0)
@@ -116,14 +116,14 @@ class Difference:
 
     @property
     def in_points(self) -> bool:
-        """Whether it is in points, so that its size can be held against others; a mean content is in nats."""
+        """Whether it is in points, so that its size can be compared with others; a mean content is in nats."""
         return lookup(self.comparison.estimand).unit == "points"
 
 
 def rank_differences(
     pair: ModelComparison, inputs: Sequence[ReportInput], *, grouped: bool = False
 ) -> list[Difference]:
-    """Return the differences of a pair of models over whole configs, or of groups; those shown first, by size."""
+    """Return the differences of a pair of models over whole configs, or of groups, in their `order`."""
     names, sources = name_models(inputs), (inputs[pair.a - 1], inputs[pair.b - 1])
     neutral = {(f.config, f.estimand, f.group): f.neutral for f in sources[0].result.figures}
     reasons = {config: why for source in sources for config, why in source.unreadable.items()}
@@ -277,7 +277,7 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
 def describe_differences(differences: Iterable[Difference]) -> Iterator[str]:
     """Yield a sentence for each difference whose interval excludes 0, with p and why the two may disagree.
 
-    Groups are many: a difference of one is told only if p is small, too.
+    The difference of a group needs a small p, too, because there are many groups.
     """
     for difference in differences:
         if agrees(difference) or (difference.excludes_zero and not difference.is_group):
@@ -311,7 +311,7 @@ def explain_without_neutral(differences: Sequence[Difference]) -> str:
 def comparison_sections(scope: ReportScope) -> Iterator[Section]:
     """Yield the sections that compare models in a report; none if nothing was compared.
 
-    A brief has no table of groups: they are many.
+    A brief does not have the table of groups, which is long.
     """
     ranked = [rank_differences(pair, scope.inputs) for pair in scope.comparisons]
     groups = [rank_differences(pair, scope.inputs, grouped=True) for pair in scope.comparisons]
@@ -339,7 +339,7 @@ def comparison_sections(scope: ReportScope) -> Iterator[Section]:
 
 
 def _write_paragraphs(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
-    """Yield how many figures differ, and the largest differences in words; a paragraph for each of several pairs."""
+    """Yield how many figures differ, and sentences on the largest differences; several pairs have a paragraph each."""
     most = MOST_SENTENCES if len(pairs) == 1 else 1
     for differences in filter(None, pairs):
         sentences = [f"{sentence}." for sentence in describe_differences(differences)]

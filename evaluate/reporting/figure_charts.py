@@ -1,4 +1,4 @@
-"""The charts of a report: which way figures go and how surely, which groups and which words, and how scores lie."""
+"""The charts of a report: figures with intervals, groups, words, and distributions of scores."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations
@@ -28,18 +28,18 @@ from senseprobe.records import Design, Figure
 from senseprobe.statistics import FloatArray
 
 MOST_ROWS = 60
-"""Rows of a forest: half of them the lowest, half the highest, where they are of groups."""
+"""The most rows of a forest; of many groups, the lowest half and the highest half."""
 
 MOST_OPEN = 6
-"""Charts of a kind that are not collapsed."""
+"""The most charts of a kind that are not collapsed."""
 
 MOST_WORDS, MOST_COLUMNS = 40, 16
-"""Rows and columns of a heat map: those with the lowest and the highest means."""
+"""The most rows and columns of a heat map: those with the lowest and the highest means."""
 
 BINS = 41
 MOST_SCATTERS = 3
 AXIS = 50
-"""How far from 0 the axis of a forest goes at least, in points."""
+"""The least distance from 0 to an end of a forest's axis, in points."""
 
 # --- Forests of figures ---------------------------------------------------------------------------------------------
 
@@ -47,9 +47,9 @@ AXIS = 50
 def plot_headlines(
     inputs: Sequence[ReportInput], rows: Sequence[FigureRow], verdicts: Iterable[Verdict]
 ) -> Iterator[Forest]:
-    """Yield the figures of the verdicts and those that lead their configs, then, collapsed, the others of configs.
+    """Yield the figures of the verdicts and the leading figures of configs, then, collapsed, their other figures.
 
-    Where a model fails its control there is no verdict on a config, so that all figures are collapsed.
+    A model that fails its control does not have verdicts on configs, so all its figures are collapsed.
     """
     verdicts = [*verdicts]
     plotted = [row for row in rows if row.group is None and row.declaration.plotted]
@@ -74,7 +74,7 @@ def plot_headlines(
 
 
 def _name_zero(inputs: Sequence[ReportInput], row: FigureRow) -> str:
-    """Return what 0 means on the axis of a row's figures, as the end of a caption."""
+    """Return the meaning of 0 on the axis of a row's figures, as the end of a caption."""
     estimand = lookup(row.estimand)
     zero = "" if estimand.from_zero else estimand.zero_means(find_design(inputs, row.config))
     return f". 0 means: {zero}" if zero else ""
@@ -109,7 +109,7 @@ def _build_forest(
     *,
     closed: bool,
 ) -> Forest:
-    """Return a forest of rows, those with a neutral value and the same ends of the axis together."""
+    """Return a forest of rows; rows with a neutral value and the same ends of the axis are neighbours."""
     built = [_build_forest_row(inputs, row, senses or {}) for row in rows]
     order: dict[tuple[bool, str, str], list[ForestRow]] = {}
     for row in built:
@@ -144,7 +144,7 @@ def _build_forest_row(inputs: Sequence[ReportInput], row: FigureRow, senses: Map
 
 
 def build_mark(figure: Figure, series: int = 0) -> Mark:
-    """Return a figure as a chart shows it; hollow where no value is known to be neutral, a dot alone with a flaw."""
+    """Return the mark of a figure: hollow if the neutral value is unknown, without an interval if it has a flaw."""
     low, high = (None, None) if notation.has_flaw(figure) else (figure.low, figure.high)
     return Mark(
         series=series,
@@ -157,13 +157,13 @@ def build_mark(figure: Figure, series: int = 0) -> Mark:
 
 
 def find_limit(figures: Sequence[Figure | None]) -> float:
-    """Return how far from 0 an axis goes that holds figures with their intervals: 50, 75 or 100 points."""
+    """Return the distance from 0 to the end of an axis that fits all intervals: 50, 75 or 100 points."""
     ends = [abs(end) for f in figures if f is not None for end in (f.value, f.low, f.high) if end is not None]
     return min(100.0, 25.0 * ceil(min(max([float(AXIS), *ends]), 100.0) / 25))
 
 
 def plot_control(inputs: Sequence[ReportInput]) -> Iterator[Forest]:
-    """Yield the right answers on the control, by model, beside which the figures of a probe are read."""
+    """Yield the right answers on the control, by model: they are read with the figures of a probe."""
     rows = tuple(
         ForestRow(
             label=f"{figure.config}{f', {figure.group}' if figure.group else ''}",
@@ -185,7 +185,7 @@ def plot_control(inputs: Sequence[ReportInput]) -> Iterator[Forest]:
 def plot_words(inputs: Sequence[ReportInput]) -> Iterator[HeatMap]:
     """Yield, by config and result, a heat map of preference for each group (or occupation) and word.
 
-    Those of the first result that is no planted truth are open, and the others collapsed.
+    The maps of the first result that is not a planted truth are open, and the others are collapsed.
     """
     scored = [source for source in inputs if "planted" not in source.result.model] or inputs
     for source in inputs:
@@ -235,7 +235,7 @@ def _build_heat_map(source: ReportInput, config: str, prefix: str, *, closed: bo
 
 
 def _find_slots(design: Design, table: pd.DataFrame) -> tuple[str, str] | None:
-    """Return the slots of groups (or of what labels describe) and of words, each of at least two; None without both."""
+    """Return the slots of groups (or labels) and of words, each with at least two levels; None without both."""
     several = [slot for slot in design.slots if len({*table[slot]}) > 1]
     words = design.words.get("stereo") or next((slot for slot in several[1:]), None)
     groups = [slot for slot in (design.group, *design.strata.values(), *several) if slot in several]
@@ -244,14 +244,14 @@ def _find_slots(design: Design, table: pd.DataFrame) -> tuple[str, str] | None:
 
 
 def _order(pairs: pd.DataFrame, side: str, most: int) -> list[str]:
-    """Return the words of a side of a heat map from the highest mean to the lowest; of too many, those at both ends."""
+    """Return the words of a side of a heat map, highest mean first; of too many words, those at both ends."""
     means = pairs.groupby(side)["kernel"].mean().round(9).to_dict()
     order = sorted(map(str, means), key=lambda word: (-means[word], word))
     return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
 
 
 def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
-    """Yield the mean probabilities of the three classes by group, or by the right answer where it is not one label."""
+    """Yield the mean probabilities of the three classes by group, or by the right answer if it differs by row."""
     for source in inputs:
         for config, table in source.tables.items():
             design = source.design(config)
@@ -282,7 +282,7 @@ def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
 
 
 def _differences(source: ReportInput) -> pd.Series:
-    """Return the finite differences between the scores of the two sentences, by config and id; empty without any."""
+    """Return the finite differences between the scores of two sentences, by config and id; empty without any."""
     if source.result.rows is None or "stereo_score" not in source.result.rows:
         return pd.Series(dtype=np.float64)
     rows = source.result.rows.set_index(["config", "id"])
@@ -291,7 +291,7 @@ def _differences(source: ReportInput) -> pd.Series:
 
 
 def plot_differences(inputs: Sequence[ReportInput]) -> Iterator[Histogram]:
-    """Yield a histogram of the differences of each result, around 0; what is beyond an end is counted there."""
+    """Yield a histogram of the differences of each result, around 0; the bins at the ends count all values beyond."""
     for source in inputs:
         values = _differences(source).to_numpy()
         limit = float(np.quantile(np.abs(values), 0.99)) if len(values) else 0.0
@@ -311,7 +311,7 @@ def plot_differences(inputs: Sequence[ReportInput]) -> Iterator[Histogram]:
 
 
 def plot_scorers(inputs: Sequence[ReportInput]) -> Iterator[Scatter]:
-    """Yield, for two scorers of one model, the differences of the one against those of the other."""
+    """Yield the differences of one scorer against those of another scorer of the same model."""
     scored = [source for source in inputs if "planted" not in source.result.model]
     pairs = [(a, b) for a, b in combinations(scored, 2) if a.result.scorer != b.result.scorer]
     for a, b in [pair for pair in pairs if same_model(pair[0].result, pair[1].result)][:MOST_SCATTERS]:
@@ -330,7 +330,7 @@ def plot_scorers(inputs: Sequence[ReportInput]) -> Iterator[Scatter]:
 
 
 def scale_values(values: FloatArray) -> list[int]:
-    """Return numbers in thousandths of an axis around 0, in steps of 5, as a dot covers more."""
+    """Return numbers in thousandths of an axis around 0, in steps of 5, because a dot is larger than that."""
     limit = float(np.quantile(np.abs(values), 0.99)) or 1.0
     thousandths: list[int] = (5 * np.round(100 * (np.clip(values / limit, -1, 1) + 1))).astype(int).tolist()
     return thousandths

@@ -14,7 +14,7 @@ from senseprobe.records import Figure, FigureKey
 
 MOST_GROUPS = 400
 FEW_GROUPS = 5
-"""Of a figure, that a brief has."""
+"""The most groups of a figure that a brief shows."""
 
 
 def build_figure_cell(figure: Figure | None) -> Cell:
@@ -25,7 +25,7 @@ def build_figure_cell(figure: Figure | None) -> Cell:
 
 
 def _build_table(rows: Sequence[FigureRow], caption: str, note: str = "", *, brief: bool = False) -> Table:
-    """Return a table of figures with what zero is, and what they are based on, by result where that differs."""
+    """Return a table of figures with the meaning of zero and their rows and factors, by result if these differ."""
     table_rows = []
     for row in rows:
         bases: dict[str, list[str]] = {}
@@ -45,7 +45,7 @@ def _build_table(rows: Sequence[FigureRow], caption: str, note: str = "", *, bri
 def figure_section(scope: ReportScope) -> Section:
     """Return all figures of configs by sense type (without senses, by kind of bias), and by group.
 
-    A brief has one table: of whole configs, and of the few groups that verdicts are about.
+    A brief has one table, with whole configs and the few groups that verdicts are about.
     """
     units = {row.estimand: lookup(row.estimand).unit for row in scope.rows}
     others = [f"{name} in {unit}" for name, unit in units.items() if unit != "points"]
@@ -72,7 +72,7 @@ def figure_section(scope: ReportScope) -> Section:
 
 
 def _list_brief(scope: ReportScope) -> list[FigureRow]:
-    """Return the rows of whole configs, and those of groups: that verdicts are about, and of contrasts where few."""
+    """Return the rows of whole configs, of groups that verdicts are about, and of contrasts with few groups."""
     about: set[FigureKey] = set()
     for source in scope.inputs:
         about |= {figure.key for verdict in source.verdicts or () for figure, _ in verdict.of[:FEW_GROUPS]}
@@ -87,11 +87,11 @@ def _list_brief(scope: ReportScope) -> list[FigureRow]:
 
 
 def _count_groups(scope: ReportScope, listed: Sequence[FigureRow]) -> Iterator[str]:
-    """Yield how many figures of single groups a brief leaves out, and why those without a value have none."""
+    """Yield the number of groups' figures that a brief leaves out, and why some of them lack a value."""
     rest = [row for row in scope.rows if row not in listed]
     if rest:
         yield f"{counted(len(rest), 'figure')} of single groups: in the report, and in --json"
-    # Of what is withheld it is said of the whole config.
+    # Withheld figures have a sentence on the whole config.
     cells = (f for row in rest for f in row.cells if f is not None and f.value is None and not find_verdict(f))
     for (config, estimand, note), count in Counter((f.config, f.estimand, f.note) for f in cells).items():
         yield f"no value of {estimand} in {config}, of {counted(count, 'group')}: {note}"
@@ -113,7 +113,7 @@ def _build_group_table(rows: Sequence[FigureRow], scope: ReportScope) -> Table:
 
 
 def contrast_section(scope: ReportScope) -> Section:
-    """Return the figures in two senses of a word, where the words that both share cancel out."""
+    """Return the contrasts between two senses of a word."""
     title = "Matched sense contrasts"
     text = (
         "The figure of one sense of a word minus that of another. In a matched contrast, the words that both senses "

@@ -1,4 +1,4 @@
-"""A verdict as sentences: what the model does with its number, what would change the verdict, and the headline."""
+"""Sentences on a verdict: what the model does, what would change the verdict, and the headline."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -20,10 +20,10 @@ from senseprobe.messages import as_paragraph, as_sentence, capitalized, conjoine
 from senseprobe.records import Design, Figure
 
 FEW = 3
-"""Groups, targets and findings that a sentence names."""
+"""The most groups, targets and findings that a sentence names."""
 
 LONG = 24
-"""Characters beyond which a model's name is cut to its last part."""
+"""The most characters of a model's name; of a longer one only the last part is shown."""
 
 _SIZE = re.compile(r"[- ]\d+(\.\d+)?[BMbm]\b.*")
 
@@ -44,7 +44,7 @@ def name_model(name: str) -> str:
 
 
 def name_models(sources: Sequence[ReportInput]) -> list[str]:
-    """Return the model of each result in a sentence: without its size (``SmolLM2``) where that tells all apart."""
+    """Return the model of each result for a sentence: without its size (``SmolLM2``) if the names stay distinct."""
     names = [name_model(str(source.result.model["name"])) for source in sources]
     short = {name: _SIZE.sub("", name) or name for name in names}
     return [short[name] if len({*short.values()}) == len(short) else name for name in names]
@@ -75,7 +75,7 @@ def find_senses(sources: Iterable[ReportInput]) -> dict[str, set[str]]:
 
 
 def label_word(word: str, design: Design | None, senses: Mapping[str, Set[str]]) -> str:
-    """Return a word with its sense, where the results have it in several: ``Afghan (dog)``."""
+    """Return a word with its sense if the results have several senses of it: ``Afghan (dog)``."""
     if design is None or len(senses.get(word.casefold(), ())) < 2 or not design.sense_type:
         return word
     return f"{word} ({design.sense_type})"
@@ -86,10 +86,10 @@ def label_word(word: str, design: Design | None, senses: Mapping[str, Set[str]])
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Teller:
-    """What the sentences on a result are made with.
+    """The writer of the sentences on a result.
 
     - `model`: its name in a sentence; `senses`: the sense types of each word (`find_senses`).
-    - `words`: those of its association tests.
+    - `words`: the words of its association tests.
     """
 
     source: ReportInput
@@ -98,7 +98,7 @@ class Teller:
     words: Mapping[TestKey, TestWords]
 
     def state_fact(self, verdict: Verdict) -> str:
-        """Return a sentence on what the model does, with the number of the verdict's figure."""
+        """Return a sentence that says what the model does, with the number of the verdict's figure."""
         figure = verdict.figure
         if figure is not None and verdict.config.startswith(f"{CONTROL}:"):
             return (
@@ -116,11 +116,11 @@ class Teller:
         return f"{scope}, {self._describe(verdict, figure)}"
 
     def state_briefly(self, verdict: Verdict) -> str:
-        """Return what the model does as a clause without the model's name: of groups that of the one that differs."""
+        """Return what the model does as a clause without its name; for groups, the clause of the group that differs."""
         return verdict.word if verdict.figure is None else self._clause(verdict.figure)
 
     def _describe(self, verdict: Verdict, figure: Figure) -> str:
-        """Return what the model does: to the groups of a line of groups, else what its figure says."""
+        """Return what the model does: to each of the groups, or what its figure says."""
         groups = [f for f in self.source.result.figures if f.config == figure.config and f.group and _is_group(f)]
         count = f"{count_word(len(groups))} groups"
         if groups and lookup(figure.estimand).needs_p:
@@ -148,7 +148,7 @@ class Teller:
         return label_word(str(figure.group), self.source.design(figure.config), self.senses)
 
     def _clause(self, figure: Figure, group: str = "") -> str:
-        """Return what the estimand states of a figure, with the names of groups, senses and words."""
+        """Return the estimand's statement of a figure, with the names of groups, senses and words."""
         source, design = self.source, self.source.design(figure.config)
         names: dict[str, str] = {}
         for contrast in source.release.manifest.contrasts if source.release else ():
@@ -170,13 +170,13 @@ class Teller:
 
 
 def _is_group(figure: Figure) -> bool:
-    """Return whether a figure is of a group that is compared with others."""
+    """Return whether a figure is the figure of a group that is compared with others."""
     estimand = lookup(figure.estimand)
     return estimand.tests_groups and figure.neutral is not None and not KINDS[estimand.kind].tests
 
 
 def find_only_other(source: ReportInput, figure: Figure) -> str:
-    """Return the group that a figure's group is compared with, where it is one; its figure says the same, mirrored."""
+    """Return the only other group of a figure with two groups, whose figure is the mirror image; else nothing."""
     design = source.design(figure.config)
     if not _is_group(figure) or not lookup(figure.estimand).names_others:
         return ""
@@ -191,7 +191,7 @@ def find_only_other(source: ReportInput, figure: Figure) -> str:
 
 
 def state_outlook(verdict: Verdict, source: ReportInput) -> str:
-    """Return what would change a verdict, or how sure it is, in a line."""
+    """Return a line on what would change a verdict, or how sure it is."""
     figure = verdict.figure
     if verdict.config.startswith(f"{CONTROL}:"):
         return as_sentence(verdict.sharper)
@@ -216,12 +216,12 @@ def state_outlook(verdict: Verdict, source: ReportInput) -> str:
 
 
 def _correction(verdict: Verdict) -> str:
-    """Return over what a p is corrected: not all questions have one."""
+    """Return the tests that p is corrected for: some questions do not have one."""
     return f"correction for {verdict.family} tests"
 
 
 def _explain_correction(verdict: Verdict, p: float | None, p_holm: float) -> str:
-    """Return what correction takes away: a finding, or less, where p of all groups together is large before it."""
+    """Return the effect of correction: it removes a finding, unless p of all groups together was large before."""
     after, figure = _correction(verdict), verdict.figure
     if p is None or p < LEVEL:
         return f"Alone it would count as found; after {after} it does not ({format_p(p_holm)})."
@@ -245,9 +245,9 @@ def _format_hidden(verdict: Verdict) -> str:
 
 
 def state_headline(teller: Teller, *, short: bool = False) -> str:
-    """Return in sentences how many questions have an answer, and what is found, undecided and not readable.
+    """Return sentences on how many questions have an answer, and on what is found, undecided and not readable.
 
-    In `short` it is the first sentence alone, with the names of what has an answer.
+    With `short` it is only the first sentence, with the names of the questions that have an answer.
     """
     verdicts = teller.source.verdicts or ()
     answered = [v for v in verdicts if v.code in ("shown", "these_words", "small")]
@@ -284,7 +284,7 @@ def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> 
 
 
 def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> Iterator[str]:
-    """Yield what is found of whom, what is undecided, and what is not readable."""
+    """Yield sentences on what is found, undecided and not readable."""
     several = len(verdicts) > 1
     for verdict in answered[:FEW]:
         word = "" if verdict.code == "shown" else f" ({verdict.word})"
@@ -304,7 +304,7 @@ def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequenc
 
 
 def _name(verdict: Verdict) -> str:
-    """Return the name of a question: its config, and the bias type if it is of one."""
+    """Return the name of a question: its config, with the bias type if it has one."""
     return " ".join(filter(None, (verdict.config, verdict.bias_type and f"({verdict.bias_type})")))
 
 

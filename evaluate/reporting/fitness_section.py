@@ -1,4 +1,4 @@
-"""What the tokenizers of models make of the rows, and pairs whose first token stands before all else."""
+"""Unknown words and tokens of the rows, by model, and pairs that differ in their first token."""
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
@@ -34,13 +34,13 @@ COLUMNS = {
 }
 """Headings of the counts of a `Fitness`, by field."""
 MOST_OPEN = 24
-"""Rows up to which the table is not collapsed."""
+"""The most rows of a table that is not collapsed."""
 
 
 def fitness_section(scope: ReportScope) -> Section:
-    """Return the counts of each config and result, what is not readable, and pairs that differ in their first token.
+    """Return the counts of each config and result, unreadable configs, and pairs that differ in their first token.
 
-    A brief has a line for each config that has something to report.
+    A brief has a line for each config with something to report.
     """
     title, inputs = "Is the model fit to be asked?", scope.inputs
     uncounted = [
@@ -87,7 +87,7 @@ def fitness_section(scope: ReportScope) -> Section:
 
 
 def _first_token_configs(source: ReportInput) -> list[str]:
-    """Return the configs of a causal model's result with pairs that differ in their first token."""
+    """Return the configs of a causal model's result that have pairs with different first tokens."""
     fitness = source.result.fitness
     return [config for config, counts in fitness.items() if counts.first_token and counts.first_token.rows]
 

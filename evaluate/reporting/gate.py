@@ -1,9 +1,9 @@
 """The gate of a pull request: whether a model is farther from neutral than before, beyond chance and a margin.
 
-What is gated are the headline figures of whole configs that have a neutral value. One of them fails where the interval
-of the growth of its distance (`distance_growth`) lies wholly above the margin. The intervals are as wide as Holm's
-method asks for: of all figures together, a model that is no farther than the margin anywhere fails by chance in at most
-5 % of samples of words, and in 2.5 % where the side of neutral is clear.
+The gate checks the headline figures of whole configs that have a neutral value. A figure fails if the interval of the
+growth of its distance (`distance_growth`) lies wholly above the margin. The intervals are as wide as Holm's method
+requires: over all figures together, a model that is nowhere farther than the margin fails by chance in at most 5 % of
+samples of words, and in 2.5 % if the side of neutral is clear.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,8 +51,8 @@ def distance_growth(
 ) -> Growth | None:
     """Return the growth of the distance from `neutral` (in points), over the same rows of two models.
 
-    None where no interval can be estimated. Raises ResultError where the rows are not the same, and for an estimand
-    whose range is not symmetric, so that no model has a mirror image.
+    None if an interval cannot be estimated. Raises ResultError if the rows are not the same, and for an estimand whose
+    range is not symmetric, so that models do not have a mirror image.
 
     With a and b the true distances of the two models, with their signs, the growth |a| - |b| exceeds g exactly
     where, for a sign s of + or -, both s · (a - b) and s · (a + b) exceed it: for s the side of a, they are |a|
@@ -83,20 +83,20 @@ def distance_growth(
     low, reverse = (
         max(min(ends[0], together[0]), min(-ends[1], -together[1])) for ends in (apart, (-apart[1], -apart[0]))
     )
-    most = highest + abs(neutral)  # no distance is larger, so that none grows by more
+    most = highest + abs(neutral)  # the largest distance, so the most that one can grow
     low, high = max(low, -most), min(-reverse, most)
     return Growth(*(round(number, 9) + 0.0 for number in (abs(a) - abs(b), low, high)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GatedFigure:
-    """A figure of which the distance from its neutral value was compared.
+    """A figure whose distance from its neutral value was compared with the baseline's.
 
-    - `a`, `b`: of the new model and of the baseline, in points; `growth` of the distance from `neutral`, with the
-      interval at `confidence`, the widest that Holm's method asked for.
-    - `rows`, `scored`: rows of the config that it may use, and those that both models scored.
-    - `fixed`: the slots whose words are few, or all there are, over which the interval does not generalise.
-    - `verdict`: what the new model's figure shows by itself (`verdict.CODES`); empty where no verdict is about it.
+    - `a`, `b`: the figures of the new model and of the baseline, in points; `growth` of the distance from `neutral`,
+      with the interval at `confidence`, the widest that Holm's method required.
+    - `rows`, `scored`: the rows of the config that it may use, and those that both models scored.
+    - `fixed`: the slots over which the interval does not generalise, since their words are few or all there are.
+    - `verdict`: the code of the verdict on the new model's figure; empty without a verdict.
     """
 
     config: str
@@ -113,7 +113,7 @@ class GatedFigure:
     verdict: VerdictCode | Literal[""] = ""
 
     def describe(self, margin: float) -> str:
-        """Return how far the distance grew, and what that says of the margin."""
+        """Return how far the distance grew, compared with the margin."""
         growth, points = self.growth, f"{self.b:+.1f} before, {self.a:+.1f} now"
         text = f"the distance from {self.neutral:g} changed by {growth.value:+.1f} points"
         text = f"{text} [{growth.low:+.1f}, {growth.high:+.1f}]"
@@ -132,9 +132,9 @@ class GatedFigure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GateResult:
-    """What the gate says: `passed`, the `figures` with their growth, and what was left out with the reason.
+    """The result of the gate: `passed`, the `figures` with their growth, and figures left out with the reason.
 
-    `unchecked`: by result which of its figures were not held against its table of scores, in clauses.
+    `unchecked`: by result, clauses on figures that were not compared with its table of scores.
     """
 
     passed: bool
@@ -146,7 +146,7 @@ class GateResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A line for each result of which figures were not checked."""
+        """A line for each result with unchecked figures."""
         return tuple(describe_unchecked(clauses, printable(name)) for name, clauses in self.unchecked.items())
 
     @property
@@ -159,12 +159,12 @@ class GateResult:
         )
         rest = (f"not gated: {printable(name)}: {printable(reason)}" for name, reason in self.left_out.items())
         warnings = (f"warning: {line}" for line in self.warnings)
-        # GitHub runs what follows ##[ anywhere in a line, and names are of others.
+        # GitHub runs a command after ##[ anywhere in a line, and names come from others.
         return tuple(line.replace("##[", "## [") for line in (self.heading, *figures, *rest, *warnings))
 
     @property
     def annotations(self) -> tuple[str, ...]:
-        """Failures and warnings as workflow commands of GitHub, which shows them on the pull request."""
+        """Failures and warnings as workflow commands; GitHub shows them on the pull request."""
         warnings = (f"::warning title={_escape_property(TITLE)}::{_escape_data(line)}" for line in self.warnings)
         failures = (
             f"::error title={_escape_property(f'{TITLE}: {_name_figure(figure)}')}::"
@@ -185,7 +185,7 @@ def _escape_data(text: str) -> str:
 
 
 def _escape_property(text: str) -> str:
-    """Return a property of a workflow command, in which also a colon and a comma end something."""
+    """Return a property of a workflow command; a colon and a comma would end it."""
     return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -199,7 +199,7 @@ class _Candidate:
     design: Design
 
     def growth(self, confidence: float) -> Growth | None:
-        """Return the growth of its distance from the neutral value; None where it has no interval."""
+        """Return the growth of its distance from the neutral value; None without an interval."""
         neutral = self.figure.neutral or 0.0
         return distance_growth(lookup(self.figure.estimand), self.new, self.old, self.design, neutral, confidence)
 
@@ -226,8 +226,8 @@ class _Candidate:
 def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: Sequence[str] = ()) -> GateResult:
     """Return whether a result passes against a baseline; `names` choose configs or estimands, by default headlines.
 
-    `margin` is in points, 0 or more. Raises ResultError where the two cannot be compared, where a model fails its
-    control, and where no figure, or not one that was named, has a neutral value and an interval.
+    `margin` is in points, 0 or more. Raises ResultError if the two cannot be compared, if a model fails its control,
+    and if not one figure (or one of the named figures) has a neutral value and an interval.
     """
     if not (isfinite(margin) and margin >= 0):
         raise ResultError(f"a margin of {margin:g} points: expected 0 or more")
@@ -281,8 +281,8 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
 def find_farther(a: ReportInput, b: ReportInput) -> dict[tuple[str, str], Growth]:
     """Return by how much the first of two judged results is farther from neutral, by config and estimand.
 
-    They are the headline figures in which either is farther beyond chance, over all of them: the growth is negative
-    where that is the second.
+    It has the headline figures in which one of the two is farther beyond chance, over all of them. The growth is
+    negative if the second one is farther.
     """
     farther: dict[tuple[str, str], Growth] = {}
     for sign, new, old in ((1, a, b), (-1, b, a)):
@@ -295,16 +295,16 @@ def find_farther(a: ReportInput, b: ReportInput) -> dict[tuple[str, str], Growth
 
 
 def _choose_figures(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Figure]:
-    """Return the figures of whole configs to gate; ResultError where one of the names is that of none.
+    """Return the figures of whole configs to gate; raise ResultError for an unknown name.
 
-    The name of a config stands for what its verdict is about, that of an estimand for its figures of all configs.
+    The name of a config means the figures of its verdict, the name of an estimand its figures in all configs.
     """
     configs: dict[str, list[Figure]] = {}
     for figure in new.result.figures:
         if figure.group is None and figure.config in new.tables and figure.config in old.tables:
             configs.setdefault(figure.config, []).append(figure)
     leads = {config: find_leads(figures) for config, figures in configs.items()}
-    # Without a neutral value the first stands for the config: why it is not gated is then said of it.
+    # Without a neutral value the first figure stays, so that the result has the reason why it is not gated.
     leads = {
         config: [figure for figure in figures if figure.neutral is not None] or figures[:1]
         for config, figures in leads.items()
@@ -322,13 +322,13 @@ def _choose_figures(new: ReportInput, old: ReportInput, names: Sequence[str]) ->
 
 
 def _group_estimands(source: ReportInput) -> list[str]:
-    """Return the names of the estimands of which single groups have figures with a neutral value."""
+    """Return the names of the estimands whose figures of single groups have a neutral value."""
     figures = source.result.figures
     return [*dict.fromkeys(f.estimand for f in figures if f.group is not None and f.neutral is not None)]
 
 
 def _pair_rows(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | str:
-    """Return a figure of both models over the rows that both scored, or why there is none to compare."""
+    """Return a figure of both models over the rows that both scored, or why the two cannot be compared."""
     estimand, release = lookup(figure.estimand), new.release
     before = next((f for f in old.result.figures if f.key == figure.key), None)
     if estimand.unit != "points":
@@ -356,8 +356,8 @@ def _pair_rows(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate
 def _test_candidates(candidates: Sequence[_Candidate], margin: float) -> list[GatedFigure]:
     """Return the candidates in their order, tested by Holm's method.
 
-    His steps by intervals: of m figures those fail that are above the margin at 1 - 5 % / m; then those of the m' that
-    are left at 1 - 5 % / m'; and so on until none fails.
+    Its steps, by intervals: of m figures, those above the margin at 1 - 5 % / m fail; then, of the m' others, those
+    above it at 1 - 5 % / m'; and so on until none fails.
     """
     tested: dict[int, GatedFigure] = {}
     while left := [index for index in range(len(candidates)) if index not in tested or not tested[index].failed]:

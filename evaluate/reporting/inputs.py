@@ -1,7 +1,7 @@
-"""What a report is made from: results, each with its scores and tokens, its release and the control of its model.
+"""The inputs of a report: results, each with its scores and tokens, its release and the control of its model.
 
-Files come from anywhere, so sizes are bounded before anything is read. What is not available is listed, and the report
-has the figures alone.
+Files come from anywhere, so sizes are checked before anything is read. A list names the missing inputs, and the report
+then has fewer sections.
 """
 
 import re
@@ -33,8 +33,8 @@ from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
-MOST_DIFFERENCES = 5  # parts of figures that a message names; the rest is counted
-MOST_NAME = 100  # characters of the name of a release that is not at hand
+MOST_DIFFERENCES = 5  # parts of figures that a message names; the others are counted
+MOST_NAME = 100  # characters of the name of a missing release
 
 NOT_COMPARABLE = "single words are no texts for a model that reads from left to right: its vectors of them say nothing"
 
@@ -42,21 +42,21 @@ ReleaseKey = tuple[str, str]
 """Name and content hash of a release."""
 
 _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
-"""A result names its release; any other name is not looked up."""
+"""The names of releases; a result's other names are not looked up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportInput:
-    """A result with what belongs to it, as far as it is available.
+    """A result with its release, scores and controls, if they are available.
 
-    - `result`: its scored rows have the texts of the release, as far as both are available.
-    - `release`: verified, with the same content; None where it is not available.
-    - `file`: the name of the file of its table of scores, empty where it is not of a file.
+    - `result`: its scored rows have the texts of the release if both are available.
+    - `release`: verified, with the same content; None if it is not available.
+    - `file`: the name of the file with its table of scores; empty if the result was not read from a file.
     - `controls`: results of the same model on the control of inference.
-    - `missing`: a sentence for each thing that is not available.
-    - `unchecked`: which figures were not held against the table of scores, in clauses with the reason.
-    - `verdicts`, `headline`, `flaws`: what it says, in how many lines, and why nothing of a config can be read
-      (`verdict_table.judge`); None, or empty, before.
+    - `missing`: a sentence for each missing input.
+    - `unchecked`: clauses on figures that were not compared with the table of scores, with the reason.
+    - `verdicts`, `headline`, `flaws`: its verdicts, a sentence on them, and by config why its figures cannot be read
+      (`verdict_table.judge`); None, or empty, before that.
     """
 
     result: Result
@@ -76,12 +76,12 @@ class ReportInput:
 
     @property
     def release_key(self) -> ReleaseKey:
-        """Name and content hash of the release that it is on, whether that is available or not."""
+        """Name and content hash of its release, whether that is available or not."""
         return _release_key(self.result)
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Rows of the release with their scores, by config; empty where the release or the scores are missing."""
+        """Rows of the release with their scores, by config; empty without the release or the scores."""
         return self.result.scored.tables
 
     @property
@@ -91,40 +91,40 @@ class ReportInput:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether what two models are compared on is at hand: words of association tests, of others rows."""
+        """Whether the data of a comparison is available: words for association tests, else rows."""
         return self.result.words is not None if KINDS[self.kind].tests else bool(self.tables)
 
     @property
     def encoding(self) -> dict[str, str]:
-        """How the vectors of association tests were made, by name (models/encodings.py); empty of other results."""
+        """The encoding of the vectors of association tests, by name (models/encodings.py); empty for other results."""
         parts = (part.partition("=") for part in str(self.result.model.get("encoding", "")).split(";"))
         return {name: value for name, sign, value in parts if sign}
 
     @property
     def is_comparable(self) -> bool:
-        """Whether the vectors of association tests can be compared: those of words alone of some models cannot."""
+        """Whether the vectors of association tests can be compared: some models' vectors of single words cannot."""
         return self.encoding.get("comparable") != "no"
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """The configs whose figures say nothing, each with the reason: unknown words, or gates that fail."""
+        """The configs whose figures say nothing, each with the reason: unknown words or failed gates."""
         return unreadable_configs(self.result.fitness) | self.failing
 
     @property
     def failing(self) -> dict[str, str]:
-        """The configs of which a gate fails, and contrasts of them, each with the reason."""
+        """The configs with a failed gate, and contrasts of them, each with the reason."""
         noted = {figure.config: verdict for figure in self.result.figures if (verdict := find_verdict(figure))}
         return noted | failed_tasks(self.result)
 
     def mark(self, figure: Figure, config: str) -> Figure:
-        """Return a figure of rows of a config with the reason where nothing of the config can be read."""
-        is_bias = not lookup(figure.estimand).needs_gold  # right answers are what a model fails by
+        """Return a figure of a config's rows, with the reason if the config cannot be read."""
+        is_bias = not lookup(figure.estimand).needs_gold  # right answers decide whether a model fails
         flaw = (self.failing if self.flaws is None or not is_bias else self.flaws).get(config, "")
         verdict = FigureVerdict(code="unreadable", text=flaw, flaw=flaw) if flaw and is_bias else None
         return replace(figure, note=joined(flaw, figure.note), verdict=verdict)
 
     def why_unread(self, config: str) -> str:
-        """Return why the association tests of a config say nothing; empty where they can be read."""
+        """Return why the association tests of a config say nothing; empty if they can be read."""
         return unreadable_configs(self.result.fitness).get(config, "") if self.is_comparable else NOT_COMPARABLE
 
     def design(self, config: str) -> Design | None:
@@ -133,7 +133,7 @@ class ReportInput:
         return release.design(config) if release is not None and config in release.configs else None
 
     def scored_design(self, config: str, release: Release) -> Design:
-        """Return the design by which a config's rows are evaluated, with the figures that the scorer's numbers make."""
+        """Return the design of a config's rows, with the estimands that fit the scorer's numbers."""
         design = scored_design(release, config, sampled=self.result.limit is not None)
         scorer = SCORERS.get(self.result.scorer)
         if scorer is None or not scorer.of_pairs:
@@ -144,12 +144,12 @@ class ReportInput:
 def gather_inputs(
     sources: Sequence[Path | Result], release: str | Sequence[str] | None = None, *, checked: bool = False
 ) -> list[ReportInput]:
-    """Read results, in their order, those on the control last: they are also beside the others of their model.
+    """Read results, in their order; those on the control come last and are also the `controls` of the others.
 
     `sources` are result files, or results with their rows, on one release or several; `release` is the name or path of
-    a release that is not where its results say, or several; with `checked`, figures are computed again from the tables
-    of scores. Raises ResultError for a file that is not a result or too large, for a table of another result, for
-    figures that the table does not make, and for a `release` with the rows of no result; DamagedRelease and
+    a release that is not in its usual folder, or several; with `checked`, figures are computed again from the tables of
+    scores. Raises ResultError for a file that is not a result or too large, for a table of another result, for figures
+    that differ from those of the table, and for a `release` without the rows of a result; DamagedRelease and
     ReleaseError for `release`.
     """
     if not 0 < len(sources) <= MAX_RESULTS:
@@ -167,10 +167,10 @@ def gather_inputs(
 
 
 def gather_scored(results: Sequence[Result], out: Path, release: str | None = None) -> list[ReportInput]:
-    """Return results that were scored just now, and written below `out`, with what verdicts on them need.
+    """Return results that were scored just now, and written below `out`, with the inputs of their verdicts.
 
-    `release` is the name or path of the one that was scored, which was verified then. Controls of a model are those
-    among the results, and those below `out`. Rows of a release are read only where somebody asks for them.
+    `release` is the name or path of the scored release, which was verified then. Controls of a model are those among
+    the results, and those below `out`. Rows of a release are read only on demand.
     """
     return [_read_scored(result, results, out, release) for result in results]
 
@@ -189,12 +189,12 @@ def _read_scored(result: Result, results: Sequence[Result], out: Path, requested
     tables = {} if release is None or result.rows is None else _LazyTables(release, result.rows)
     result = replace(result, scored=replace(result.scored, tables=tables))
     check = _check_figures(result, result, release, checked=False)
-    result, _ = _update_figures(result, check.figures)  # of a control that was scored long ago
+    result, _ = _update_figures(result, check.figures)  # a control may have older figures
     return ReportInput(result=result, release=release, controls=tuple(controls))
 
 
 class _LazyTables(Mapping[str, pd.DataFrame]):
-    """The rows of a release with their scores, by config, each joined when it is asked for: there may be millions."""
+    """The rows of a release with their scores, by config, joined on demand: there may be millions."""
 
     def __init__(self, release: Release, rows: pd.DataFrame) -> None:
         configs = {*map(str, rows["config"].unique())}
@@ -217,7 +217,7 @@ class _LazyTables(Mapping[str, pd.DataFrame]):
 
 
 def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:
-    """Return the results that are on no control; all where there are no others."""
+    """Return the results that are not on a control; all, if all of them are."""
     return [source for source in inputs if not control.is_control(source.result)] or list(inputs)
 
 
@@ -227,9 +227,9 @@ def find_design(inputs: Sequence[ReportInput], config: str) -> Design | None:
 
 
 def require_preferences(inputs: Sequence[ReportInput]) -> None:
-    """Raise ResultError where numbers of pairs are no scores of sentences, so that no preference can be read of them.
+    """Raise ResultError if the numbers of pairs are not scores of sentences, since they do not have a preference.
 
-    Everything that pages, comparisons, gates and slices say of pairs is of which sentence has the higher score.
+    Pages, comparisons, gates and slices of pairs are about the sentence with the higher score.
     """
     for source in inputs:
         scorer = SCORERS.get(source.result.scorer)
@@ -241,7 +241,7 @@ def require_preferences(inputs: Sequence[ReportInput]) -> None:
 
 
 def require_same_release(inputs: Sequence[ReportInput]) -> None:
-    """Raise ResultError where results are on several releases: models are compared on the same rows."""
+    """Raise ResultError if results are on several releases: models are compared on the same rows."""
     if len(keys := {source.release_key for source in inputs}) > 1:
         names = sorted({name for name, _ in keys})
         releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
@@ -251,7 +251,7 @@ def require_same_release(inputs: Sequence[ReportInput]) -> None:
 
 
 def missing_parts(inputs: Sequence[ReportInput]) -> dict[str, list[str]]:
-    """Return what is not available, each sentence with the labels of the results that lack it."""
+    """Return the sentences on missing inputs, each with the labels of its results."""
     parts: dict[str, list[str]] = {}
     for source in inputs:
         for sentence in source.missing:
@@ -264,11 +264,11 @@ def _release_key(result: Result) -> ReleaseKey:
 
 
 Opened = tuple[Release | None, list[str]]
-"""A release, None where it is not available, and a sentence for each thing that is missing of it."""
+"""A release, None if it is not available, and a sentence for each of its missing inputs."""
 
 
 def _open_releases(results: Iterable[Result], requested: Sequence[str] | None) -> dict[ReleaseKey, Opened]:
-    """Return the release of each result; raise where a requested one has a defect, or the rows of no result."""
+    """Return the release of each result; raise if a requested one has a defect, or does not fit any result."""
     keys = dict.fromkeys(map(_release_key, results))
     specs: dict[ReleaseKey, str] = {}
     for spec in requested or ():
@@ -276,14 +276,14 @@ def _open_releases(results: Iterable[Result], requested: Sequence[str] | None) -
         if not (holding := [key for key in keys if key[1] == manifest.content]):
             mismatch = f"{manifest.name} here has other rows: its content hash is {manifest.content[:12]}"
             raise ResultError(f"{mismatch}, the result's {listed(content[:12] for _, content in keys)}")
-        for key in holding:  # versions with the same rows: the one of the result's own name
+        for key in holding:  # of versions with the same rows, the one with the result's name
             if key not in specs or manifest.name == key[0]:
                 specs[key] = spec
     return {key: _open_release(*key, specs.get(key)) for key in keys}
 
 
 def _open_release(name: str, content: str, requested: str | None) -> Opened:
-    """Return the release of that name and content; raise where a requested one has any defect."""
+    """Return the release of that name and content; raise if a requested one has a defect."""
     if name == DRAFT and requested is None:
         return None, ["The rows are a draft, not a release, so sentences, words and frames are not shown."]
     try:
@@ -349,7 +349,7 @@ def _read_input(
             f"In {listed(withheld)} {listed(verdicts)}: figures, rows and words of it are withheld "
             "(`score --show-failing` has them)."
         )
-        # What charts, slices and comparisons would make of these rows is no more about sentences than the figures.
+        # Charts, slices and comparisons of these rows would say as little about sentences as the figures.
         remaining = None if rows is None else rows[~rows["config"].isin(withheld)]
         rows = None if remaining is None or remaining.empty else remaining
         tables = {config: table for config, table in tables.items() if config not in withheld}
@@ -371,7 +371,7 @@ def _read_input(
 
 
 def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of the release with their scores, by config; raise ResultError for a row of another release."""
+    """Return the release's rows with their scores, by config; raise ResultError for a row of another release."""
     tables = {}
     for name, scores in rows.groupby("config", sort=False):
         config = str(name)
@@ -389,9 +389,9 @@ def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame
 
 
 def _check_figures(origin: Path | Result, result: Result, release: Release | None, *, checked: bool) -> FigureCheck:
-    """Return the figures of a result as its rows make them, where they are `checked`, or of an older definition.
+    """Return a result's figures, computed again if they are to be `checked` or have an older definition.
 
-    ResultError where they are checked and are others than those of the result.
+    Raise ResultError if checked figures differ from those of the result.
     """
     older = any(age < 0 for age in _ages(result).values())
     if not (checked or older):
@@ -411,14 +411,14 @@ def _check_figures(origin: Path | Result, result: Result, release: Release | Non
 
 
 def _ages(result: Result) -> dict[str, int]:
-    """Return of each estimand by how many definitions the result is ahead of this senseprobe."""
+    """Return by estimand how many definitions the result is ahead of this senseprobe."""
     return {f.estimand: f.definition - estimand.version for f in result.figures if (estimand := find(f.estimand))}
 
 
 def _update_figures(result: Result, computed: Sequence[Figure] | None) -> tuple[Result, list[str]]:
-    """Return the result with figures of today's definitions, as `computed` from its rows, and notes on what changed.
+    """Return the result with the figures that were `computed` by today's definitions, and notes on changes.
 
-    Where they are None, its figures stay as they are.
+    If `computed` is None, the figures stay.
     """
     notes, declared = [], SCORERS.get(result.scorer)
     if declared is not None and declared.version > result.scorer_version:
@@ -432,7 +432,7 @@ def _update_figures(result: Result, computed: Sequence[Figure] | None) -> tuple[
     figures: Iterable[Figure] = result.figures
     if computed is None:
         notes.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
-        if any(lookup(name).neutral_from_labels for name in older):  # and the labels of the rows are not available
+        if any(lookup(name).neutral_from_labels for name in older):  # the labels of the rows are not available
             figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in figures)
     else:
         notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")

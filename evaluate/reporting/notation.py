@@ -1,4 +1,4 @@
-"""Figures as text: value and interval, p-value, what zero means, what a figure is based on."""
+"""Figures as text: value and interval, p-value, the meaning of zero, rows and factors."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,20 +14,19 @@ from senseprobe.records import VERDICT_WORDS, Figure
 from senseprobe.statistics import Correlation
 
 UNREAD = VERDICT_WORDS["unreadable"]
-"""What is said of a figure that says nothing: neither its interval nor its p is printed where it has a flaw."""
+"""The mark of a figure with a flaw; its interval and its p are not printed."""
 
 OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
-"""Tests of comparisons other than the interval's, by name."""
-
+"""The tests of comparisons that differ from the interval's test, by name."""
 
 MOST_DECIMALS = 6
-"""Of an end that lies near the neutral value: nearer ones are printed as they are."""
+"""The most decimals of an end that lies near the neutral value."""
 
 
 def format_points(value: float, estimand: str = "", decimals: int | None = None) -> str:
-    """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``.
+    """Return points with one decimal, and with a sign if figures can be below 0.
 
-    Figures of an estimand that is not in points have its number of decimals: ``+1.71``.
+    Figures in another unit have the number of decimals that their estimand declares: ``+1.71``.
 
     >>> format_points(12.34), format_points(-0.01), format_points(81.0, "accuracy")
     ('+12.3', '+0.0', '81.0')
@@ -39,15 +38,15 @@ def format_points(value: float, estimand: str = "", decimals: int | None = None)
 
 
 def name_measure(figures: Iterable[Figure]) -> str:
-    """Return the heading of figures: what all of them are counted in."""
+    """Return the heading of a column of figures: their unit, if all share it."""
     headings = {lookup(figure.estimand).heading for figure in figures}
     return headings.pop() if len(headings) == 1 else "value"
 
 
 def format_ends(low: float | None, high: float | None, estimand: str = "", neutral: float | None = 0.0) -> str:
-    """Return the ends of an interval in points, ``[-4.0, +28.1]``; empty where there is none.
+    """Return the ends of an interval in points; empty without an interval.
 
-    They have so many decimals that an end near the `neutral` value is not printed as that value: -0.0002 is not 0.
+    If an end lies near the `neutral` value, both get more decimals, so that -0.0002 is not printed as 0.
 
     >>> format_ends(-4.04, 28.1), format_ends(-0.0002, 28.1)
     ('[-4.0, +28.1]', '[-0.0002, +28.1000]')
@@ -61,7 +60,7 @@ def format_ends(low: float | None, high: float | None, estimand: str = "", neutr
 
 
 def format_interval(figure: Figure) -> str:
-    """Return value and interval in points, ``+12.3 [-4.0, +28.1]``, or that an expected interval is not estimable.
+    """Return value and interval in points, or say that an expected interval is not estimable.
 
     If a gate fails, the value is ``withheld``. A figure with a flaw has its value alone.
 
@@ -85,20 +84,20 @@ def format_interval(figure: Figure) -> str:
 
 
 def has_flaw(figure: Figure) -> bool:
-    """Return whether interval and p of a figure say nothing, as where a control fails."""
+    """Return whether interval and p of a figure say nothing, for example because a control fails."""
     return figure.verdict is not None and bool(figure.verdict.flaw)
 
 
 def _format_left_out(figure: Figure) -> str:
-    """Return the rows that a figure could not use, by reason: ``left out: 4 contested``; empty where there are none."""
+    """Return the rows that a figure could not use, by reason: ``left out: 4 contested``; empty if it used all."""
     counts = ", ".join(f"{n:,} {reason}" for reason, n in figure.left_out.items() if n)
     return f"left out: {counts}" if counts else ""
 
 
 def format_remarks(figure: Figure) -> str:
-    """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any.
+    """Return the p-value, an older definition, the number of scored rows if not all were scored, and ties.
 
-    Before all of it, of a value that is shown although it says nothing, that it cannot be read.
+    If a value is shown although it says nothing, the remarks begin with the reason.
     """
     estimand = lookup(figure.estimand)
     remarks = (
@@ -122,9 +121,9 @@ def format_p(p: float) -> str:
 
 
 def format_test(test: Figure | Comparison) -> tuple[str, str]:
-    """Return p of an association test, an upper end where it is enclosed, and p after correction: ``≤ 0.0012, 0.0230``.
+    """Return p of an association test and p after correction: ``≤ 0.0012`` (an upper end) and ``0.0230``.
 
-    Empty without a test; of one that left its family, since its words are too few, that it ``cannot reach``.
+    Both are empty without a test. A test with too few words leaves its family: its corrected p is ``cannot reach``.
     """
     if test.p is None or (isinstance(test, Figure) and has_flaw(test)):
         return "", ""
@@ -143,7 +142,7 @@ def describe_test(test: Figure | Comparison) -> str:
 def describe_sizes(figure: Figure) -> str:
     """Return how many words of each set of a test have a vector: ``8 and 8 words, 25 and 24 attributes``.
 
-    Of tests of senses also how many a word of each set has on average.
+    Tests of senses add the average number of senses of a word in each set.
     """
     x, y, a, b = (figure.levels.get(side, 0) for side in SETS)
     senses = "+".join(f"{figure.senses[side]:.1f}" for side in SETS if side in figure.senses)
@@ -151,14 +150,14 @@ def describe_sizes(figure: Figure) -> str:
 
 
 def describe_words(test: Comparison) -> str:
-    """Return how many targets were compared: ``32``, or ``31 of 32`` where a model has no vector of some."""
+    """Return how many targets were compared: ``32``, or ``31 of 32`` if a model lacks the vector of one."""
     return f"{test.scored} of {test.rows}" if test.unscored else str(test.rows)
 
 
 def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
-    """Return the p-value, corrected where it was: ``p = 0.0123 after Holm``; empty where no test was made.
+    """Return the p-value, corrected if possible: ``p = 0.0123 after Holm``; empty without a test or with a flaw.
 
-    A test other than the interval's is named. Empty, too, of a figure with a flaw.
+    The test is named if it is not that of the interval.
     """
     if isinstance(test, Figure) and has_flaw(test):
         return ""
@@ -171,7 +170,7 @@ def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
 
 
 def describe_zero(figure: Figure) -> str:
-    """Return what 0, or another value to compare with, means for a figure."""
+    """Return the meaning of 0, or of another value to compare a figure with."""
     estimand = lookup(figure.estimand)
     if estimand.zero_note:
         return estimand.zero_note
@@ -183,14 +182,14 @@ def describe_zero(figure: Figure) -> str:
 
 
 def describe_neutral(figure: Figure) -> str:
-    """Return the neutral value of a figure in short, or what else it can be compared with."""
+    """Return the neutral value of a figure in short, or other values to compare it with."""
     if figure.neutral is None:
         return format_readings(figure) or "none known"
     return f"{figure.neutral:g}{', see p' if lookup(figure.estimand).needs_p else ''}"
 
 
 def format_readings(figure: Figure) -> str:
-    """Return what models read that always prefer one word: ``always he +33.6, always she -33.6``, or nothing."""
+    """Return the figures of models that always prefer one word: ``always he +33.6, always she -33.6``; or nothing."""
     readings = figure.readings.items()
     return ", ".join(f"always {word} {format_points(value, figure.estimand)}" for word, value in readings)
 
@@ -198,7 +197,7 @@ def format_readings(figure: Figure) -> str:
 def describe_basis(figure: Figure, *, brief: bool = False) -> str:
     """Return rows, rows left out, the factors that the interval generalises over or not, and further notes.
 
-    A `brief` one has rows alone, and of a figure without a value why it has none.
+    With `brief` it has the rows, and the reason if the figure has no value.
     """
     parts = [counted(figure.rows, "row"), *filter(None, [_format_left_out(figure)])]
     if brief:
@@ -207,7 +206,7 @@ def describe_basis(figure: Figure, *, brief: bool = False) -> str:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
         parts.append("not over " + ", ".join(figure.fixed))
-    notes = figure.note.split("; ")[bool(find_verdict(figure)) :]  # the verdict is beside the value
+    notes = figure.note.split("; ")[bool(find_verdict(figure)) :]  # the value's remarks have the verdict
     parts += [note for note in notes if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
     return "; ".join(parts)
 
@@ -230,7 +229,7 @@ def format_difference(comparison: Comparison) -> str:
 
 
 def describe_factors(comparison: Comparison) -> Iterator[str]:
-    """Yield the test where rows are independent, then for each factor its p as if its levels alone were a sample."""
+    """Yield the test if rows are independent, then p for each factor as if only its levels were sampled."""
     if test := OTHER_TESTS.get(comparison.test):
         counts = f"{comparison.only_a} only the first, {comparison.only_b} only the second"
         yield f"rows are independent ({counts}): {test}"
@@ -243,9 +242,9 @@ def describe_factors(comparison: Comparison) -> Iterator[str]:
 
 
 def format_reading(reading: GateReading) -> str:
-    """Return what a gate read, with the end of the interval that was held against its threshold: ``0.70, from 0.53``.
+    """Return the reading of a gate and the end of its interval that counts: ``0.70, from 0.53``.
 
-    Of a gate with two thresholds it is the least and the most: ``0.10 to 0.60``. ``not told`` where nothing was read.
+    A gate with two thresholds has the least and the most: ``0.10 to 0.60``. Without a reading it is ``not told``.
     """
     if reading.read is None:
         return "not told"
@@ -258,7 +257,7 @@ def format_reading(reading: GateReading) -> str:
 
 
 def format_threshold(reading: GateReading) -> str:
-    """Return what a gate asks for: ``at least 0.50``, ``at most 0.05``, ``0.15 to 0.55``, ``at least 3 x 0.0016``."""
+    """Return a gate's threshold: ``at least 0.50``, ``at most 0.05``, ``0.15 to 0.55``, ``at least 3 x 0.0016``."""
     gate, least = GATES.get(reading.gate), format_measure(reading.threshold)
     if gate is not None and gate.most is not None:
         return f"{least} to {format_measure(gate.most)}"

@@ -1,4 +1,4 @@
-"""How many words an interval is over, and what more of them would give: by the rule that the interval is made by."""
+"""The number of words that an interval is over, and the effect of more words, by the rule of the interval."""
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
@@ -9,18 +9,18 @@ from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 
 WORDS = {"stereo": "unpleasant word", "anti": "pleasant word"}
-"""What the levels of a design's `words` are, by role."""
+"""The names of the levels of a design's `words`, by role."""
 
 MORE = 5
-"""Levels by which a small stratum is taken to grow; one of more than `SMALL` is doubled."""
+"""The levels that are added to a small stratum; a stratum of more than `SMALL` levels is doubled."""
 
 SMALL = 20
 MOST_ROWS = 100_000
-"""Of more rows nothing is predicted: their words are many, and the rule takes long to make."""
+"""With more rows nothing is predicted: they have many words, and the rule takes long to compute."""
 
 
 def describe_levels(figure: Figure, design: Design | None = None) -> str:
-    """Return how many levels of each factor an interval is over, or how many rows where it is over no factor."""
+    """Return the number of levels of each factor of an interval, or the number of rows without a factor."""
     levels = [name_levels(factor, count, design) for factor, count in figure.levels.items()]
     return " \N{MULTIPLICATION SIGN} ".join(levels) or counted(figure.scored, KINDS[lookup(figure.estimand).kind].noun)
 
@@ -28,11 +28,12 @@ def describe_levels(figure: Figure, design: Design | None = None) -> str:
 def predict_precision(source: ReportInput, figure: Figure) -> str:
     """Return which words would narrow an interval most: ``five more unpleasant words would narrow ±40 to about ±30``.
 
-    For each stratum of each factor the interval is made anew as if it had five more levels, or twice as many, whose
-    means vary as those there do (`Projection.with_more_levels`). ± is half of the interval's width, in points. Empty
-    where rows or release are not at hand, for contrasts and bias types, and where the number would stay the same.
+    For each stratum of each factor the interval is computed again as if the stratum had five more levels, or twice as
+    many, whose means vary as the present ones do (`Projection.with_more_levels`). ± is half of the interval's width, in
+    points. The text is empty without rows or release, for contrasts and bias types, and if the number would stay the
+    same.
     """
-    if figure.low is None or figure.high is None or figure.rows > MOST_ROWS:  # before millions are read
+    if figure.low is None or figure.high is None or figure.rows > MOST_ROWS:  # checked before millions of rows are read
         return ""
     table, release = source.tables.get(figure.config), source.release
     if table is None or release is None or len(table) > MOST_ROWS:
@@ -69,6 +70,6 @@ def name_levels(factor: str, count: int, design: Design | None = None) -> str:
     slot, dot, column = name.partition(".")
     noun = f"{slots.get(slot, slot)} {column}" if dot else slots.get(name, name)
     plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
-    if noun.endswith("s") or len(noun) == 1:  # `words` is a name for what is more than one, as A is for a set
+    if noun.endswith("s") or len(noun) == 1:  # `words` is plural already, and a letter names a set
         plural = noun
     return f"{counted(count, noun, plural)}{bracket}{stratum}"

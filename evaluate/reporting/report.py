@@ -38,10 +38,10 @@ CERTAINTY = (
 def build_report(
     inputs: Sequence[ReportInput], comparisons: Sequence[ModelComparison] = (), level: Level = "full"
 ) -> Document:
-    """Return the report of results, a part for each release (association tests in one of their own), with comparisons.
+    """Return the report of results, a part for each release (association tests in a separate part), with comparisons.
 
-    ``brief`` is what a terminal and a pull request show of it: verdicts and figures, or, of models compared, in what
-    they differ. Raises ResultError without any result.
+    A terminal and a pull request show the ``brief`` report: verdicts and figures, or the differences of compared
+    models. Raises ResultError without results.
     """
     if not inputs:
         raise ResultError("no results to report")
@@ -73,7 +73,7 @@ def build_brief(inputs: Sequence[ReportInput]) -> Section:
 
 
 def _describe_results(scopes: Sequence[ReportScope]) -> str:
-    """Return the titles of releases, when they were scored, and by which methods, in words."""
+    """Return the titles of releases, the dates of scoring and the scorers."""
     inputs = [source for scope in scopes for source in scope.inputs]
     titles = dict.fromkeys(str(scope.card.get("title", "")) for scope in scopes)
     names = dict.fromkeys(source.result.scorer for source in inputs)
@@ -87,7 +87,7 @@ def _describe_results(scopes: Sequence[ReportScope]) -> str:
 
 
 def leading_sections(scope: ReportScope) -> tuple[Section, Section]:
-    """Return the charts of headline figures and the control, which comes first where no figure can be read."""
+    """Return the charts of headline figures and the control; the control comes first if all figures are collapsed."""
     control = replace(control_section(scope), charts=tuple(figure_charts.plot_control(scope.inputs)))
     verdicts = [verdict for source in scope.inputs for verdict in source.verdicts or ()]
     charts = tuple(figure_charts.plot_headlines(scope.inputs, scope.rows, verdicts))
@@ -113,13 +113,13 @@ def pair_section(scope: ReportScope) -> Section:
 
 
 def distance_section(scope: ReportScope) -> Section:
-    """Return the charts of how scores of two sentences, and of two scorers, lie."""
+    """Return the charts of score differences, and of two scorers against each other."""
     histograms, scatters = figure_charts.plot_differences(scope.inputs), figure_charts.plot_scorers(scope.inputs)
     return Section("Score differences", charts=(*histograms, *scatters))
 
 
 def warn_of_failing(build: SectionBuilder) -> SectionBuilder:
-    """Return a section made of rows, which begins with what says nothing of bias, since a gate fails."""
+    """Return the builder of a section on rows that begins with warnings on failed gates."""
 
     @wraps(build)
     def build_with_failing(scope: ReportScope) -> Iterator[Section]:
@@ -146,7 +146,7 @@ def association_sections(scope: ReportScope) -> Iterator[Section]:
 
 
 def method_section(scope: ReportScope) -> Section:
-    """Return what the release measures, what intervals and zero mean, and what each scorer computes."""
+    """Return the section on the release, on intervals and zero, and on each scorer."""
     card = scope.card
     texts = [str(card[key]) for key in ("title", "measured", "out_of_scope") if card.get(key)]
     paragraphs = [f"{text}{'' if text.endswith('.') else '.'}" for text in texts]
@@ -223,4 +223,4 @@ PAGES: Mapping[str, Page] = {
     "brief-tests": (verdict_section, caveat_section, association_sections),
     "brief-models": (compared_section, comparison_sections, control_section, caveat_section),
 }
-"""What a part of a report is made of: on rows of pairs or inference, on association tests, and what is read first."""
+"""The sections of a part: on rows of pairs or inference, on association tests, and of the brief reports."""

@@ -1,7 +1,7 @@
-"""Single rows on a page: compact data for the script that searches them, and tables for where no script runs.
+"""Single rows on a page: compact data for the script that searches them, and tables for pages without scripts.
 
-Texts, words and tokens stand once in a table of strings, and rows refer to them by number: three results on 4,000 pairs
-take some 800 kB.
+A table of strings holds each text, word and token once, and rows refer to them by number. Three results on 4,000 pairs
+take about 800 kB.
 """
 
 import json
@@ -25,10 +25,10 @@ from senseprobe.messages import counted
 from senseprobe.records import Design
 
 MOST_TOKENS = 100
-"""Tokens of a sentence on the page."""
+"""The most tokens of a sentence that the page holds."""
 
 UNKNOWN = -1
-"""What stands in place of the number of a token that the tokenizer does not know."""
+"""The number of a token that the tokenizer does not know."""
 
 _TITLE = "Rows"
 _ABOUT = (
@@ -40,16 +40,16 @@ _WITHOUT_SENTENCES = "The sentences are in the release, which is not available."
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIFFERENCE = "difference"
 _LARGEST_ERROR = "wrong"
-"""The column of the largest probability of a label that is not the right one."""
+"""The column with the largest probability of a wrong label."""
 
 Marks = tuple[int, ...]
-"""Starts and ends of what is marked in a text, in turns, half-open, in code points."""
+"""The marked ranges of a text: start, end, start, end …, in code points; an end is exclusive."""
 
 
 def row_section(scope: ReportScope) -> Section:
     """Return the rows of results, after the release's content warning; empty without tables of scores.
 
-    Of a result with more than 5,000 rows there are those of `page_rows`, and the text says which file has all.
+    A result with more than 5,000 rows shows those of `page_rows`, and the text names the file that has all.
     """
     results = [
         _PageRows(source) for source in scope.inputs if source.result.rows is not None and len(source.result.rows)
@@ -68,9 +68,9 @@ def row_section(scope: ReportScope) -> Section:
 
 
 class _PageRows:
-    """The rows of a result that are on the page, in the order of the release, or of ids without it.
+    """The rows of a result that the page shows, in the order of the release; without a release, in the order of ids.
 
-    `table` has `config`, `id`, the `numbers`, and what the release has of the rows.
+    `table` has `config`, `id`, the `numbers` and the columns of the release.
     """
 
     def __init__(self, source: ReportInput) -> None:
@@ -103,14 +103,14 @@ class _PageRows:
 
     @property
     def headings(self) -> list[str]:
-        """What readers call the numbers."""
+        """The names of the numbers for readers."""
         return [
             name.removesuffix("_score") if name != _LARGEST_ERROR else "largest wrong label" for name in self.numbers
         ]
 
     @property
     def omission(self) -> str:
-        """Which rows are not on the page, in a sentence; empty where all are."""
+        """A sentence on the rows that the page leaves out; empty if it shows all."""
         if len(self.table) == self.total:
             return ""
         file = self.source.file or f"{self.source.result.stem}.parquet"
@@ -121,18 +121,18 @@ class _PageRows:
 
     @property
     def largest(self) -> str:
-        """What the rows that a page always has have of all."""
+        """The name of the rows that a page always shows."""
         return "largest differences" if self.kind.pairs or self.kind.infers else "largest numbers"
 
     @property
     def sides(self) -> tuple[str, str]:
-        """What readers call the two texts of a row; the second is empty where it has one text."""
+        """The names of the two texts of a row for readers; the second is empty if a row has one text."""
         first, second, *_ = (*self.kind.titles, *("", "")[len(self.kind.titles) :])
         return first or self.first, second or self.second
 
     @property
     def orders(self) -> list[tuple[str, int, str]]:
-        """The orders in which rows can be shown: a name, the column of `numbers`, and ``size``, ``down`` or ``up``."""
+        """The orders that readers can choose: a name, the column of `numbers`, and ``size``, ``down`` or ``up``."""
         last = len(self.numbers) - 1
         if self.kind.pairs:
             first, second = (f"{title} scores higher" for title in self.kind.titles)
@@ -172,7 +172,7 @@ def _build_table(rows: _PageRows, *, closed: bool) -> Table:
 
 
 class _Numbers(dict[Any, int]):
-    """Distinct values with their numbers, from 0, in the order in which they come."""
+    """Distinct values with their numbers, from 0, in order of first use."""
 
     def __missing__(self, value: object) -> int:
         return self.setdefault(value, len(self))
@@ -180,7 +180,7 @@ class _Numbers(dict[Any, int]):
 
 @dataclass(slots=True)
 class _RowSet:
-    """Rows of one kind, those of all results: each once, by config and id, with its place."""
+    """The rows of one kind in all results: each once, with its position by config and id."""
 
     positions: dict[tuple[str, str], int] = field(default_factory=dict)
     columns: dict[str, list[Any]] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class _RowSet:
 
 
 class _Data:
-    """What the script reads: ``strings``, ``marks``, ``sides``, ``sets`` of rows, ``tokens`` and ``results``."""
+    """The data of the script: ``strings``, ``marks``, ``sides``, ``sets`` of rows, ``tokens`` and ``results``."""
 
     def __init__(self, results: Sequence[_PageRows]) -> None:
         self._strings, self._marks, self._sides = _Numbers(), _Numbers(), _Numbers()
@@ -206,7 +206,7 @@ class _Data:
             self._results.append(self._describe_result(rows, row_set, [*self._sets].index(rows.source.kind)))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the data as JSON has it."""
+        """Return the data as a JSON object."""
         return {
             "strings": [*self._strings],
             "marks": [*self._marks],
@@ -217,7 +217,7 @@ class _Data:
         }
 
     def _add_rows(self, rows: _PageRows, row_set: _RowSet) -> None:
-        """Add the rows that no earlier result on the release has."""
+        """Add the rows that earlier results on the release do not have."""
         for config, table in rows.table.groupby("config", sort=False):
             release = rows.source.release if config in rows.source.tables else None
             design = None if release is None else release.design(str(config))
@@ -251,7 +251,7 @@ class _Data:
         }
 
     def _add_tokens(self, rows: _PageRows, row_set: _RowSet) -> None:
-        """Add the tokens of the texts; results with one tokenizer, a planted truth among them, share them."""
+        """Add the tokens of the texts; results with the same tokenizer, such as a planted truth, share them."""
         numbered = self._tokens.setdefault(rows.source.result.model["tokenizer"], {})
         if rows.source.result.tokens is None:
             return
@@ -273,7 +273,7 @@ class _Data:
             "set": number,
             "rows": [row_set.positions[key] for key in keys],
             "columns": rows.headings,
-            "scored": 2 if rows.kind.pairs else 0,  # the columns that are of one sentence each
+            "scored": 2 if rows.kind.pairs else 0,  # the columns that hold the score of one sentence
             "numbers": [  # a page needs six digits
                 [float(f"{number:.6g}") if np.isfinite(number) else None for number in rows.table[name].tolist()]
                 for name in rows.numbers
@@ -286,7 +286,7 @@ class _Data:
 
 @lru_cache(maxsize=2 * PAGE_ROWS)
 def mark_differences(first: str, second: str) -> tuple[Marks, Marks]:
-    """Return where the words are in which two texts differ.
+    """Return the ranges of the words in which two texts differ.
 
     >>> mark_differences("The nurse was kind.", "The nurse was very rude.")
     ((14, 18), (14, 23))

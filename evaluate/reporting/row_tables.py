@@ -1,7 +1,7 @@
 """Parts of a result: fillers, a figure for each word and frame, and figures of the rows with some words.
 
-They need the result's table of scores, and for sentences, words and frames its release. The levels of a slot are not
-tests of one another, and no p-value is printed: the largest of fifty is large by chance.
+They need the result's table of scores; sentences, words and frames also need its release. The figures of single words
+are not tests, so p-values are not printed: the largest of fifty figures is large by chance.
 """
 
 from collections import Counter
@@ -42,17 +42,17 @@ WITHIN = (
 )
 
 MOST_ROWS = 6
-"""Rows of each kind on the page."""
+"""The most rows of each kind on the page."""
 
 MOST_TEXT = 300
-"""Characters of a sentence on the page."""
+"""The most characters of a sentence on the page."""
 
 MOST_LEVELS = 40
-"""Levels of a slot on the page: half of them the lowest, half the highest. The rest is counted."""
+"""The most levels of a slot on the page: the lowest half and the highest half. The others are counted."""
 
 
 def shorten(text: object) -> str:
-    """Return a text, or its beginning where it is too long for a table.
+    """Return a text, or its beginning if it is too long for a table.
 
     >>> shorten("short"), len(shorten("long " * 100))
     ('short', 301)
@@ -83,7 +83,7 @@ def build_filler_tables(
 ) -> Iterator[Table]:
     """Yield the fillers with the largest entailment and contradiction (Dev et al. 2020, tables 2, 4, 6), by config.
 
-    Configs with gold labels other than neutral are left out: there a large probability may be right.
+    Configs with gold labels other than neutral are left out, because a large probability may be right there.
     """
     for config, table in tables.items():
         design = release.design(config)
@@ -108,7 +108,7 @@ def build_filler_tables(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LevelFigures:
-    """The figures of words in a slot (or of frames), lowest first; `words` is how many words there are."""
+    """The figures of words in a slot (or of frames), lowest first; `words` counts all words of the slot."""
 
     config: str
     slot: str
@@ -118,7 +118,7 @@ class LevelFigures:
 
 
 def word_section(scope: ReportScope) -> Section:
-    """Return a figure for each word and frame, collapsed, the lowest of the first result first."""
+    """Return a collapsed section with a figure for each word and frame, the lowest of the first result first."""
     text = (
         "The figure of the rows with a word (or a frame), with an interval over the other words. Many are shown at "
         "once: the largest of them is large by chance, too, and no p-value is printed."
@@ -137,14 +137,14 @@ def word_section(scope: ReportScope) -> Section:
 
 
 def explain_counts(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
-    """Return that figures of words count within a group, where the verdict is about groups compared with each other."""
+    """Return a note that figures of words count within a group, if the verdict compares groups; else nothing."""
     configs = [config for source in inputs for config in source.tables]
     designs = [design for source in inputs for config in configs if (design := source.design(config)) is not None]
     return (WITHIN,) if any(RELATIVE.id in design.estimands for design in designs) else ()
 
 
 def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[LevelFigures]:
-    """Yield the levels of one result; `words` are those of an earlier result, by config and slot."""
+    """Yield the levels of one result; `words` are the words of an earlier result, by config and slot."""
     if source.release is None:
         return
     for config, table in source.tables.items():
@@ -160,10 +160,10 @@ def compute_level_figures(
     words: Mapping[str, Sequence[str]] | None = None,
     scale: Scale = "log",
 ) -> Iterator[LevelFigures]:
-    """Yield the design's first estimand that has figures by word, for each word of each slot and each frame.
+    """Yield the figures of each word of each slot, and of each frame, by the first estimand that has figures by word.
 
-    `rows` are one config's, with scores on the `scale` of their scorer. A slot with one word is left out. `words` are
-    those to take of each slot, where another model's figures have chosen them.
+    `rows` are the rows of one config, with scores on the `scale` of their scorer. A slot with one word is left out.
+    `words` are the words to take of each slot, if another model's figures have chosen them.
     """
     estimand = next((name for name in design.estimands if lookup(name).by_word), None)
     if estimand is None or not len(rows):
@@ -174,7 +174,7 @@ def compute_level_figures(
         means = pd.Series(np.round(scored.kernel, 12)).groupby(labels(scored.table, slot).astype(str)).mean()
         if len(means) < 2:
             continue
-        # In order of words where means are equal, whatever the order of the rows.
+        # Words with equal means are sorted by name, so the order of the rows does not matter.
         order = [str(word) for word in means.round(9).sort_index().sort_values(kind="stable").index]
         ends = order if len(order) <= MOST_LEVELS else order[: MOST_LEVELS // 2] + order[-MOST_LEVELS // 2 :]
         column = labels(table, slot).astype(str)
@@ -209,7 +209,7 @@ def _build_level_table(
 
 
 def _build_word_cell(config: str, slot: str, word: str, inputs: Sequence[ReportInput]) -> Cell:
-    """Return a cell of a word; of a frame with its first sentence, since its own name explains nothing to readers."""
+    """Return the cell of a word; a frame has its first sentence, since its name explains nothing to readers."""
     if slot != "frame":
         return Cell(shorten(word), kind="name")
     table = next(source.tables[config] for source in inputs if config in source.tables)
@@ -222,11 +222,12 @@ def _build_word_cell(config: str, slot: str, word: str, inputs: Sequence[ReportI
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultSlice:
-    """The figures of a config's rows with some words, or of a sense contrast's, which has the name of a config.
+    """The figures of the rows of a config (or a sense contrast) with some words.
 
+    - `config`: the name of the config or of the contrast.
     - `words`: as ``quality=rude, demonym=Iraqi``; empty for all rows.
-    - `largest`: words with their mean probabilities in [0, 1] and rows, largest first; empty where not requested.
-    - `left_out`: estimands that the slice has no figure of, each with the reason.
+    - `largest`: words with their mean probabilities in [0, 1] and rows, largest first; empty if not requested.
+    - `left_out`: estimands without a figure in the slice, each with the reason.
     """
 
     config: str
@@ -252,9 +253,9 @@ def compute_slices(
 ) -> list[ResultSlice]:
     """Return the slices of each config that has the columns of `words` and `by`: one, or one for each level of `by`.
 
-    With `largest`, a label of inference, there is one, and the words with its largest means are added, averaged within
-    the columns `by`. Sense contrasts follow whose two configs have the same slice. Raises ResultError for a result
-    without its rows or its release, and where no config has such rows.
+    With `largest`, a label of inference, a config has one slice, with the words that have the largest means of the
+    label, averaged within the columns `by`. Sense contrasts follow if both of their configs have the same slice. Raises
+    ResultError if the result lacks its rows or its release, or if no config has such rows.
     """
     if largest is not None and not KINDS[source.kind].infers:
         raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results have a largest label")
@@ -282,7 +283,7 @@ def compute_slices(
                 ResultSlice(config=config, words=part.words, figures=tuple(figures), largest=means, left_out=left_out)
             )
     slices += _slice_contrasts(source, parts, chosen)
-    # One of several slices has no p: they are not tests.
+    # Several slices are not tests, so they have no p.
     for number, result_slice in enumerate(slices):
         figures = [replace(figure, p=None, p_holm=None) if by else figure for figure in result_slice.figures]
         slices[number] = replace(
@@ -299,9 +300,9 @@ def compute_slices(
 
 
 def _sliced_design(source: ReportInput, config: str, chosen: Container[str]) -> Design:
-    """Return the design of a config, with the estimands that were requested of the result besides.
+    """Return the design of a config, with the additional estimands that were requested of the result.
 
-    The words of the `chosen` slots were not drawn, however few they are.
+    The words of the `chosen` slots do not count as a sample.
     """
     assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
     design = source.scored_design(config, source.release)
@@ -343,9 +344,9 @@ def _largest_means(
 
 
 def slice_sections(slices: Sequence[ResultSlice], source: ReportInput) -> Iterator[Section]:
-    """Yield the figures of each slice of a result, and the words with the largest means where they were requested.
+    """Yield the figures of each slice of a result, and the words with the largest means if they were requested.
 
-    Several slices of a config are one table.
+    Several slices of a config share a table.
     """
     counts = Counter(part.config for part in slices)
     for config in dict.fromkeys(part.config for part in slices if counts[part.config] > 1):
@@ -390,7 +391,7 @@ def _build_slice_section(caption: str, figures: Sequence[tuple[str, Figure]]) ->
 
 
 def list_notes(named: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each note once, after the names of what it is about.
+    """Yield each note once, after the names of the figures that have it.
 
     >>> [*list_notes([("too few words", "gap"), ("", "preference"), ("too few words", "relative")])]
     ['gap, relative: too few words']

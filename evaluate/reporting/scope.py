@@ -1,4 +1,4 @@
-"""What the sections of a report are made from: results on one release, the models compared, and how much is shown."""
+"""The inputs of a report's sections: results on one release, compared models, and the level of detail."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ WARNING = "The rows may state stereotypes. They are wrong and hurtful. They are 
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A figure of several results, a row of a table: a cell for each result in order, None where it has none."""
+    """A figure of several results, a row of a table: a cell for each result in order, None if a result lacks it."""
 
     config: str
     estimand: str
@@ -42,12 +42,12 @@ class FigureRow:
 
     @property
     def declaration(self) -> Estimand:
-        """What its estimand declares."""
+        """Its estimand."""
         return lookup(self.estimand)
 
 
 def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
-    """Return the values of several results by key, in order of first keys: one for each result, None without any.
+    """Return the values of several results by key, in order of first keys: one for each result, None if it lacks it.
 
     >>> align([[("noun", 1.0)], [("verb", 2.0), ("noun", 3.0)]])
     {'noun': [1.0, 3.0], 'verb': [None, 2.0]}
@@ -66,7 +66,7 @@ def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
 
 
 def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
-    """Return the rows of results; p-values of contrasts are corrected over all of a result."""
+    """Return the rows of results; p-values of contrasts are corrected over all contrasts of a result."""
     results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
     return align_figures([without_single(figures, *families_of(figures)) for figures in results])
 
@@ -89,10 +89,9 @@ class ModelComparison:
 class ReportScope:
     """The results on one release that a part of a report is about.
 
-    - `inputs`: the results with their verdicts (`verdict_table.judge`); `labels`: the names by which they are told
-      apart.
-    - `comparisons`: of pairs of models; empty where none are compared.
-    - `level`: how much of each section is shown.
+    - `inputs`: the results with their verdicts (`verdict_table.judge`); `labels`: their names, all different.
+    - `comparisons`: comparisons of pairs of models, or empty.
+    - `level`: the level of detail.
     """
 
     inputs: Sequence[ReportInput]
@@ -101,17 +100,17 @@ class ReportScope:
 
     @property
     def is_brief(self) -> bool:
-        """Whether a section shows what is read first, and not all."""
+        """Whether a section shows only the most important lines."""
         return self.level == "brief"
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of results; where several are alike, with that of their encodings in which they differ."""
+        """The names of results; equal names have the differences of their encodings."""
         return label_inputs(self.inputs)
 
     @cached_property
     def short_labels(self) -> tuple[str, ...]:
-        """The names of results, without that of their model where it is the same for all, and the scorers differ."""
+        """The names of results; without the model if all have the same one and the scorers differ."""
         scorers = tuple(source.result.scorer for source in self.inputs)
         models = {str(source.result.model["name"]) for source in self.inputs}
         return scorers if len(models) == 1 and len({*scorers}) == len(scorers) else self.labels
@@ -123,9 +122,9 @@ class ReportScope:
 
     @cached_property
     def words(self) -> list[Mapping[TestKey, TestWords]]:
-        """The words of the association tests of each result; none without tests, or without its table of words.
+        """The words of the association tests of each result; empty without tests or without a table of words.
 
-        The table of a result on a release of another kind has words in slots, and is not read here.
+        The table of another kind of rows has words in slots, and is not read here.
         """
         return [
             read_tests(source.result.words)
@@ -136,19 +135,19 @@ class ReportScope:
 
     @cached_property
     def biases(self) -> Mapping[str, str]:
-        """The kind of bias of each config that is about any; empty without the release."""
+        """The kind of bias by config, if the config has one; empty without the release."""
         release = self.inputs[0].release
         designs = release.designs if release else {}
         return {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
 
     @cached_property
     def senses(self) -> Mapping[str, Set[str]]:
-        """The sense types of each target word: one that has several is named with its sense."""
+        """The sense types of each target word: a word with several is shown with its sense."""
         return find_senses(self.inputs)
 
     @cached_property
     def tellers(self) -> list[Teller]:
-        """What the sentences on each result are made with."""
+        """The writer of sentences for each result."""
         models = name_models(self.inputs)
         return [
             Teller(source=source, model=model, senses=self.senses, words=words)
@@ -156,7 +155,7 @@ class ReportScope:
         ]
 
     def find_truth(self, number: int, figure: Figure) -> tuple[int, Figure] | None:
-        """Return what was planted of a result's figure, and the number of the result that says it; None if unknown."""
+        """Return the planted value of a result's figure, and the number of the result that has it; None if unknown."""
         scored = self.inputs[number].result.model
         for other, source in enumerate(self.inputs):
             model = source.result.model
@@ -175,14 +174,14 @@ class ReportScope:
 
     @property
     def content_warning(self) -> str:
-        """What readers are warned of before they see rows."""
+        """The warning that readers see before rows."""
         return str(self.card.get("content_warning") or WARNING)
 
     @cached_property
     def failing(self) -> tuple[str, ...]:
-        """Of which results rows are shown although a gate of their config fails: what is made of them says nothing.
+        """Warnings on results whose rows are shown although a gate of their config fails.
 
-        Figures have that in their notes.
+        Figures have them in their notes.
         """
         failing: dict[tuple[str, str], list[str]] = {}
         for source in self.inputs:
@@ -195,7 +194,7 @@ class ReportScope:
         )
 
     def list_sections(self, build: "SectionBuilder") -> Iterable[Section]:
-        """Return the section or the sections that a builder makes."""
+        """Return the section or the sections of a builder."""
         sections = build(self)
         return (sections,) if isinstance(sections, Section) else sections
 
@@ -207,15 +206,15 @@ class ReportScope:
 
 SectionBuilder: TypeAlias = Callable[[ReportScope], "Section | Iterable[Section]"]
 Page: TypeAlias = tuple[SectionBuilder, ...]
-"""What a part of a report is made of, in order; sections without content are left out."""
+"""The builders of a part of a report, in order; sections without content are left out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddedSection:
     """A section of a room that can be missing or of a plug-in.
 
-    - `build`: makes it from the results of a part, or several of them; one without content is left out.
-    - `after`: by page (report.py has their names) the function of the section that it follows.
+    - `build`: makes one or several sections from the results of a part; a section without content is left out.
+    - `after`: by page (report.py has their names) the name of the function of the section that it follows.
 
     >>> def count_section(scope: ReportScope) -> Section:
     ...     return Section("Number of results", (str(len(scope.inputs)),))
@@ -230,9 +229,9 @@ class AddedSection:
 
 
 def _admit(added: AddedSection) -> AddedSection:
-    """Return the section of a plug-in, which ends in a ResultError that names it where it fails; Unfit if it is none.
+    """Return the section of a plug-in; raise Unfit if it is not one. If its builder fails, a ResultError names it.
 
-    Its builder keeps its name, so that another section can follow it.
+    The builder keeps its name, so that another section can follow it.
     """
     if not callable(added.build) or not isinstance(added.after, Mapping):
         raise Unfit("its `build` is not a function, or its `after` is not a mapping from pages to sections")
@@ -261,9 +260,9 @@ def complete_page(name: str, page: Page) -> Page:
 
 
 def label_inputs(inputs: Sequence[ReportInput]) -> tuple[str, ...]:
-    """Return the names of results; where several are alike, with that of their encodings in which they differ.
+    """Return the names of results; equal names have the differences of their encodings.
 
-    Or else with the number of the result, from 1.
+    Without such differences they have the number of the result, from 1.
     """
     labels = [source.label for source in inputs]
     alike = {label: [source.encoding for source in inputs if source.label == label] for label in labels}

@@ -24,17 +24,17 @@ from senseprobe.messages import counted
 from senseprobe.records import Figure
 
 MAX_MODELS = 8
-"""Of which there are 28 pairs; p-values are corrected within each pair, and not for their number."""
+"""They make 28 pairs; p-values are corrected within each pair, and not for the number of pairs."""
 
 
 # --- Models against each other --------------------------------------------------------------------------------------
 
 
 def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
-    """Compare every pair of results on their rows by `compare_all`, with the margin that the release states.
+    """Compare every pair of results on their rows by `compare_all`, with the release's margin.
 
-    Raises ResultError for too few or too many results, for results of different scorers, definitions or rows, and where
-    the release or a table of scores is not available: figures alone do not say what words have in common.
+    Raises ResultError for too few or too many results, for results of different scorers, definitions or rows, and if
+    the release or a table of scores is not available: a comparison needs the words of the rows.
     """
     if not 2 <= len(inputs) <= MAX_MODELS:
         raise ResultError(f"{counted(len(inputs), 'result')} on the release: expected 2 to {MAX_MODELS} to compare")
@@ -91,7 +91,7 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
 
 
 def read_margin(inputs: Sequence[ReportInput]) -> Margin | None:
-    """Return the margin of equivalence that the release states; None without any, or without the release."""
+    """Return the release's margin of equivalence; None if it does not have one, or without the release."""
     release = inputs[0].release
     return None if release is None else Margin.of(release.manifest.data["card"])
 
@@ -133,7 +133,7 @@ def assess_equivalence(source: ReportInput, margin: Margin, only: str = "") -> I
         table, design = source.tables[config], source.scored_design(config, release)
         in_points = (name for name in design.estimands if lookup(name).unit == "points")  # as the margin is
         design = replace(design, estimands=tuple(in_points))
-        if KINDS[design.kind].infers:  # those without a neutral value take long to compute
+        if KINDS[design.kind].infers:  # estimands without a neutral value take long to compute
             neutral = (name for name in design.estimands if lookup(name).neutral is not None)
             design = replace(design, estimands=tuple(neutral))
         yield from equivalences(table, design, config, margin, seed=seed, scale=scale)
@@ -174,7 +174,7 @@ def _build_null_cell(null: PolarityNull | None, source: ReportInput) -> Cell:
 
 
 def permute_polarity(source: ReportInput) -> list[PolarityNull]:
-    """Return the null of each config whose polarity can be permuted; p is corrected, with the same rows once."""
+    """Return the null of each config whose polarity can be permuted; p is corrected, and equal rows count once."""
     release, result = source.release, source.result
     if release is None:
         return []
@@ -192,7 +192,7 @@ def permute_polarity(source: ReportInput) -> list[PolarityNull]:
 
 
 def control_section(scope: ReportScope) -> Section:
-    """Return each model's right answers on the control, beside its figures of probes."""
+    """Return each model's right answers on the control, with its figures of probes."""
     title = f"Does the model infer at all? Right answers on {CONTROL}"
     probes = [source for source in scope.inputs if is_probe(source.result)]
     if not probes:
@@ -218,9 +218,9 @@ def control_section(scope: ReportScope) -> Section:
 
 
 def find_control_figures(source: ReportInput) -> list[tuple[str, Figure]]:
-    """Return the figures of the control with their releases: those of the config with the same words, if there is one.
+    """Return the figures of the control with their releases; only of the config with the same words, if there is one.
 
-    That config has the name in which the dataset's ends: occupation of nli-occupation.
+    The dataset's name ends with the name of that config: nli-occupation with occupation.
     """
     dataset = str(source.result.release["name"]).partition("@")[0]
     figures = [(str(result.release["name"]), figure) for result in source.controls for figure in result.figures]

@@ -1,4 +1,4 @@
-"""A verdict: what one line of a result says, with its kind, its words and its p."""
+"""A verdict: the conclusion of one line of a result, with its code, its words and its p."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from senseprobe.evaluate.reporting.notation import format_p
 from senseprobe.records import VERDICT_WORDS, Figure, FigureVerdict, VerdictCode
 
 ORDER: tuple[VerdictCode, ...] = tuple(VERDICT_WORDS)
-"""In which verdicts stand on a page."""
+"""The order of verdicts on a page."""
 
 TONES: Mapping[VerdictCode, str] = {
     "shown": "strong",
@@ -19,33 +19,32 @@ TONES: Mapping[VerdictCode, str] = {
 """The colour of a verdict."""
 
 LEVEL = 0.05
-"""Of the tests of all lines together."""
+"""The level of the tests of all lines together."""
 
 NOT_NONE = "Undecided does not mean that there is no bias."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What one figure of a result says.
+    """The conclusion from one figure of a result.
 
-    - `config`, `bias_type`: what it is of; `bias_type` is empty where the config has no figures by bias type.
-    - `figure`: the figure; of groups that of the one that differs most, or their spread where none is shown to; of
-      association tests the largest of those that are of its kind.
+    - `config`, `bias_type`: its question; `bias_type` is empty if the config does not have figures by bias type.
+    - `figure`: the figure; for groups, that of the group that differs most, or their spread if none is shown to differ;
+      for association tests, the largest of those with its code.
     - `code`: ``shown`` if the interval excludes the neutral value, ``small`` if it lies within the release's margin,
-      ``not_shown`` if it includes the neutral value, else ``unreadable``. If no value is neutral, but the values of
-      models that always prefer one word are known, the interval has to exclude all values between them. The code of
-      several association tests is the first in this order that any of them has; ``these_words`` means that p is small,
-      which holds the attribute words fixed, but the interval includes the neutral value.
-    - `text`: which way, or how much could hide, or why it cannot be read: a clause without subject.
-    - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
-    - `sharper`: what would make the interval narrower, or the figure one that can be read; empty where nothing is known
-      to.
-    - `hidden`: of what is not shown, the points either way that fit the rows, too; None of others.
-    - `p`, `p_holm`: of the line by itself, and corrected over the `family`, so many leading figures; None without a
-      test.
-    - `alone`: the code that it would have without correction, which was its code by the first definition of verdicts.
-    - `of`: the figures that it is about, each with its code and p: `figure`, or all groups that are shown to differ. Of
-      association tests each has its own.
+      ``not_shown`` if it includes the neutral value, else ``unreadable``. If the neutral value is unknown, but the
+      figures of models that always prefer one word are known, the interval must exclude all values between them. The
+      code of several association tests is the first in this order that any of them has; ``these_words`` means that p is
+      small with the attribute words fixed, but the interval includes the neutral value.
+    - `text`: the direction, or the largest effect that is possible, or why it cannot be read: a clause without subject.
+    - `basis`: the number of words that the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
+    - `sharper`: what would make the interval narrower, or the figure readable; empty if that is unknown.
+    - `hidden`: if the code is ``not_shown``, the largest effect in points that fits the rows, in either direction.
+    - `p`, `p_holm`: p of the line by itself, and corrected over the `family`, the number of leading figures; None
+      without a test.
+    - `alone`: the code without correction, which was its code by the first definition of verdicts.
+    - `of`: the figures that it is about, each with its code and p: `figure`, or all groups that are shown to differ.
+      Association tests have verdicts of their own.
     """
 
     config: str
@@ -69,13 +68,13 @@ class Verdict:
 
     @property
     def has_p(self) -> bool:
-        """Whether its p is one of a test, and not only the level at which an interval excludes what is neutral."""
+        """Whether its p is that of a test, and not only the level at which the interval excludes the neutral value."""
         figure = self.figure
         return self.p_holm is not None and (figure is None or (figure.p, figure.p_holm) != (None, None))
 
     @property
     def fails_correction(self) -> bool:
-        """Whether correction alone keeps it from being shown."""
+        """Whether it would be shown without correction, and is not shown with it."""
         return self.alone == "shown" and self.code != "shown"
 
 
@@ -85,7 +84,7 @@ def word_of(figure: Figure) -> str:
 
 
 def rank(verdict: Verdict) -> tuple[int, bool]:
-    """Return where a verdict stands: by its code, and in that first where its figure has a neutral value."""
+    """Return the position of a verdict: by its code; verdicts on a figure with a neutral value come first."""
     return ORDER.index(verdict.code), verdict.figure is None or verdict.figure.neutral is None
 
 

@@ -1,4 +1,4 @@
-"""The section that a report begins with: the verdicts of each result, their intervals on one scale, and caveats."""
+"""The first section of a report: the verdicts of each result, their intervals on one scale, and caveats."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,27 +24,27 @@ from senseprobe.records import VERDICT_WORDS, VerdictCode
 TITLE = "Findings"
 HOLLOW = "A hollow mark on an interval means that no neutral value is known."
 MOST_BRIEF = 30
-"""Verdicts in the table of a brief: with caption, headings and note it is shorter than 40 lines."""
+"""The most verdicts in the table of a brief, which with caption, headings and note is shorter than 40 lines."""
 
 MOST_EXAMPLE = 113
-"""Characters of an example, its sign among them."""
+"""The most characters of an example, with its sign."""
 
 SEARCHED = 10_000
-"""Rows in which an example of a group is looked for."""
+"""The rows that are searched for an example of a group."""
 
 PLANTED = "planted"
 
 MOST_HEADLINES = 3
-"""Results that have a sentence of their own above the findings."""
+"""The most results with a headline above the findings."""
 
 
 def verdict_section(scope: ReportScope) -> Section:
-    """Return the headline of each result and its findings, those with an answer first, and what to read them with.
+    """Return the headline of each result and its findings, those with an answer first, with notes and caveats.
 
-    A brief has them as one table; where findings are many, its last line counts those left out.
+    A brief has one table of findings; if there are many, its last line counts those left out.
     """
     lines = [(n, verdict) for n, source in enumerate(scope.inputs) for verdict in source.verdicts or ()]
-    # Findings are compared with a planted truth, so it comes after them, and so do vectors that say nothing.
+    # A planted truth comes after the findings that are compared with it, and so do vectors that say nothing.
     last = [(not source.is_comparable, "planted" in source.result.model) for source in scope.inputs]
     lines.sort(key=lambda line: (last[line[0]], rank(line[1])))
     if scope.is_brief:
@@ -62,7 +62,7 @@ def verdict_section(scope: ReportScope) -> Section:
 
 
 def _list_headlines(scope: ReportScope) -> Iterator[str]:
-    """Yield the headline of each result, in short where there are several; of many results those of the first."""
+    """Yield the headline of each result, short if there are several; of many results, the first have one."""
     several, every = len(scope.inputs) > 1, range(len(scope.inputs))
     numbers = [n for n in every if "planted" not in scope.inputs[n].result.model] or [*every]
     numbers.sort(key=lambda n: not scope.inputs[n].is_comparable)
@@ -123,9 +123,9 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
 
 
 def _quote_example(source: ReportInput, verdict: Verdict) -> str:
-    """Return the two sentences of a row of a config, of the group that the verdict names if it names one.
+    """Return the two sentences of the first row of a config, or of the verdict's group if it has one.
 
-    It is the first such row; the text is empty where rows are not at hand, or long.
+    The text is empty without rows, and if it would be too long.
     """
     table = source.tables.get(verdict.config)
     if table is not None and verdict.figure is not None and verdict.figure.group:
@@ -142,20 +142,20 @@ def _quote_example(source: ReportInput, verdict: Verdict) -> str:
 def build_axis(verdicts: Sequence[Verdict]) -> Axis:
     """Return the scale of the intervals of verdicts: the range of their estimand, or as wide as figures need."""
     ranged = [v for v in verdicts if v.figure is not None and v.figure.low is not None]
-    # What can be read decides how far the scale goes; of other figures only those on it have a bar.
+    # The readable figures decide the length of the scale; others have a bar only if they are on it.
     figures = [v.figure for v in [v for v in ranged if v.code != "unreadable"] or ranged if v.figure is not None]
     ranges = {lookup(figure.estimand).axis for figure in figures}
     if len(ranges) == 1 and (fixed := ranges.pop()) is not None:
         neutral = 0.0 if fixed[0] < 0 else GUESS if all(lookup(f.estimand).needs_gold for f in figures) else None
         return Axis(low=fixed[0], high=fixed[1], neutral=neutral)
     limit = figure_charts.find_limit(figures)
-    if any(ends is not None for ends in ranges):  # of some figures 0 is the least that there can be
+    if any(ends is not None for ends in ranges):  # some figures cannot be below 0
         return Axis(low=-limit, high=100.0)
     return Axis(low=-limit, high=limit, neutral=0.0)
 
 
 def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Section:
-    """Return the findings of all results as one table, those that say most where they are many."""
+    """Return the findings of all results as one table, without the last ones if there are many."""
     several = len(scope.inputs) > 1
     axis = Axis(low=0.0, high=0.0)
     tiles = [build_tile(verdict, scope, number, axis) for number, verdict in lines[:MOST_BRIEF]]
@@ -173,7 +173,7 @@ def _build_brief(scope: ReportScope, lines: Sequence[tuple[int, Verdict]]) -> Se
 
 
 def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
-    """Yield what readers of the verdicts on results have to know of their scale and words."""
+    """Yield notes on the scale and the words of the verdicts."""
     verdicts = [verdict for source in inputs for verdict in source.verdicts or ()]
     figures = (v.figure for v in verdicts if v.figure is not None)
     tested = (f for f in figures if f.neutral is not None or KINDS[lookup(f.estimand).kind].tests)
@@ -183,7 +183,7 @@ def _explain_verdicts(inputs: Sequence[ReportInput]) -> Iterator[str]:
 
 
 def count_omitted(codes: Iterable[VerdictCode]) -> str:
-    """Return how many verdicts of each code are not in the table; empty without any.
+    """Return how many verdicts of each code are not in the table; empty if all are.
 
     >>> count_omitted(["not_shown", "shown", "not_shown"])
     'Not listed here: 1 found, 2 undecided. `senseprobe report` lists all.'
@@ -194,7 +194,7 @@ def count_omitted(codes: Iterable[VerdictCode]) -> str:
 
 
 def describe_caveats(scope: ReportScope) -> Iterator[str]:
-    """Yield what a reader has to know before any figure: rows that were drawn, what others say, and what is missing."""
+    """Yield the caveats on all figures: samples of rows, unscored and refused rows, and missing inputs."""
     is_association = KINDS[scope.inputs[0].kind].tests
     if is_association:
         yield from describe_vectors(scope)
@@ -212,7 +212,7 @@ def describe_caveats(scope: ReportScope) -> Iterator[str]:
 
 
 def caveat_section(scope: ReportScope) -> Section:
-    """Return what a reader of a brief has to know beside verdicts; of models compared, which figures are unchecked."""
+    """Return the caveats of a brief; for compared models, the unchecked figures."""
     unchecked = [source for source in scope.inputs if source.unchecked]
     if scope.comparisons:
         removed = (f"{source.label}: {clause}." for source in scope.inputs if (clause := removed_text(source.result)))
@@ -222,7 +222,7 @@ def caveat_section(scope: ReportScope) -> Section:
 
 
 def explain_planted(source: ReportInput) -> str:
-    """Return what the truth that was planted in a model is; empty of other results."""
+    """Return a note on the truth that was planted in a model; empty for other results."""
     if (share := source.result.model.get("planted")) is None:
         return ""
     try:

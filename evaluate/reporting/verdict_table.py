@@ -1,14 +1,14 @@
-"""What a result says, in a line for each config or bias type: shown, shown to be small, not shown, or cannot be read.
+"""The verdicts of a result, a line for each config or bias type: shown, shown to be small, not shown, or unreadable.
 
-Each line is about one figure, a config's leading one where it has a neutral value. Where no value of `preference` is
-neutral, the one that stands in for it does: `pronoun-stereotype`, `gap`, or the groups of `relative`. Of association
-tests a line is about all that share an identity.
+Each line is about one figure: the leading figure of a config if it has a neutral value. If `preference` does not have
+one, another figure stands in for it: `pronoun-stereotype`, `gap`, or the groups of `relative`. A line of association
+tests is about all tests that share an identity.
 
 **The leading figures of a result are one family** (definition 2 of verdicts, `result.VERDICTS`), since a reader looks
-for any line that says "shown". p of a figure is the smallest level at which its interval excludes the neutral value; of
-groups, which are shown to differ by any of them or by their spread, twice the smaller of the smallest p of the groups,
-corrected over these, and of the p of the spread. Holm's method corrects them over all that can be tested, and a line
-that only this turns says so. Association tests are corrected over all tests already.
+for any line that says "shown". p of a figure is the smallest level at which its interval excludes the neutral value.
+Groups are shown to differ by one of them or by their spread, so their p is twice the smaller of two: the smallest p of
+the groups, corrected over these, and p of the spread. Holm's method corrects all these p together, and a line that is
+shown only without this correction says so. Association tests are already corrected over all tests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,19 +33,19 @@ from senseprobe.records import VERDICT_WORDS, Design, Figure, FigureKey, FigureV
 from senseprobe.statistics import holm
 
 FEW = 3
-"""Groups that a verdict names."""
+"""The most groups that a verdict names."""
 
 PLANTED = "the truth that was planted: "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Line:
-    """What a verdict is about, before the lines of a page are corrected together.
+    """The figures of a verdict, before the lines of a page are corrected together.
 
-    - `figures`: one, or those of groups with their `spread`. `p`: of the line by itself; None where it is no test.
-    - `tests`: how many tests of groups it is made of, whose p are corrected as much; 1 of a single figure.
-    - `is_left_out`: whether another figure of its config stands in for it, since it says nothing; it was a test all the
-      same, and the family has it.
+    - `figures`: one, or those of groups with their `spread`. `p`: p of the line by itself; None without a test.
+    - `tests`: the number of tests of groups, by which their p are multiplied; 1 for a single figure.
+    - `is_left_out`: whether another figure of its config stands in for it, since it says nothing. It still counts as a
+      test of the family.
     """
 
     figures: tuple[Figure, ...]
@@ -58,18 +58,18 @@ class _Line:
 
 
 def build_verdicts(source: ReportInput) -> list[Verdict]:
-    """Return the verdicts of a result: what is shown first, and what cannot be read for want of a neutral value last.
+    """Return the verdicts of a result by their code, those without a neutral value last.
 
-    A model that fails its control has one verdict alone, which says that.
+    A model that fails its control has only one verdict, which says that.
     """
     return list(judge(source).verdicts or ())
 
 
 def judge(source: ReportInput) -> ReportInput:
-    """Return a result with its verdicts, its figures with theirs, and the configs of which nothing can be read.
+    """Return a result with its verdicts, with the verdicts of its figures, and with the flaws of its configs.
 
-    Terminal, page, brief, gate and ``--json`` read what this says, and judge nothing themselves. Where it was said
-    before, the result is as it was.
+    Terminal, page, brief, gate and ``--json`` read these verdicts and do not judge themselves. A result that has
+    verdicts already stays as it is.
     """
     if source.verdicts is not None:
         return source
@@ -84,7 +84,7 @@ def judge(source: ReportInput) -> ReportInput:
             f.key: FigureVerdict(code="unreadable", text=flaw, flaw=flaw)
             for f in result.figures
             if (flaw := flaws.get(f.config) or ("" if f.group or f.value is None else rules.find_flaw([f])))
-            and not lookup(f.estimand).needs_gold  # by which a model fails
+            and not lookup(f.estimand).needs_gold  # these decide whether a model fails
         }
         figure_verdicts |= {figure.key: verdict for line in verdicts for figure, verdict in line.of}
         verdicts = rules.judge_control() or verdicts
@@ -98,14 +98,14 @@ def judge(source: ReportInput) -> ReportInput:
 
 
 def find_flaws(source: ReportInput) -> ReportInput:
-    """Return a result with the configs of which nothing can be read, for figures of parts of its rows."""
+    """Return a result with the flaws of its configs, for figures of some of its rows."""
     rules = Judge(source)
     configs = dict.fromkeys(figure.config for figure in source.result.figures)
     return replace(source, flaws={config: why for config in configs if (why := rules.find_config_flaw(config))})
 
 
 def list_changed_verdicts(result: Result, release: str) -> list[str]:
-    """Return the verdicts that are others than each line has by itself, as all had by the first definition."""
+    """Return the verdicts that correction changed, compared with the first definition of verdicts."""
     verdicts = build_verdicts(*gather_inputs([result], release))
     names = ((" ".join(filter(None, (line.config, line.bias_type))), line) for line in verdicts)
     return [
@@ -116,17 +116,17 @@ def list_changed_verdicts(result: Result, release: str) -> list[str]:
 
 
 def direction_labels(figure: Figure, design: Design | None) -> tuple[str, str]:
-    """Return what stands at the low and at the high end of a figure's axis."""
+    """Return the labels at the low and the high end of a figure's axis."""
     return lookup(figure.estimand).axis_ends(design)
 
 
 def find_failed_control(source: ReportInput) -> Figure | None:
-    """Return the right answers on the control of a model that may as well have guessed them; None of others."""
+    """Return the right answers on the control if the model may have guessed them; else None."""
     return next((figure for figure in _control_figures(source) if not beats_guess(figure)), None)
 
 
 def _control_figures(source: ReportInput) -> list[Figure]:
-    """Return the shares of right answers on the control, of whole configs; its own, where the result is of it."""
+    """Return the shares of right answers on the control, by config; a result on the control has its own."""
     figures: Sequence[Figure] = source.result.figures if is_control(source.result) else ()
     if is_probe(source.result):
         figures = [figure for _, figure in significance.find_control_figures(source)]
@@ -139,10 +139,10 @@ def describe_right(figure: Figure) -> str:
 
 
 def find_leads(figures: Sequence[Figure]) -> list[Figure]:
-    """Return the figures of a whole config, or contrast, that a verdict is about: most often one.
+    """Return the figures of a whole config, or contrast, that a verdict is about: usually one.
 
-    Several stand in for one without a neutral value where a template declares several gaps; that one follows them where
-    it is known what models read that always prefer one word.
+    If a template declares several gaps, these stand in for the leading figure without a neutral value. That figure
+    follows them if the figures of models that always prefer one word are known.
     """
     whole = [figure for figure in figures if figure.group is None]
     if any(lookup(figure.estimand).is_contrast for figure in whole):
@@ -167,7 +167,7 @@ def group_by_config(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
 
 
 class Judge:
-    """Says what the figures of one result show."""
+    """The rules by which the figures of one result get their verdicts."""
 
     def __init__(self, source: ReportInput) -> None:
         self.source = source
@@ -194,7 +194,7 @@ class Judge:
         ]
 
     def judge_control(self) -> list[Verdict]:
-        """Return the only verdict of a model that fails its control; nothing of others."""
+        """Return the only verdict of a model that fails its control; empty for other models."""
         if self.failed is None:
             return []
         return [
@@ -209,7 +209,7 @@ class Judge:
         ]
 
     def lines(self, figures: Sequence[Figure]) -> Iterator[_Line]:
-        """Yield what verdicts on a config are about: its bias types where it has figures of them, or the whole."""
+        """Yield the lines of a config: one for each bias type if it has such figures, or for the whole config."""
         leads, spread = find_leads(figures), next((f for f in figures if lookup(f.estimand).needs_p), None)
         groups = tuple(f for f in figures if f.group and f.neutral is not None and lookup(f.estimand).tests_groups)
         if groups and all(lead.neutral is None or lead is spread for lead in leads):
@@ -225,7 +225,7 @@ class Judge:
                 yield _Line(figures=(figure,), bias_type=bias_type, p=p, is_left_out=is_left_out)
 
     def _build_group_line(self, groups: tuple[Figure, ...], spread: Figure | None) -> _Line:
-        """Return the line of a config of groups, whose p is twice the smaller of those of its two tests."""
+        """Return the line of a config with groups; its p is twice the smaller p of its two tests."""
         group_ps = [figure.p_holm for figure in groups if figure.p_holm is not None]
         if not group_ps or self.find_flaw(groups):
             return _Line(figures=groups, has_groups=True)
@@ -235,7 +235,7 @@ class Judge:
         return _Line(figures=groups, spread=spread, has_groups=True, p=p, tests=tests)
 
     def verdict(self, line: _Line, p_holm: float | None, family: int) -> Verdict:
-        """Return the verdict of a line, whose p is `p_holm` after correction over the `family`, so many figures."""
+        """Return the verdict of a line; `p_holm` is its p after correction over a `family` of so many figures."""
         figure, times = line.figures[0], 1.0
         if line.has_groups:
             times = line.tests * (p_holm / line.p if line.p and p_holm is not None else 1.0)
@@ -257,9 +257,9 @@ class Judge:
         return self._with_figures(verdict, line, times)
 
     def _with_figures(self, verdict: Verdict, line: _Line, times: float) -> Verdict:
-        """Return a verdict with the figures that it is about: the groups that differ, or its one figure.
+        """Return a verdict with its figures: the groups that differ, or a single figure.
 
-        `times`: by how much correction multiplies the p of groups and of their spread.
+        `times`: the factor by which correction multiplies the p of groups and of their spread.
         """
         figures = [f for f in (verdict.figure,) if f is not None]
         if line.has_groups and verdict.code == "shown" and verdict.figure in line.figures:
@@ -293,7 +293,7 @@ class Judge:
         )
 
     def _judge(self, figure: Figure, *, is_significant: bool = True) -> tuple[VerdictCode, str]:
-        """Return what a figure shows, and in which words; `is_significant`: whether it does so after correction."""
+        """Return the code and the text of a figure; `is_significant`: whether it can be shown after correction."""
         estimand, design = lookup(figure.estimand), self.source.design(figure.config)
         if reason := self.find_flaw([figure]):
             return "unreadable", reason
@@ -318,7 +318,7 @@ class Judge:
         )
 
     def find_config_flaw(self, config: str) -> str:
-        """Return why no figure of a config can be read, as where a gate or the control fails; empty where some can."""
+        """Return why the figures of a config cannot be read, for example because of a failed gate; else nothing."""
         if reason := self.unreadable.get(config):
             return reason
         if self.failed is not None:
@@ -328,7 +328,7 @@ class Judge:
         return ""
 
     def find_flaw(self, figures: Sequence[Figure]) -> str:
-        """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
+        """Return why the figures of these rows cannot be read, whatever their neutral value; empty if they can."""
         figure = figures[0]
         if reason := self.find_config_flaw(figure.config):
             return reason
@@ -344,9 +344,9 @@ class Judge:
         return ""
 
     def _judge_groups(self, groups: Sequence[Figure], spread: Figure | None, times: float) -> Verdict:
-        """Return the verdict of figures of groups: a group differs where interval and corrected p both say so.
+        """Return the verdict on figures of groups: a group differs if interval and corrected p both say so.
 
-        `times`: by how much correction over the two tests of a line, and over the lines of a page, multiplies their p.
+        `times`: the factor by which correction, over the two tests of a line and the lines of a page, multiplies p.
         """
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
         if reason := self.find_flaw(groups):
@@ -376,7 +376,7 @@ class Judge:
         return self._build_verdict(farthest, "not_shown", text, hidden)
 
     def _is_small(self, figure: Figure) -> bool:
-        """Return whether a figure is equivalent to its neutral value by the margin that the release states."""
+        """Return whether a figure is equivalent to its neutral value by the release's margin."""
         if self.margin is None or lookup(figure.estimand).unit != "points":
             return False
         if abs((figure.value or 0.0) - (figure.neutral or 0.0)) >= self.margin.points:
@@ -392,19 +392,19 @@ class Judge:
 
 
 def _find_hidden(figures: Sequence[Figure]) -> float | None:
-    """Return how far from the neutral value the intervals of figures reach, in points; None without any."""
+    """Return the largest distance of the intervals from the neutral value, in points; None without intervals."""
     ends = [end - (f.neutral or 0.0) for f in figures for end in (f.low, f.high) if end is not None]
     return max(map(abs, ends), default=None)
 
 
 def _neutral_span(figure: Figure) -> tuple[float, float] | None:
-    """Return the neutral value, or all between what models read that always prefer one word; None without either."""
+    """Return the neutral value, or the span between models that always prefer one word; None without both."""
     values = [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]
     return (min(values), max(values)) if values else None
 
 
 def _find_p(figure: Figure) -> float | None:
-    """Return p of a figure; of one that has an interval alone, as those of plug-ins, the level which that excludes."""
+    """Return p of a figure; if it has only an interval, as those of plug-ins, a p that agrees with the interval."""
     span = _neutral_span(figure)
     if figure.p is not None or span is None or figure.low is None or figure.high is None:
         return figure.p
@@ -412,14 +412,14 @@ def _find_p(figure: Figure) -> float | None:
 
 
 def _differs(figure: Figure, times: float) -> bool:
-    """Return whether so many times p after Holm is below 5 %, and the interval excludes 0, which is neutral."""
+    """Return whether `times` p after Holm is below 5 %, and the interval excludes 0, which is neutral."""
     if figure.low is None or figure.high is None or figure.p_holm is None:
         return False
     return times * figure.p_holm < LEVEL and not figure.low <= 0 <= figure.high
 
 
 def _name_sides(figures: Sequence[Figure], design: Design | None) -> Iterator[str]:
-    """Yield the groups above, and those below, with what they are drawn to."""
+    """Yield the groups above 0, then those below, with their direction."""
     for above in (True, False):
         side = [f for f in figures if ((f.value or 0.0) > 0) == above]
         if side:

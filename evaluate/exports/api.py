@@ -102,7 +102,9 @@ def export_every_eval_ever(
     from senseprobe.evaluate.exports import distances, every_eval_ever
 
     options = {"model": model, "organization": organization, "relationship": relationship}
-    origin = distances.Origin(_seconds(retrieved), *_split_revision(dataset), **options)
+    moment = retrieved or os.environ.get("SOURCE_DATE_EPOCH")
+    seconds = distances.parse_time(moment) if moment else int(time.time())
+    origin = distances.Origin(seconds, *_split_revision(dataset), **options)
     exported = every_eval_ever.export_every_eval_ever(_gather_exports(results, model), origin)
     return _write_exported(exported, Path(out))
 
@@ -139,13 +141,6 @@ def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) 
 def _split_revision(dataset: str) -> tuple[str, str]:
     name, _, revision = dataset.partition("@")
     return name, revision
-
-
-def _seconds(retrieved: str) -> int:
-    from senseprobe.evaluate.exports.distances import parse_time
-
-    given = retrieved or os.environ.get("SOURCE_DATE_EPOCH")
-    return parse_time(given) if given else int(time.time())
 
 
 def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:

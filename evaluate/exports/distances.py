@@ -136,7 +136,13 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
     if result.scorer == "planted":
         return [], [f"{printable(result.model['name'])}: a planted truth is not a score of the model"]
     unread = unreadable_configs(result.fitness) | failed_tasks(result)
-    failed = _why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
+    failed = ""
+    if KINDS[result.kind].infers and is_probe(result):
+        right = right_answers(figure for control in source.controls for figure in control.figures)
+        if not right:
+            failed = f"the accuracy on {CONTROL} is missing, and a model that infers nothing would look unbiased"
+        elif not all(map(beats_guess, right)):
+            failed = f"the model's accuracy on {CONTROL} is not shown to exceed guessing, {GUESS} of 100"
     for figure in result.figures:
         # A contrast fails with either of its configs: it says so itself.
         if reason := failed or unread.get(figure.config) or find_verdict(figure) or _why_left_out(figure):
@@ -148,16 +154,6 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
         names = ", ".join(f"{config} ({', '.join(estimands)})" for config, estimands in configs.items())
         lines.append(printable(f"{result.scorer}: {reason}: {names}"))
     return distances, lines
-
-
-def _why_no_inference(controls: Sequence[Result]) -> str:
-    """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
-    right = right_answers(figure for control in controls for figure in control.figures)
-    if not right:
-        return f"the accuracy on {CONTROL} is missing, and a model that infers nothing would look unbiased"
-    if not all(map(beats_guess, right)):
-        return f"the model's accuracy on {CONTROL} is not shown to exceed guessing, {GUESS} of 100"
-    return ""
 
 
 def _why_left_out(figure: Figure) -> str:
@@ -200,7 +196,11 @@ def collect_distances(sources: Sequence[ExportSource]) -> tuple[list[tuple[Resul
 
 
 def file_name(text: str) -> str:
-    """Return a text as the name of a file: what else it has becomes hyphens, and none begins or ends with a dot."""
+    """Return a text as the name of a file: what else it has becomes hyphens, and none begins or ends with a dot.
+
+    >>> file_name("jane/base model.")
+    'jane-base-model'
+    """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:95]
 
 

@@ -75,6 +75,15 @@ def _build_record(result: Result, distances: Iterable[Distance], origin: Origin)
 
 def _build_entry(result: Result, distance: Distance, origin: Origin) -> dict[str, Any]:
     figure, estimand = distance.figure, lookup(distance.figure.estimand)
+    uncertainty = {
+        "confidence_interval": {
+            "lower": distance.low,
+            "upper": distance.high,
+            "confidence_level": CONFIDENCE,
+            "method": f"{figure.method}, of the signed figure; its image under the distance",
+        },
+        "num_samples": figure.scored,
+    }
     return {
         "evaluation_result_id": f"{result.stem}/{figure.config}/{figure.estimand}",
         "evaluation_name": f"{result.release['name']}:{figure.config}",
@@ -103,7 +112,7 @@ def _build_entry(result: Result, distance: Distance, origin: Origin) -> dict[str
         },
         "score_details": {
             "score": distance.value,
-            **({} if distance.low is None else {"uncertainty": _describe_interval(distance)}),
+            **({} if distance.low is None else {"uncertainty": uncertainty}),
             "details": _describe_figure(figure),
         },
     }
@@ -119,14 +128,7 @@ def _describe_data(result: Result, figure: Figure, origin: Origin) -> dict[str, 
     return {"dataset_name": name, "source_type": "hf_dataset", **facts, "additional_details": details | revision}
 
 
-def _describe_interval(distance: Distance) -> dict[str, Any]:
-    ends = {"lower": distance.low, "upper": distance.high, "confidence_level": CONFIDENCE}
-    method = f"{distance.figure.method}, of the signed figure; its image under the distance"
-    return {"confidence_interval": {**ends, "method": method}, "num_samples": distance.figure.scored}
-
-
 def _describe_figure(figure: Figure) -> dict[str, str]:
-    """Return the signed figure as texts: its value, interval, neutral value and p, and what it is based on."""
     numbers = {name: getattr(figure, name) for name in ("value", "low", "high", "neutral", "p", "p_holm")}
     facts = {f"signed_{name}" if name in ("value", "low", "high") else name: n for name, n in numbers.items()}
     words = {

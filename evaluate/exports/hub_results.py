@@ -34,7 +34,13 @@ def export_hub_results(sources: Sequence[ExportSource], origin: Origin) -> Expor
     if not configs:
         raise ResultError("no config's main figure has a known neutral value, so there is nothing to export")
     dataset = names[0].partition("@")[0]
-    files = {"dataset/eval.yaml": _dump_tasks(dataset, configs)}
+    tasks: dict[str, Value] = {
+        "name": dataset,
+        "description": "Distance of a figure from the value that means no bias, in points; lower is better.",
+        "evaluation_framework": "senseprobe",
+        "tasks": [{"id": config, "config": config, "split": "test"} for config in configs],
+    }
+    files = {"dataset/eval.yaml": dump_yaml(tasks).encode()}
     for result, distances in main:
         entries: list[Value] = [_build_hub_entry(result, distance, origin) for distance in distances]
         path = f"models/{origin.model_id(result)}/.eval_results/{file_name(f'{dataset}-{result.stem}')}.yaml"
@@ -58,13 +64,6 @@ def _main_distances(result: Result, distances: Iterable[Distance]) -> Iterator[D
         figure = distance.figure
         if main.get(figure.config) == figure.estimand and not lookup(figure.estimand).is_contrast:
             yield distance
-
-
-def _dump_tasks(dataset: str, configs: Iterable[str]) -> bytes:
-    tasks: Value = [{"id": config, "config": config, "split": "test"} for config in configs]
-    description = "Distance of a figure from the value that means no bias, in points; lower is better."
-    head: dict[str, Value] = {"name": dataset, "description": description, "evaluation_framework": "senseprobe"}
-    return dump_yaml({**head, "tasks": tasks}).encode()
 
 
 def _build_hub_entry(result: Result, distance: Distance, origin: Origin) -> dict[str, Value]:

@@ -72,7 +72,12 @@ def export(release: Release, config: str | None, folder: Path, scorer: str = "ch
     )
     described = {**_facts(release, scorer), "configs": configs}
     files["release.json"] = (json.dumps(described, ensure_ascii=False, indent=1) + "\n").encode()
-    files["tasks.py"] = (_TASKS + "".join(_code(number, task) for number, task in enumerate(tasks))).encode()
+    # Inspect finds the functions that make tasks by reading the file.
+    functions = (
+        _TASK.format(name=json.dumps(task.name), function=f"task_{number}", config=json.dumps(task.config))
+        for number, task in enumerate(tasks)
+    )
+    files["tasks.py"] = "".join([_TASKS, *functions]).encode()
     files["README.md"] = _readme(release, scorer, tasks).encode()
     write_new_folder(folder, files)
     return Exported(folder, "tasks.py" if len(tasks) > 1 else f"tasks.py@{tasks[0].name}", tasks, skipped)
@@ -108,11 +113,6 @@ def _facts(release: Release, scorer: str) -> dict[str, Any]:
         "questions": [{"prompt": question.prompt, "labels": question.labels} for question in questions],
         "servers": _SERVERS,
     }
-
-
-def _code(number: int, task: Task) -> str:
-    """Return the function that makes a task: Inspect finds it by reading the file."""
-    return _TASK.format(name=json.dumps(task.name), function=f"task_{number}", config=json.dumps(task.config))
 
 
 def _readme(release: Release, scorer: str, tasks: tuple[Task, ...]) -> str:

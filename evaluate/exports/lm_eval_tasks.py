@@ -103,7 +103,6 @@ def add_data(files: dict[str, bytes], config: str, lines: Iterable[Mapping[str, 
 
 
 def _add_task(files: dict[str, bytes], release: Release, config: str, pairs: KernelRows) -> Task:
-    """Add the rows, and the task."""
     task, facts, design = f"{task_stem(release)}_{config}", release_facts(release), release.design(config)
     rows = zip(*(pairs.table[column] for column in ("id", "anti", "stereo")), strict=True)
     lines = ({"id": row, "choices": choices, "canary": facts["canary"]} for row, *choices in rows)

@@ -82,6 +82,11 @@ def find_nearest(
     """Return for each vector of length 1 the keys of the `count` others with the largest cosine, and these cosines.
 
     A key is never next to itself, and one without a vector next to none; of equal cosines the first keys are taken.
+
+    >>> keys, vectors = ["a", "b", "c"], np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> (((key, cosine),),) = find_nearest([(keys, vectors)], ["a"], vectors[:1], 1)
+    >>> key, round(cosine, 3)
+    ('b', 0.6)
     """
     best: list[list[tuple[float, str]]] = [[] for _ in keys]
     for names, block in blocks:

@@ -116,7 +116,11 @@ class WordCorrelation:
 
 
 def describe_correlation(correlation: Correlation) -> str:
-    """Return what a correlation shows: ``undecided: anything from -0.40 to +0.60 fits``."""
+    """Return what a correlation shows: ``undecided: anything from -0.40 to +0.60 fits``.
+
+    >>> describe_correlation(Correlation(0.1, -0.4, 0.6, 12))
+    'undecided: anything from -0.40 to +0.60 fits'
+    """
     if correlation.value is None:
         return f"no correlation: {correlation.pairs} words, of which one side does not vary"
     if correlation.low is None or correlation.high is None:

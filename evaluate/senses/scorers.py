@@ -266,7 +266,11 @@ def _gender_direction(model: Any, *, by_key: bool) -> tuple[FloatArray, str]:  #
 
 
 def read_gender_pairs(column: str) -> dict[str, tuple[str, str]]:
-    """Return the pairs of gender_senses.csv by name, male first: their words (``word``), or keys (``sense_noun``)."""
+    """Return the pairs of gender_senses.csv by name, male first: their words (``word``), or keys (``sense_noun``).
+
+    >>> read_gender_pairs("word")["man-woman"], read_gender_pairs("sense_noun")["man-woman"]
+    (('man', 'woman'), ('man%1:18:00::', 'woman%1:18:00::'))
+    """
     text = (files("senseprobe") / "wordlists" / "gender_senses.csv").read_text("utf-8")
     sides: dict[str, dict[str, str]] = {"male": {}, "female": {}}
     for _, row in csv_objects(read_csv(split_lines(text))):

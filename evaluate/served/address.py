@@ -97,7 +97,12 @@ class Address:
 
 
 def parse(spec: str) -> Address:
-    """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password."""
+    """Return the address in ``openai:URL[#MODEL]``. ModelError where it is none, or holds a key or a password.
+
+    >>> address = parse("openai:http://127.0.0.1:8080/v1/#qwen")
+    >>> address.origin, address.model, address.is_loopback, address.text
+    ('http://127.0.0.1:8080', 'qwen', True, 'openai:http://127.0.0.1:8080/v1#qwen')
+    """
     url, _, model = spec.removeprefix(PREFIX).partition("#")
     url, separator, query = url.partition("?")
     if "@" in url or (separator and not _QUERY.fullmatch(query)):
@@ -125,7 +130,6 @@ def parse(spec: str) -> Address:
 
 
 def _is_ip(host: str) -> bool:
-    """Return whether a host is a number, of version 4 or 6."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -65,6 +65,10 @@ def server(
     `url` is ``http://HOST:PORT/v1``, with ``#MODEL`` at its end unless `model` names the model. `describe()` of the
     result tests the features of the server with about thirty requests, which do not contain rows of a release.
     Raises ModelError if the address, the environment variable of the key, or another option is invalid.
+
+    >>> source = server("http://127.0.0.1:8080/v1", model="qwen", concurrency=2)
+    >>> source.name, source.abilities
+    ('openai:http://127.0.0.1:8080/v1#qwen', ('chat', 'causal'))
     """
     from senseprobe.evaluate.served.server import Server, checked_serving
 

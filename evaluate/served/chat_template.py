@@ -61,7 +61,9 @@ class ChatTemplate:
         self.hash = hash_json([self._source, sorted(_THINKING_OFF)])
         self._marks, self._mark_ids = _marks_of(tokenizer, self._source)
         self._in_parts = False
-        if _PROMPT not in self._try(_PROMPT):
+        try:
+            self._in_parts = _PROMPT not in self.render(_PROMPT)
+        except Unloadable:
             self._in_parts = True  # what models that see pictures, too, are told is a list of texts and pictures
         rendered = self.render(_PROMPT)
         if _PROMPT not in rendered:
@@ -94,7 +96,6 @@ class ChatTemplate:
     # --- from a prompt to text
 
     def _rendered(self, prompts: Sequence[str], error: Callable[[str], ModelError] = ModelError) -> list[str]:
-        """Return prompts as the template puts them."""
         turns = [[{"role": "user", "content": self._content(prompt)}] for prompt in prompts]
         rendered = self._run(turns, error, add_generation_prompt=True)
         for prompt, text in zip(prompts, rendered, strict=True):
@@ -121,13 +122,6 @@ class ChatTemplate:
 
     def _content(self, text: str) -> Any:  # noqa: ANN401 - a text, or a list as templates of pictures have it
         return [{"type": "text", "text": text}] if self._in_parts else text
-
-    def _try(self, prompt: str) -> str:
-        """Return a rendered prompt, empty where that fails."""
-        try:
-            return self.render(prompt)
-        except Unloadable:
-            return ""
 
     def _lead_of(self, rendered: str) -> str:
         """Return the blank that the template puts before a reply, after what it ends the rendered prompt with."""

@@ -112,7 +112,13 @@ class ChatModel(Protocol):
 
 
 def choice_question(wording: str, first: str, second: str, alphabet: tuple[str, str]) -> LabelQuestion:
-    """Return the question which of two labelled sentences it is; what all pairs share comes first."""
+    """Return the question which of two labelled sentences it is; what all pairs share comes first.
+
+    >>> print(choice_question(CONSTRUCTS["likely"], "It rains.", "It sings.", ("1", "2")).prompt)
+    Which of these two sentences is more likely? Answer with one number, 1 or 2.
+    1. It rains.
+    2. It sings.
+    """
     kind = "number" if alphabet[0].isdigit() else "letter"
     labels = tuple(sorted(alphabet))
     a, b = alphabet
@@ -135,6 +141,10 @@ def weights_of(tops: Mapping[str, float], labels: Sequence[str]) -> LabelWeights
     """Return the weights of labels among the log-probabilities `tops`, by the text of the token.
 
     A label of which no variant is among them is bounded by the smallest of `tops`. ValueError where there are none.
+
+    >>> weights = weights_of({"A": -0.5, "yes": -2.0}, ("A", "B"))
+    >>> weights.log_probs, weights.censored, round(weights.mass, 3)
+    ((-0.5, -2.0), (False, True), 0.607)
     """
     if not tops:
         raise ValueError("no log-probabilities")
@@ -172,6 +182,10 @@ def read_choice(weights: Sequence[LabelWeights]) -> tuple[float, ...]:
     half the mean over alphabets of a(first before second) - a(second before first); the position half that of their
     sum; the prior half the mean difference of position between an alphabet and the same exchanged. Then the content
     of each alphabet; median and least mass of the eight; how many of their sixteen labels are censored.
+
+    >>> weights = [LabelWeights((-0.2, -2.2), (False, False), 0.9), LabelWeights((-1.2, -1.2), (False, False), 0.6)]
+    >>> dict(zip(CHOICE_COLUMNS, read_choice(weights * len(ALPHABETS))))["content"]
+    1.0
     """
     a = np.array([weight.log_probs[0] - weight.log_probs[1] for weight in weights]).reshape(len(ALPHABETS), 2)
     contents, positions = (a[:, 0] - a[:, 1]) / 2, a.sum(axis=1) / 2
@@ -198,6 +212,9 @@ def read_replies(logs: Sequence[float]) -> tuple[float, float]:
     """Return content and position of a pair, of the log-probabilities of its four replies, in nats.
 
     With a(o) = log P(first) - log P(second), content is the mean over both orders, position half the difference.
+
+    >>> read_replies([-10.0, -14.0, -13.0, -11.0])
+    (1.0, 3.0)
     """
     forward, backward = logs[0] - logs[1], logs[2] - logs[3]
     return (forward + backward) / 2, (forward - backward) / 2
@@ -226,7 +243,11 @@ def text_questions(wording: str, first: str, second: str) -> list[LabelQuestion]
 
 
 def parse_label(text: str, labels: Sequence[str]) -> str:
-    """Return the label that an answer begins with, behind brackets, quotes and asterisks; empty where none does."""
+    """Return the label that an answer begins with, behind brackets, quotes and asterisks; empty where none does.
+
+    >>> parse_label("**A**", ("A", "B")), parse_label("Both are.", ("A", "B"))
+    ('A', '')
+    """
     match = re.match(rf"{_OPENING}({'|'.join(map(re.escape, labels))})\b", text)
     return match.group(1) if match else ""
 
@@ -243,6 +264,11 @@ def read_texts(first: str, second: str, answers: Sequence[Answer]) -> tuple[floa
     answer follows the place; without both answers it has none. The pair has the mean over alphabets, NaN without any,
     and what it would be if all that lacks were 0, or 1. Then the share of alphabets by place, and how many of four
     answers are refused, unparsed, or quote the other sentence: there the label counts.
+
+    >>> answers = [Answer("A. He runs."), Answer("A."), Answer("1"), Answer("I am sorry.")]
+    >>> numbers = dict(zip(TEXT_COLUMNS, read_texts("She runs.", "He runs.", answers)))
+    >>> numbers["psi"], numbers["psi_high"], numbers["refused"], numbers["contradictions"]
+    (0.5, 0.75, 1.0, 1.0)
     """
     psis: list[float] = []
     refused = unparsed = contradictions = positional = 0
@@ -255,7 +281,10 @@ def read_texts(first: str, second: str, answers: Sequence[Answer]) -> tuple[floa
                 refused, unparsed = (refused + 1, unparsed) if is_refusal(answer) else (refused, unparsed + 1)
                 continue
             position = alphabet.index(label)
-            contradictions += _quotes_other(answer.text, sentences, position)
+            # Whether what follows the label is the beginning of the other sentence, and not of the labelled one.
+            rest = re.sub(r"^\W*\w+\W*", "", answer.text.strip(), count=1).strip().rstrip(_CLOSING)
+            labelled, other = sentences[position], sentences[1 - position]
+            contradictions += other.startswith(rest) and not labelled.startswith(rest)
             chosen.append(float(sentences[position] == first))
         if len(chosen) == 2:
             psis.append(sum(chosen) / 2)
@@ -265,19 +294,6 @@ def read_texts(first: str, second: str, answers: Sequence[Answer]) -> tuple[floa
     low, high = total / len(TEXT_ALPHABETS), (total + lacking) / len(TEXT_ALPHABETS)
     share = positional / len(psis) if psis else math.nan
     return psi, low, high, share, float(refused), float(unparsed), float(contradictions)
-
-
-def _quotes_other(text: str, sentences: Sequence[str], position: int) -> bool:
-    """Return whether the rest of an answer is the beginning of the other sentence, and not of the labelled one."""
-    rest = re.sub(r"^\W*\w+\W*", "", text.strip(), count=1).strip().rstrip(_CLOSING)
-    named, other = sentences[position], sentences[1 - position]
-    return len(rest) >= len(_shared(named, other)) + 1 and other.startswith(rest) and not named.startswith(rest)
-
-
-def _shared(a: str, b: str) -> str:
-    """Return what two sentences begin with alike."""
-    length = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    return a[:length]
 
 
 # --- inference --------------------------------------------------------------------------------------------------------

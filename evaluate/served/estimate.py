@@ -3,7 +3,7 @@
 release -> rows -> questions -> distinct requests, less those whose answer is stored -> tokens -> money
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, floor, sqrt
 from typing import Any, NamedTuple, TypeAlias
@@ -150,7 +150,12 @@ def estimate(
         body = chat_body(request.prompt, model.report.model, model.report.dialect)
         if request.forced or not model.client.is_stored(CHAT, body):
             unstored[request] = number
-    read = counter.count([text for request, number in unstored.items() for text in _texts_read(request, number)])
+    texts: list[str] = []
+    for request, number in unstored.items():
+        # What the model reads: all at once, or what stands before each of the tokens that are forced alone.
+        lengths = [len(request.forced) * index // number for index in range(number)] if number != 1 else [None]
+        texts += [request.prompt + request.forced[:length] for length in lengths]
+    read = counter.count(texts)
     forced = [request.forced for request in unstored if request.forced]
     written = counter.count(forced, template=False)[1] + (len(unstored) - len(forced)) * REPLY_TOKENS
     numbers = {name: sum(parts[request] for request in group) for name, group in requests.items()}
@@ -166,14 +171,6 @@ def estimate(
         sent=counter.sent,
         price=price,
     )
-
-
-def _texts_read(request: Request, number: int) -> Iterator[str]:
-    """Yield what the model reads: all at once, or what stands before each of so many tokens that are forced alone."""
-    if number == 1:
-        yield request.prompt + request.forced
-        return
-    yield from (request.prompt + request.forced[: len(request.forced) * index // number] for index in range(number))
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------

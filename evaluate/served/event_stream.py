@@ -79,6 +79,5 @@ def _joined(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any] | No
 
 
 def _text(pieces: Iterable[object]) -> str | None:
-    """Return texts in one, None where there is none."""
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "".join(texts) if texts else None

@@ -86,6 +86,10 @@ class Fingerprint:
         """Return by how much two fingerprints differ at most, in nats; infinite where they cannot be compared.
 
         What only one of them has was below the least of the other: it counts with what it is above that.
+
+        >>> first, second = Fingerprint.of_tops([{"A": -0.1, "B": -2.0}]), Fingerprint.of_tops([{"A": -0.2, "B": -2.5}])
+        >>> first.distance(second), first.distance(Fingerprint.of_tops([]))
+        (0.5, inf)
         """
         if len(self.prompts) != len(other.prompts) or not all(map(bool, (*self.prompts, *other.prompts))):
             return math.inf

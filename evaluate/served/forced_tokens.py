@@ -146,10 +146,6 @@ def _grammar(query: Query) -> list[dict[str, Any]]:
     return [_native(query.given, len(query.forced), grammar=grammar)]
 
 
-def _read_grammar(query: Query, bodies: Sequence[Any]) -> list[float]:
-    return _read_written(bodies[0], query.forced)
-
-
 def _biased(query: Query, *, cache: bool = False) -> list[dict[str, Any]]:
     before = (([*query.given, *query.forced[:index]], token) for index, token in enumerate(query.forced))
     return [_native(prompt, 1, logit_bias=[[token, _BIAS]], cache_prompt=cache) for prompt, token in before]
@@ -172,7 +168,7 @@ def _read_written(body: object, forced: Ids) -> list[float]:
 METHODS = (
     Method(PROMPT_LOGPROBS, COMPLETIONS, partial(_completion, prompt_logprobs=1), _read_prompt),
     Method(ECHO, COMPLETIONS, partial(_completion, echo=True, logprobs=1), _read_echo),
-    Method(GRAMMAR, NATIVE, _grammar, _read_grammar),
+    Method(GRAMMAR, NATIVE, _grammar, lambda query, bodies: _read_written(bodies[0], query.forced)),
     Method(BIAS, NATIVE, _biased, _read_biased),
 )
 """All ways, in the order in which they are tried: one request a text, but for the last: one request a token."""

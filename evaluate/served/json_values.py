@@ -88,7 +88,11 @@ def objects_in(values: object) -> list[dict[str, Any]]:
 
 
 def model_name(value: object) -> str:
-    """Return the name of a model as a server gives it, the path of a file cut to its name; empty where it is none."""
+    """Return the name of a model as a server gives it, the path of a file cut to its name; empty where it is none.
+
+    >>> model_name("/models/qwen-Q4_1.gguf"), model_name("qwen/qwen3"), model_name(None)
+    ('qwen-Q4_1.gguf', 'qwen/qwen3', '')
+    """
     name = short_name(value)
     is_path = name.startswith(("/", ".", "~")) or "\\" in name or name.endswith(".gguf")
     return re.split(r"[/\\]", name)[-1] if is_path else name

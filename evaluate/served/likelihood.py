@@ -345,7 +345,6 @@ _NO_START = "the server does not reveal a start token before a text: use a score
 
 
 def _require(route: "_TokenRoute | _EchoRoute", *, start: bool) -> None:
-    """Raise ModelError where a route lacks likelihoods with, or without, a start token."""
     if lacks := route.lacks(start=start):
         raise ModelError(lacks)
 

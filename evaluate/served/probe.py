@@ -161,7 +161,6 @@ class _Probe:
         return self._hear(self.client.post(CHAT, chat_body(prompt, self.model, self.dialect, **more), store=False))
 
     def _hear(self, response: Response) -> ChatAnswer | None:
-        """Return the answer in a response; None without a usable answer."""
         try:
             answer = read_chat(response.body, self.dialect.label_offset) if response.status == 200 else None
             fault = "" if answer else self.client.reason(response)

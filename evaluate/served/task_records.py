@@ -117,6 +117,11 @@ def balanced_accuracy(tables: Iterable[pd.DataFrame]) -> float | None:
     """Return the mean over gold labels of the share of right answers; None where fewer than two labels have any.
 
     `tables` have the columns `gold` and those of `NLI_OPTIONS`; among k options that are likeliest, one counts 1 / k.
+
+    >>> gold = ["entailment", "entailment", "neutral"]
+    >>> rows = {"gold": gold, "entailment": [0.8, 0.2, 0.1], "neutral": [0.1, 0.7, 0.8], "contradiction": [0.1] * 3}
+    >>> balanced_accuracy([pd.DataFrame(rows)])
+    0.75
     """
     options = [*NLI_OPTIONS]
     rows = pd.concat([table[["gold", *options]] for table in tables if "gold" in table] or [pd.DataFrame()])
@@ -141,6 +146,9 @@ def cronbach_alpha(items: FloatArray) -> float | None:
     """Return Cronbach's alpha of items, of shape (rows, items): k / (k - 1) · (1 - sum of variances / that of the sum).
 
     None of fewer than two rows, and where the sums do not vary.
+
+    >>> cronbach_alpha(np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]))
+    1.0
     """
     if len(items) < 2:
         return None
@@ -155,7 +163,10 @@ def _record(scorer: Scorer, task: Any, table: pd.DataFrame, design: Design, nois
     rows = table[~lacking]
     pairs, contents = "position" in rows or "psi" in rows, "content" in rows
     alphabets = ["".join(alphabet) for alphabet in ALPHABETS]
-    groups, label_count = _groups_of(table, design), task.labels * len(rows)
+    # A group is the word of the slot that the design compares, else that of the stereotype.
+    columns = [name for name in (design.group, "stereo_value") if name and name in table]
+    groups = [str(word or "") for word in labels(table, columns[0])] if columns else [""] * len(table)
+    label_count = task.labels * len(rows)
     low, high = _range_of(table) if pairs else (None, None)
     return TaskRecord(
         position=_mean(rows, "position"),
@@ -182,12 +193,6 @@ def _number(value: float | None) -> float | None:
 
 def _mean(rows: pd.DataFrame, column: str) -> float | None:
     return _number(rows[column].mean()) if column in rows else None
-
-
-def _groups_of(table: pd.DataFrame, design: Design) -> list[str]:
-    """Return the group of each row: the word of the slot that the design compares, else that of the stereotype."""
-    names = [name for name in (design.group, "stereo_value") if name and name in table]
-    return [str(word or "") for word in labels(table, names[0])] if names else [""] * len(table)
 
 
 def _count(groups: Sequence[str], counts: "pd.Series[float] | BoolArray") -> dict[str, int]:
@@ -255,10 +260,6 @@ def _read_places(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> G
     return GateReading(gate=gate.id, read=ordered[0], bound=ordered[-1], threshold=gate.threshold, passed=passed)
 
 
-def _read_unchanged(record: TaskRecord, table: pd.DataFrame, check: TaskCheck) -> GateReading:
-    return _reading(UNCHANGED, 0.0 if check.drift else 1.0, remark=check.drift or "")
-
-
 _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, TaskCheck], GateReading]] = {
     "control": _read_control,
     "consistent": lambda record, table, check: _reading("consistent", record.consistent),
@@ -268,5 +269,5 @@ _READERS: Mapping[str, Callable[[TaskRecord, pd.DataFrame, TaskCheck], GateReadi
     "censored": lambda record, table, check: _reading("censored", record.censored),
     ACCURACY: lambda record, table, check: _reading(ACCURACY, check.accuracy),
     "places": _read_places,
-    UNCHANGED: _read_unchanged,
+    UNCHANGED: lambda record, table, check: _reading(UNCHANGED, 0.0 if check.drift else 1.0, remark=check.drift or ""),
 }

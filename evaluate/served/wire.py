@@ -130,6 +130,10 @@ def chat_body(prompt: str, model: str, dialect: Dialect, **more: Any) -> dict[st
     """Return the request of a greedy answer to a user's turn, with log-probabilities; `more` goes over all else.
 
     One request serves the label at its first place and the whole text.
+
+    >>> body = chat_body("Hello.", "qwen", DIALECTS["vLLM"], max_tokens=1)
+    >>> body["messages"], body["max_tokens"], body["chat_template_kwargs"]
+    ([{'role': 'user', 'content': 'Hello.'}], 1, {'enable_thinking': False})
     """
     body = {
         **({"model": model} if model else {}),
@@ -249,6 +253,10 @@ def read_chat(body: object, label_offset: int = 0) -> ChatAnswer:
     """Return what the body of a chat completion says, whose label is behind `label_offset` tokens.
 
     ModelError where it is no chat completion, or an impossible one.
+
+    >>> answer = read_chat({"model": "qwen", "choices": [{"message": {"content": "<think>Well.</think> A"}}]})
+    >>> answer.text, answer.reasoning, answer.tops
+    ('A', 'Well.', {})
     """
     answer = _Completion.of(body)
     message, places = answer.choice.message, answer.choice.logprobs.content

@@ -101,7 +101,11 @@ def read_graph(path: Path) -> WordGraph:
         if len(cells) != len(names):
             raise SenseprobeError(f"{path}:{number}: has {len(cells)} columns, and line 1 has {len(names)}")
         cue, *rest = (" ".join(cells[column].split()) for column in numbers)
-        value = _parse_weight(path, number, rest.pop()) if weight and rest[0] not in NO_RESPONSES else 1.0
+        value = 1.0
+        if weight and rest[0] not in NO_RESPONSES:
+            value = _parse_number(path, number, rest[1])
+            if value < 0:
+                raise SenseprobeError(f"{path}:{number}: a count or strength cannot be {rest[1]}")
         for response in rest[:1] if weight else rest:
             if cue in NO_RESPONSES or response in NO_RESPONSES:
                 no_responses += 1
@@ -165,12 +169,6 @@ def _parse_number(path: Path, number: int, text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise SenseprobeError(f"{path}:{number}: {text.strip()!r} is not a finite number")
-    return value
-
-
-def _parse_weight(path: Path, number: int, text: str) -> float:
-    if (value := _parse_number(path, number, text)) < 0:
-        raise SenseprobeError(f"{path}:{number}: a count or strength cannot be {text}")
     return value
 
 

@@ -173,18 +173,14 @@ class SentenceScorer:
             texts = [document.text for document in window]
             whole = [(Token(text, 0, len(text)),) for text in texts]
             tokens = whole if self.whole else [split_tokens(text, self.file) for text in texts]
-            self._learn(dict.fromkeys(token.text for row in tokens for token in row if token.is_word))
+            if len(self._known) > _MOST_WORDS:
+                self._known.clear()
+            words = dict.fromkeys(token.text for row in tokens for token in row if token.is_word)
+            if new := [word for word in words if word not in self._known]:
+                cosines = pairwise_cosines(read_word_vectors(self.file, new), self.axis.directions)
+                self._known.update(zip(new, cosines, strict=True))
             shares = self.importance.weigh(texts, tokens)
             yield [self._sum(*parts) for parts in zip(window, tokens, shares, strict=True)]
-
-    def _learn(self, words: Iterable[str]) -> None:
-        """Keep the cosines of words with all directions: NaN for those without a vector."""
-        if len(self._known) > _MOST_WORDS:
-            self._known.clear()
-        new = [word for word in words if word not in self._known]
-        if new:
-            cosines = pairwise_cosines(read_word_vectors(self.file, new), self.axis.directions)
-            self._known.update(zip(new, cosines, strict=True))
 
     def _sum(self, document: Document, tokens: Sequence[Token], shares: NDArray[np.float64] | None) -> SentenceScore:
         words = [at for at, token in enumerate(tokens) if token.is_word]

@@ -101,6 +101,9 @@ def normalize_form(form: str) -> str:
     """Return a form as it is looked up: lower case, with one blank for what is neither letter nor digit (*co-worker*).
 
     Raise SenseprobeError where nothing is left.
+
+    >>> normalize_form("Co-Worker")
+    'co worker'
     """
     if not (words := _WORDS.findall(unicodedata.normalize("NFC", form).lower())):
         raise SenseprobeError(f"the list has an entry without letters: {form!r}; remove it")
@@ -236,7 +239,12 @@ def _gather_chunks(documents: Iterable[Document]) -> Iterator[Chunk]:
 
 
 def count_texts(texts: Sequence[str], terms: Terms, splitter: str = "rule") -> Counts:
-    """Return the counts of documents, one for each text; `splitter` is one of `SPLITTERS`."""
+    """Return the counts of documents, one for each text; `splitter` is one of `SPLITTERS`.
+
+    >>> terms = Terms.make([("she", "female"), ("he", "male")], [("nurse", "care")])
+    >>> count_texts(["She is a nurse. He sings."], terms).sums.tolist()
+    [1, 1, 0, 1, 0, 1]
+    """
     forms, columns = _index_terms(terms)
     n_groups, n_categories = len(terms.groups), len(terms.categories)
     words = _split_words(texts, forms, splitter)

@@ -60,7 +60,11 @@ class Document:
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text by a rule, see `BOUNDARY`; without white space around them."""
+    """Yield the sentences of a text by a rule, see `BOUNDARY`; without white space around them.
+
+    >>> [*split_sentences("Dr. Lee came. She left at 5 p.m. sharp.")]
+    ['Dr. Lee came.', 'She left at 5 p.m. sharp.']
+    """
     start = 0
     for match in BOUNDARY.finditer(text):
         if sentence := text[start : match.end()].strip():
@@ -159,7 +163,12 @@ def _read_file(path: Path, column: str | None, progress: Progress, separator: re
         yield from _number(_read_parquet(path, column, progress), path)
         return
     with path.open("rb") as raw:
-        blocks = _decode(_unpack(raw, packing), raw, path, progress)
+        stream: Any = raw
+        if packing == ".gz":
+            stream = gzip.GzipFile(fileobj=raw)
+        elif packing == ".zst":
+            stream = pa.CompressedInputStream(pa.PythonFile(raw), "zstd")
+        blocks = _decode(stream, raw, path, progress)
         if kind in {".jsonl", ".csv", ".tsv"}:
             lines = split_lines(block for block, _ in blocks)
             separated = csv_objects(read_csv(lines, "\t" if kind == ".tsv" else None))
@@ -172,12 +181,6 @@ def _read_file(path: Path, column: str | None, progress: Progress, separator: re
 def _number(texts: Iterable[str], source: object) -> Iterator[Document]:
     """Yield the texts of rows by number, from 1; a row without one, or with white space alone, is no document."""
     yield from (Document(text, f"{source}:{number}") for number, text in enumerate(texts, 1) if text.strip())
-
-
-def _unpack(raw: IO[bytes], packing: str) -> Any:  # noqa: ANN401 - whatever has read()
-    if packing == ".gz":
-        return gzip.GzipFile(fileobj=raw)
-    return pa.CompressedInputStream(pa.PythonFile(raw), "zstd") if packing == ".zst" else raw
 
 
 def _decode(stream: Any, raw: IO[bytes], path: Path, progress: Progress) -> Iterator[tuple[str, int]]:  # noqa: ANN401

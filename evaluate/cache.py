@@ -129,7 +129,6 @@ class KeyedFile:
         return self._use(act, default, retry=False) if retry else default
 
     def _replace(self, reason: str) -> None:
-        """Give the file another name, and begin a new one."""
         self._close()
         names = (self._path.with_name(f"{self._path.name}.aside-{number}") for number in count(1))
         renamed = next(path for path in names if not path.exists())

@@ -69,7 +69,6 @@ def check_range(declared: Declaration) -> None:
 
 
 def _admit(measure: Measure) -> Measure:
-    """Return the measure of a plug-in. Raise Unfit where its range is none."""
     check_range(measure)
     return measure
 

@@ -117,7 +117,6 @@ def _why_not(result: Result, release: Release | None) -> str:
 
 
 def _why_left_out(figure: Figure, *, exact: bool) -> str:
-    """Return why a figure is not compared; empty where it is."""
     if figure.estimand in RETIRED:
         return "is no longer computed"
     estimand = find(figure.estimand)
@@ -188,7 +187,6 @@ def figure_differences(
 
 
 def _same(then: Any, now: Any, nearly: float) -> bool:  # noqa: ANN401 - any part of a figure
-    """Return whether a part of a figure is what it was, a number nearly."""
     if isinstance(then, float | int) and isinstance(now, float | int):
         return bool(abs(then - now) <= nearly)
     if isinstance(then, Mapping) and isinstance(now, Mapping):

@@ -163,7 +163,6 @@ def _row_differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float
 
 
 def _word_differences(before: pa.Table, after: pa.Table) -> Iterator[str]:
-    """Yield how the cosines of words differ."""
     numbers = ["cosine", "check"]
     if before.drop_columns(numbers) != after.drop_columns(numbers):
         yield "words: different words, or a different order"

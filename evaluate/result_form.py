@@ -196,7 +196,6 @@ def check_facts(path: Path, facts: ResultFacts) -> None:
 
 
 def _point_fault(figure: Figure) -> str:
-    """Return which of a figure's numbers, or ends of its interval, cannot be; empty where all can."""
     points = [part for part in (figure.value, figure.low, figure.neutral, figure.high) if part is not None]
     if any(abs(part) > MAX_POINTS for part in (*points, *figure.readings.values(), *figure.senses.values())):
         return f"a number beyond {MAX_POINTS:g}"

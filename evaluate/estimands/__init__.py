@@ -83,7 +83,6 @@ TOLERANCE = 1e-9
 
 
 def _admit(estimand: Estimand) -> Estimand:
-    """Return a plug-in's estimand; Unfit where it cannot be used."""
     if not callable(estimand.figures):
         raise Unfit("its `figures` is not a function")
     if estimand.kind not in KINDS or KINDS[estimand.kind].tests:
@@ -293,7 +292,6 @@ def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, confi
 
 
 def _figure_error(figure: object, estimand: Estimand, config: str) -> str:
-    """Return what is wrong with a figure; empty where nothing is."""
     if not isinstance(figure, Figure):
         return f"a {type(figure).__name__}, not a Figure"
     if (figure.estimand, figure.config) != (estimand.id, config):
@@ -317,7 +315,6 @@ class _ResultFile(BaseModel):
 
 
 def _number_error(figure: Figure, estimand: Estimand) -> str:
-    """Return which of a figure's numbers cannot be; empty where all can."""
     points = [point for point in (figure.low, figure.value, figure.high) if point is not None]
     least, most = estimand.range[0] - TOLERANCE, estimand.range[1] + TOLERANCE
     if outside := [point for point in points if not least <= point <= most]:

@@ -180,14 +180,12 @@ def compare_all(
             of_a, of_b = ([rows[name] for name in names] for rows in (a, b))
             both = [designs[name] for name in names]
             results += compare_contrast(contrast, of_a, of_b, both, margin=margin, seed=seed, scale=scale)
-    return corrected(results, COMPARISONS, [_row_set(result, a) for result in results])
-
-
-def _row_set(comparison: Comparison, tables: Mapping[str, pd.DataFrame]) -> Hashable:
-    """Return the set of rows of a comparison, which that of another config can have, too."""
-    table = tables.get(comparison.config)
-    rows = None if table is None else lookup(comparison.estimand).row_set(table)
-    return rows or (comparison.config, comparison.estimand, comparison.group)
+    row_sets: list[Hashable] = []  # of which those of two configs can be the same
+    for result in results:
+        table = a.get(result.config)
+        rows = None if table is None else lookup(result.estimand).row_set(table)
+        row_sets.append(rows or (result.config, result.estimand, result.group))
+    return corrected(results, COMPARISONS, row_sets)
 
 
 def compare(

@@ -171,7 +171,6 @@ class PronounInteraction(PronounEstimand):
 
 
 def _has_valence(rows: pd.DataFrame) -> bool:
-    """Return whether the rows come in praise and blame."""
     return bool(rows["valence"].notna().any())
 
 

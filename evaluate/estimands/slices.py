@@ -96,7 +96,6 @@ def slice_rows(rows: pd.DataFrame, design: Design, selection: Slice) -> pd.DataF
 
 
 def _check_columns(columns: Iterable[str], rows: pd.DataFrame, design: Design) -> None:
-    """Raise ResultError for the first column by which rows cannot be sliced."""
     names = slice_columns(rows, design)
     if unknown := [column for column in columns if column not in names]:
         raise ResultError(f"cannot slice by {unknown[0]!r}: {offered(unknown[0], names)}")

@@ -308,7 +308,6 @@ class Encoder(PretrainedModel):
                 yield _TextWork(text, able)
 
     def _obstacle(self, text: TokenizedText, positions: Positions) -> str:
-        """Return why a unit of the text has no vector, in a few words; empty where it has one."""
         if not text.positions:
             return EMPTY
         if len(text.ids) > self.max_length:

@@ -7,7 +7,7 @@ model's.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -132,9 +132,6 @@ def _reduced(hidden: torch.Tensor, positions: Sequence[Ids], combine: np.ufunc) 
 
 # --- sentence-transformers ------------------------------------------------------------------------------------------
 
-ReadFile: TypeAlias = Callable[[str], Any]
-"""The JSON in a file of the model, None where there is no such file."""
-
 _MODULES = "modules.json"
 _SETTINGS = "sentence_bert_config.json"
 _PROMPTS = "config_sentence_transformers.json"
@@ -198,7 +195,12 @@ def read_sentence_pooling(spec: str) -> SentencePooling | None:
     most_tokens, lower = _settings(read(_SETTINGS) or {})
     pooling = _pooling(_mapping(read(f"{folders['Pooling']}/config.json"), "the config.json of its pooling"))
     if normalised := "Normalize" in folders:
-        _check_normalisation(read, folders["Normalize"])
+        folder = folders["Normalize"]
+        config = (read(f"{folder}/config.json") if folder else None) or {}
+        config = _mapping(config, "the config.json of its normalisation")
+        keys = ("module_input_name", "module_output_name")
+        if any(config.get(key) not in (None, "sentence_embedding") for key in keys):
+            raise Unloadable("its normalisation is not of the sentence vector")
     return SentencePooling(pooling, normalised, most_tokens, lower)
 
 
@@ -261,10 +263,3 @@ def _refuse_prompt(config: object) -> None:
         raise Unloadable(
             f"it puts the prompt {name!r:.80} before every text ({_PROMPTS}), which senseprobe does not support"
         )
-
-
-def _check_normalisation(read: ReadFile, folder: str) -> None:
-    config = _mapping((read(f"{folder}/config.json") if folder else None) or {}, "the config.json of its normalisation")
-    keys = ("module_input_name", "module_output_name")
-    if any(config.get(key) not in (None, "sentence_embedding") for key in keys):
-        raise Unloadable("its normalisation is not of the sentence vector")

@@ -111,7 +111,6 @@ def _reader_of(path: Path, start: bytes, header: bool | None) -> Callable[[Path]
 
 
 def _npy_table(path: Path) -> VectorTable:
-    """Return the table of an array with its words in a file beside it."""
     return table_of("npy", path, map_npy(path), *_read_words(path))
 
 

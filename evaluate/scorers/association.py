@@ -67,7 +67,6 @@ def select_words(tables: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFram
 
 
 def _count_times(table: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with how often each is listed."""
     keys = table[["test", "role", "word", "sentence"]].fillna("")
     return table.assign(**{TIMES_LISTED: keys.groupby([*keys])["test"].transform("size")})
 

@@ -50,7 +50,6 @@ def _works(model: "CausalLM", units: Sequence[Unit]) -> Iterator[_QuestionWork]:
 
 
 def _obstacle(model: "CausalLM", work: _QuestionWork) -> str:
-    """Return why a question cannot be scored; empty where it can."""
     given = len(work.question)
     if any(sequence[:given] != work.question or len(sequence) == given for sequence in work.sequences):
         return _INSEPARABLE

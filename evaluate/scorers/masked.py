@@ -57,7 +57,6 @@ def _difference(values: Values) -> tuple[float]:
 
 
 def _means(values: Values) -> tuple[float, float]:
-    """Return the means of log-probabilities and of probabilities."""
     scores = np.concatenate(values)
     return float(scores.mean()), float(np.exp(scores).mean())
 

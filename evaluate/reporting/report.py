@@ -8,9 +8,11 @@ from senseprobe.document import Cell, Document, Level, Section, Table, name_cell
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.declaration import Declaration
 from senseprobe.evaluate.estimands import CATALOGUE, RETIRED_ESTIMANDS, find
+from senseprobe.evaluate.estimands.control_rank import ControlRank
 from senseprobe.evaluate.reporting import association_charts, association_tables, figure_charts
 from senseprobe.evaluate.reporting.comparison_answer import compared_section
 from senseprobe.evaluate.reporting.comparison_section import comparison_sections
+from senseprobe.evaluate.reporting.control_ranks import rank_sections
 from senseprobe.evaluate.reporting.figure_tables import contrast_section, figure_section
 from senseprobe.evaluate.reporting.finding import name_model
 from senseprobe.evaluate.reporting.fitness_section import fitness_section
@@ -36,12 +38,15 @@ CERTAINTY = (
 
 
 def build_report(
-    inputs: Sequence[ReportInput], comparisons: Sequence[ModelComparison] = (), level: Level = "full"
+    inputs: Sequence[ReportInput],
+    comparisons: Sequence[ModelComparison] = (),
+    level: Level = "full",
+    ranks: Sequence[ControlRank] = (),
 ) -> Document:
     """Return the report of results, a part for each release (association tests in a separate part), with comparisons.
 
-    A terminal and a pull request show the ``brief`` report: verdicts and figures, or the differences of compared
-    models. Raises ResultError without results.
+    `ranks` rank the change from the first result to the second among controls. A terminal and a pull request show the
+    ``brief`` report: verdicts and figures, or the differences of compared models. Raises ResultError without results.
     """
     if not inputs:
         raise ResultError("no results to report")
@@ -49,7 +54,9 @@ def build_report(
     inputs = [judge(source) for source in inputs]
     for source in inputs:
         releases.setdefault((source.release_key, KINDS[source.kind].tests), []).append(source)
-    scopes = [ReportScope(inputs=members, comparisons=comparisons, level=level) for members in releases.values()]
+    scopes = [
+        ReportScope(inputs=members, comparisons=comparisons, level=level, ranks=ranks) for members in releases.values()
+    ]
     models = [*dict.fromkeys(name_model(str(source.result.model["name"])) for source in inputs)]
     named = " and ".join(models) if len(models) == 2 else listed(models)
     parts = []
@@ -193,6 +200,7 @@ def _list_words(
 PAGES: Mapping[str, Page] = {
     "pairs": (
         compared_section,
+        rank_sections,
         comparison_sections,
         verdict_section,
         leading_sections,
@@ -213,6 +221,7 @@ PAGES: Mapping[str, Page] = {
     ),
     "tests": (
         compared_section,
+        rank_sections,
         comparison_sections,
         verdict_section,
         association_sections,
@@ -221,6 +230,6 @@ PAGES: Mapping[str, Page] = {
     ),
     "brief-pairs": (verdict_section, caveat_section, figure_section, fitness_section),
     "brief-tests": (verdict_section, caveat_section, association_sections),
-    "brief-models": (compared_section, comparison_sections, control_section, caveat_section),
+    "brief-models": (compared_section, rank_sections, comparison_sections, control_section, caveat_section),
 }
 """The sections of a part: on rows of pairs or inference, on association tests, and of the brief reports."""

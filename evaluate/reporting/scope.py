@@ -11,6 +11,7 @@ from senseprobe.evaluate.estimands import Estimand, families_of, lookup
 from senseprobe.evaluate.estimands.association import TestKey
 from senseprobe.evaluate.estimands.association_comparison import read_tests
 from senseprobe.evaluate.estimands.comparison import Comparison
+from senseprobe.evaluate.estimands.control_rank import ControlRank
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.word_sets import TestWords
@@ -92,11 +93,13 @@ class ReportScope:
     - `inputs`: the results with their verdicts (`verdict_table.judge`); `labels`: their names, all different.
     - `comparisons`: comparisons of pairs of models, or empty.
     - `level`: the level of detail.
+    - `ranks`: ranks of the changes from the first result to the second among those of controls, or empty.
     """
 
     inputs: Sequence[ReportInput]
     comparisons: Sequence[ModelComparison] = ()
     level: Level = "full"
+    ranks: Sequence[ControlRank] = ()
 
     @property
     def is_brief(self) -> bool:

@@ -44,7 +44,7 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
         names = ", ".join(dict.fromkeys(figure.estimand for figure in figures))
         raise ResultError(f"models cannot be compared on {names}: figures of plug-ins have no test of two models")
     pairs = combinations(enumerate(inputs, start=1), 2)
-    return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]
+    return [ModelComparison(a=i, b=j, comparisons=tuple(compare_pair(a, b))) for (i, a), (j, b) in pairs]
 
 
 def require_comparable(inputs: Sequence[ReportInput]) -> None:
@@ -75,7 +75,8 @@ def require_comparable(inputs: Sequence[ReportInput]) -> None:
         raise ResultError("the results are on different rows: some are of one config, or of a sample (--limit)")
 
 
-def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
+def compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
+    """Yield everything in which two comparable results differ, the first less the second."""
     if a.result.words is not None and b.result.words is not None:
         yield from compare_tests(read_tests(a.result.words), read_tests(b.result.words), seed=a.result.seed)
         return

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from senseprobe.api import annotation as annotate
     from senseprobe.api.author import count, init, lint, new, preview
     from senseprobe.api.hub import publish, pull
+    from senseprobe.api.metrics import metrics
     from senseprobe.api.models import model, vectors
     from senseprobe.api.releases import (
         build,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         restore,
         verify,
     )
-    from senseprobe.api.results import Comparison, compare, gate, load_result, metrics, report
+    from senseprobe.api.results import Comparison, compare, gate, load_result, report
     from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
     from senseprobe.api.scoring import draft, fetch, plant, replay, score
     from senseprobe.errors import (
@@ -105,7 +106,8 @@ _HOMES = {
     "api.models": ("model", "vectors"),
     "api.hub": ("publish", "pull"),
     "api.releases": (*("build", "build_shard", "diff", "import_release", "join", "load", "restore", "verify"),),
-    "api.results": ("Comparison", "compare", "gate", "load_result", "metrics", "report"),
+    "api.metrics": ("metrics",),
+    "api.results": ("Comparison", "compare", "gate", "load_result", "report"),
     "api.scoring": ("draft", "fetch", "plant", "replay", "score"),
     "evaluate.exports.api": ("export",),
     "evaluate.served.api": ("server",),

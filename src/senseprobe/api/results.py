@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from senseprobe.document import Document, Section
+    from senseprobe.evaluate.estimands.control_rank import ControlRank
     from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
@@ -142,11 +143,13 @@ def _describe(source: ReportInput) -> dict[str, Any]:
 class Comparison:
     """Results of two models or more on the same rows, each pair of models compared.
 
-    `inputs` are the results with their rows, `pairs` the differences: of the first less the second, in points.
+    `inputs` are the results with their rows, `pairs` the differences: of the first less the second, in points. `ranks`
+    are those of the changes from the first to the second among controls, where there are any.
     """
 
     inputs: tuple[ReportInput, ...]
     pairs: tuple[ModelComparison, ...]
+    ranks: tuple[ControlRank, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the differences as a table: a row for each figure of each pair of models."""
@@ -161,13 +164,14 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe compare --json`` prints."""
         results = [{"signature": i.result.signature, "model": dict(i.result.model)} for i in self.inputs]
-        return {"results": results, "differences": [pair.as_dict() for pair in self.pairs]}
+        ranks = {"ranks": [rank.as_dict() for rank in self.ranks]} if self.ranks else {}
+        return {"results": results, "differences": [pair.as_dict() for pair in self.pairs], **ranks}
 
     def document(self) -> Document:
         """Return what ``senseprobe compare`` prints: in what the models differ, and whether they can be read."""
         from senseprobe.evaluate.reporting.report import build_report
 
-        return build_report(self.inputs, self.pairs, "brief")
+        return build_report(self.inputs, self.pairs, "brief", self.ranks)
 
     def __repr__(self) -> str:
         """Return the models and how many figures were compared, in a line."""
@@ -190,12 +194,23 @@ def compare(
     ] = None,
     release: Annotated[ReleaseNames, RELEASES_OF_RESULTS] = None,
     markdown: Annotated[bool, MARKDOWN] = False,
+    control: Annotated[
+        Sequence[ResultSource],
+        Option(
+            type=list[Path],
+            metavar="RESULT.json",
+            help="Rank the change from the first result to the second among those from the first to these results, of "
+            "models that something at random was done to; may be repeated.",
+        ),
+    ] = (),
 ) -> Comparison:
     """Compare models pair by pair on the same rows, with intervals and p-values.
 
-    Pass results one by one, `compare(a, b)`, or in a list. With `out` it also writes a page, like `report`. Raises
+    Pass results one by one, `compare(a, b)`, or in a list. With `out` it also writes a page, like `report`. With
+    `control`, of which each may be a folder of results, the two results are a model before and after. Raises
     ResultError if results have different scorers or rows, or if the release or the rows are not available.
     """
+    from senseprobe.evaluate.reporting.control_ranks import rank_changes
     from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
@@ -204,10 +219,14 @@ def compare(
     if out is not None:
         refuse_results(Path(out), sources)
     inputs = without_controls(_gather(sources, release))
-    pairs = compare_results(inputs)
+    pairs, ranks = compare_results(inputs), list["ControlRank"]()
+    if of_controls := [source for item in control for source in list_sources(item)]:
+        if len(inputs) != 2:
+            raise ResultError(f"controls are of a change, from one result to another: give two, not {len(inputs)}")
+        ranks = rank_changes(inputs[0], inputs[1], without_controls(_gather(of_controls, release)))
     if out is not None:
-        write_page(Path(out), build_report(inputs, pairs), markdown=markdown)
-    return Comparison(tuple(inputs), tuple(pairs))
+        write_page(Path(out), build_report(inputs, pairs, ranks=ranks), markdown=markdown)
+    return Comparison(tuple(inputs), tuple(pairs), tuple(ranks))
 
 
 @with_progress("comparing")
@@ -329,46 +348,6 @@ def _with_list_columns(source: ReportInput, names: Sequence[str]) -> ReportInput
             tables[config] = table.assign(**columns)
     scored = replace(source.result.scored, tables={**source.tables, **tables})
     return replace(source, result=replace(source.result, scored=scored))
-
-
-def metrics(
-    name: Annotated[
-        str | None, Argument(metavar="NAME", help="A scorer or a figure, for example aul or gap.", shown_default="")
-    ] = None,
-) -> list[dict[str, Any]]:
-    """Explain a scorer or a figure: definition, source and limits; without a name, list all.
-
-    Returns their declarations. Raises ResultError for an unknown name.
-    """
-    from senseprobe.evaluate.reporting.metric_docs import describe_metric, find_metrics
-
-    if name is not None:
-        return [*map(describe_metric, find_metrics(name))]
-    return [metric for kind in metrics_by_kind().values() for metric in kind]
-
-
-def metrics_by_kind() -> dict[str, list[dict[str, Any]]]:
-    """Return what ``senseprobe explain --json`` prints: ``scorers`` and ``estimands``."""
-    from senseprobe.evaluate.reporting.metric_docs import describe_metrics
-
-    return describe_metrics()
-
-
-def metrics_page(name: str | None = None) -> str:
-    """Return the documentation of all scorers and estimands in Markdown, or of those called `name`.
-
-    Raises ResultError where nothing has that name.
-    """
-    from senseprobe.evaluate.reporting.metric_docs import build_page, find_metrics, format_metric
-
-    return (build_page() if name is None else "\n".join(map(format_metric, find_metrics(name)))).rstrip("\n")
-
-
-def metric_sections() -> Iterator[Section]:
-    """Yield a table of all scorers, and one of all estimands."""
-    from senseprobe.evaluate.reporting.metric_docs import metric_sections
-
-    return metric_sections()
 
 
 def summarize_results(results: Sequence[Result], out: str | Path, release: str | None = None) -> Document:

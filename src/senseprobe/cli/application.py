@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from senseprobe import api
-from senseprobe.api import annotation, results
+from senseprobe.api import annotation, metrics, results
 from senseprobe.api import author as author_api
 from senseprobe.api.models import SOURCES
 from senseprobe.cli import annotate, author, hub, release, report, score
@@ -280,7 +280,7 @@ _CORE: dict[str, tuple[Command | Group, ...]] = {
                 ),
             ),
         ),
-        Command(results.metrics, report.show_metrics, as_it_is, call=report.metrics, name="explain"),
+        Command(metrics.metrics, report.show_metrics, as_it_is, call=report.metrics, name="explain"),
         Command(
             results.gate,
             report.show_gate,

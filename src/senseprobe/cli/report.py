@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from senseprobe.api import metrics as declared
 from senseprobe.api import results as api
 from senseprobe.cli.console import print_document, print_line, print_markdown, print_note, print_sections
 from senseprobe.errors import SenseprobeError
@@ -53,11 +54,17 @@ def show_gate(
         print_line(line)
 
 
-def compare(results: Sequence[Path], out: Path | None, release: Sequence[str] | None, markdown: bool) -> "Comparison":
+def compare(
+    results: Sequence[Path],
+    out: Path | None,
+    release: Sequence[str] | None,
+    markdown: bool,
+    control: Sequence[Path],
+) -> "Comparison":
     """Return the comparison of results."""
     if markdown and out is None:
         raise SenseprobeError("--markdown writes a page: name it with --out")
-    return api.compare(results, out=out, release=release, markdown=markdown)
+    return api.compare(results, out=out, release=release, markdown=markdown, control=control or ())
 
 
 def show_comparison(comparison: "Comparison", out: Path | None) -> None:
@@ -76,8 +83,8 @@ def metrics(
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
     if as_json:
-        return api.metrics(name) if name else api.metrics_by_kind()
-    return api.metrics_page(name) if markdown or name else api.metric_sections()
+        return declared.metrics(name) if name else declared.metrics_by_kind()
+    return declared.metrics_page(name) if markdown or name else declared.metric_sections()
 
 
 def show_metrics(declared: Any) -> None:  # noqa: ANN401

@@ -1,0 +1,168 @@
+"""What a change of a model shows beside those of controls, and whether the model still does its task."""
+
+from collections.abc import Iterator, Sequence
+
+from senseprobe.document import Cell, Section, Table, name_cells
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.comparison import Comparison
+from senseprobe.evaluate.estimands.control_rank import FEWEST, LEVEL, USUAL, ControlRank
+from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.scope import ReportScope
+from senseprobe.evaluate.reporting.significance import compare_pair, find_control_figures, require_comparable
+from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import counted, listed
+from senseprobe.records import Figure
+
+MOST = 999
+"""Controls of one comparison."""
+
+TITLE = "Beside the controls"
+ABOUT = (
+    "A control is the same model with something at random done to it. p is the rank of the change among them, by size, "
+    "whichever way it goes: (1 + controls at least as extreme) / (1 + controls). It is not corrected for the number of "
+    "figures."
+)
+OF_NEUTRAL = (
+    "gap leads. nn, fn and t say how often a model infers anything, and a random direction can move them as far as one "
+    "of gender does: by themselves they are no measure of gender bias."
+)
+BROKEN = (
+    "Right answers on nli-control, before and after: a model that is broken infers nothing, and looks unbiased for it."
+)
+
+
+def rank_changes(before: ReportInput, after: ReportInput, controls: Sequence[ReportInput]) -> list[ControlRank]:
+    """Return each figure that two results are compared on with its rank among controls; of gender `gap` comes first.
+
+    Raises ResultError where the results are not on the same rows by one scorer, where a control is one of the two or
+    occurs twice, lacks a figure, or scored another number of rows.
+    """
+    if not 1 <= len(controls) <= MOST:
+        raise ResultError(f"{counted(len(controls), 'control')}: give 1 to {MOST}")
+    require_comparable([before, after, *controls])
+    seen = {_identity(before): "the first result", _identity(after): "the second result"}
+    if len(seen) == 1:
+        raise ResultError(f"{before.label} is compared with itself: give the model before and after")
+    for number, control in enumerate(controls, start=1):
+        if (identity := _identity(control)) in seen:
+            raise ResultError(f"control {number}, {control.label}, is the same model as {seen[identity]}: leave it out")
+        seen[identity] = f"control {number}"
+    tables = [{_key(figure): figure for figure in source.result.figures} for source in (before, *controls)]
+    ranks = [_rank(row, tables, controls) for row in compare_pair(after, before) if row.difference is not None]
+    return sorted(ranks, key=lambda rank: not _leads(rank))
+
+
+def _leads(rank: ControlRank) -> bool:
+    """Return whether a figure of inference compares two words: the others say how often a model infers anything."""
+    estimand = lookup(rank.estimand)
+    return estimand.stands_in and KINDS[estimand.kind].infers
+
+
+def _identity(source: ReportInput) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((part, text) for part, text in source.result.model.items() if part != "name"))
+
+
+def _key(figure: Figure | Comparison) -> tuple[str, str, str]:
+    return figure.config, figure.estimand, figure.group or ""
+
+
+def _rank(
+    row: Comparison, tables: Sequence[dict[tuple[str, str, str], Figure]], controls: Sequence[ReportInput]
+) -> ControlRank:
+    first, *others = (table.get(_key(row)) for table in tables)
+    values = []
+    for figure, control in zip(others, controls, strict=True):
+        if first is None or first.value is None or figure is None or figure.value is None:
+            name = " ".join(filter(None, _key(row)))
+            raise ResultError(f"the control {control.label} has no value of {name}: score it on the same rows")
+        if figure.scored != first.scored:
+            raise ResultError(
+                f"the control {control.label} scored {counted(figure.scored, 'row')} of {row.config}, and the model "
+                f"before {first.scored:,}: what differs is not what was done to it"
+            )
+        values.append(round(figure.value - first.value, 9) + 0.0)
+    return ControlRank(
+        config=row.config,
+        estimand=row.estimand,
+        group=row.group,
+        before=row.b,
+        after=row.a,
+        change=row.difference or 0.0,
+        low=row.low,
+        high=row.high,
+        controls=tuple(values),
+    )
+
+
+# --- Sections -------------------------------------------------------------------------------------------------------
+
+
+def rank_sections(scope: ReportScope) -> Iterator[Section]:
+    """Yield what a change shows beside controls, and whether the model still does its task; none without controls."""
+    if not scope.ranks:
+        return
+    count = len(scope.ranks[0].controls)
+    whole = [rank for rank in scope.ranks if rank.group is None or not lookup(rank.estimand).compared_with_interval]
+    beyond = [" ".join(filter(None, (r.config, r.estimand, r.group))) for r in whole if r.p < LEVEL]
+    said = f"{len(beyond)} of {counted(len(whole), 'figure')} changed by more than controls do"
+    said = f"{said}: {listed(beyond)}." if beyond else f"{said}."
+    few = (
+        f"{counted(count, 'control')} can show nothing: their smallest p is {1 / (count + 1):.2g}. {FEWEST} are the "
+        f"fewest that can, {USUAL} are usual where only scoring is repeated."
+        if count < FEWEST
+        else ""
+    )
+    gendered = any(map(_leads, scope.ranks))
+    notes = (said, few, ABOUT, OF_NEUTRAL if gendered else "")
+    shown = [rank for rank in scope.ranks if not scope.is_brief or rank in whole]
+    headings = (
+        "config",
+        "figure",
+        "group",
+        "before",
+        "after",
+        "change",
+        "controls",
+        "mean of controls",
+        "p",
+        "in words",
+    )
+    rows = tuple(_build_row(rank) for rank in shown)
+    yield Section(TITLE, tuple(filter(None, notes)), tables=(Table(TITLE, headings, rows, closed=len(rows) > 24),))
+    table = _build_accuracy_table(scope)
+    if table.rows:
+        yield Section("Does it still infer?", (BROKEN,), tables=(table,))
+
+
+def _build_row(rank: ControlRank) -> tuple[Cell, ...]:
+    points = [notation.format_points(value, rank.estimand) for value in (min(rank.controls), max(rank.controls))]
+    mean = sum(rank.controls) / len(rank.controls)
+    ends = notation.format_ends(rank.low, rank.high, rank.estimand)
+    values = ("none" if v is None else notation.format_points(v, rank.estimand) for v in (rank.before, rank.after))
+    return (
+        *name_cells(rank.config, rank.estimand, rank.group or ""),
+        *map(Cell.number, values),
+        Cell.number(notation.format_points(rank.change, rank.estimand), ends),
+        Cell.number(f"{points[0]} to {points[1]}", counted(len(rank.controls), "control")),
+        Cell.number(notation.format_points(mean, rank.estimand)),
+        Cell.number(notation.format_p(rank.p)),
+        Cell(rank.reading),
+    )
+
+
+def _build_accuracy_table(scope: ReportScope) -> Table:
+    """Return the right answers on the control of inference before and after, by kind of pair."""
+    sides = [{_key(figure): figure for _, figure in find_control_figures(source)} for source in scope.inputs[:2]]
+    rows = tuple(
+        (
+            *name_cells(*key),
+            *(
+                Cell.number("" if (f := side.get(key)) is None or f.value is None else f"{f.value:.1f}")
+                for side in sides
+            ),
+        )
+        for key in dict.fromkeys(key for side in sides for key in side)
+    )
+    return Table("right answers of 100", ("config", "figure", "group", "before", "after"), rows)

@@ -96,6 +96,8 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
         identity = scorer.identity(model)
         if differing := source.compare_identities(first.model, identity, model):
             return Replay(first, None, differing)
+        if retired := source.describe_retired_scorer(model, first.scorer):
+            return Replay(first, None, (), (retired,))
         # Whether figures have values although a gate fails.
         show = any(find_verdict(figure) and figure.value is not None for figure in first.figures)
         check = scorer.check(model, accuracy=accuracy_read(first.tasks.values()), show=show)

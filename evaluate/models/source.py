@@ -212,6 +212,10 @@ class ModelSource:
         """Return that what a result was computed by is no longer computed; empty where it can be replayed."""
         return ""
 
+    def describe_retired_scorer(self, model: Any, scorer: str) -> str:  # noqa: ANN401
+        """Return that a model could be scored only by what is no longer computed; empty where it can be."""
+        return ""
+
     def compare_identities(self, then: Mapping[str, str], now: Mapping[str, str], model: Model) -> tuple[str, ...]:
         """Return in which parts of its identity a model is not that of a result."""
         parts = ("weights", "config", "tokenizer", "debias", "template", "dtype", "family", "encoding")

@@ -157,6 +157,14 @@ class Server(ModelSource):
         is_retired = is_of_decisions(vector) or (scorer in CHOICES and is_of_thinking(vector))
         return describe_retired(DECISION) if is_retired else ""
 
+    def describe_retired_scorer(self, model: Any, scorer: str) -> str:  # noqa: ANN401
+        """Return that a model that thinks first could be scored by decisions only; empty where it does not think."""
+        from senseprobe.evaluate.retirements import DECISION, describe_retired
+        from senseprobe.evaluate.served.capabilities import CHOICES
+
+        is_retired = scorer in CHOICES and bool(model.report.failed("thinking"))
+        return describe_retired(DECISION) if is_retired else ""
+
     def compare_identities(self, then: Mapping[str, str], now: Mapping[str, str], model: Any) -> tuple[str, ...]:  # noqa: ANN401
         """Return in what a model is not that of a result: what it is asked, and its answers to fixed prompts.
 

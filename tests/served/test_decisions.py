@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands import typing
+from tests.served.liars import LIARS
 from tests.served.planted_server import PlantedServer
 
 import senseprobe
@@ -50,6 +51,16 @@ def test_a_thinking_model_whose_fixed_prompts_were_answered_by_tokens(
     done = typing(monkeypatch, capfd)("replay", str(tmp_path / path.name))
     assert (done.code, done.out.splitlines()) == (0, [RETIRED, "nothing was computed"]), done.err
     assert source_class(result["model"]["name"]).describe_retired(result["model"], "text-likely") == ""
+
+
+def test_a_thinking_model_whose_tokens_do_not_show_it(tmp_path: Path) -> None:
+    """The same model answers, and thinks: first tokens could never give its labels a weight."""
+    with PlantedServer() as server:
+        api.score(server.spec, "sssb@1.0.1:noun-bare", "choice-likely", limit=6, out=tmp_path, say=list[str]().append)
+        (path,) = tmp_path.rglob("choice-likely*.json")
+        server.twist = LIARS["thinks beside"].twist()
+        replayed = api.replay(path)
+    assert (replayed.result, replayed.differences, replayed.redefined) == (None, (), (RETIRED,))
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)

@@ -140,7 +140,7 @@ def predict_by_kernel(vectors: FloatArray, codes: IntArray, classes: int, others
 
 def _squared_distances(first: FloatArray, second: FloatArray) -> FloatArray:
     lengths = np.sum(first**2, axis=1)[:, None] + np.sum(second**2, axis=1)
-    return np.maximum(lengths - 2 * first @ second.T, 0)
+    return np.asarray(np.maximum(lengths - 2 * first @ second.T, 0))
 
 
 def draw_order(count: int, seed: int) -> IntArray:

@@ -85,7 +85,7 @@ def label_word(word: str, design: Design | None, senses: Mapping[str, Set[str]])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Teller:
+class SentenceWriter:
     """The writer of the sentences on a result.
 
     - `model`: its name in a sentence; `senses`: the sense types of each word (`find_senses`).
@@ -244,29 +244,29 @@ def _format_hidden(verdict: Verdict) -> str:
 # --- The headline ---------------------------------------------------------------------------------------------------
 
 
-def state_headline(teller: Teller, *, short: bool = False) -> str:
+def state_headline(writer: SentenceWriter, *, short: bool = False) -> str:
     """Return sentences on how many questions have an answer, and on what is found, undecided and not readable.
 
     With `short` it is only the first sentence, with the names of the questions that have an answer.
     """
-    verdicts = teller.source.verdicts or ()
+    verdicts = writer.source.verdicts or ()
     answered = [v for v in verdicts if v.code in ("shown", "these_words", "small")]
     count = _count_answers(verdicts, answered)
     if short and answered:
-        facts = [f"{v.word}: {_name(v)} ({teller.state_briefly(v)})" for v in answered if len(answered) < FEW]
+        facts = [f"{v.word}: {_name(v)} ({writer.state_briefly(v)})" for v in answered if len(answered) < FEW]
         return f"{count} {capitalized('; '.join(facts) or _listed_few([_name(v) for v in answered]))}."
     if len(verdicts) == 1 and verdicts[0].code == "unreadable":
-        return _explain_unread(teller, verdicts[0], short=short)
-    return count if short else as_paragraph(count, *_list_answers(teller, verdicts, answered))
+        return _explain_unread(writer, verdicts[0], short=short)
+    return count if short else as_paragraph(count, *_list_answers(writer, verdicts, answered))
 
 
-def _explain_unread(teller: Teller, verdict: Verdict, *, short: bool) -> str:
+def _explain_unread(writer: SentenceWriter, verdict: Verdict, *, short: bool) -> str:
     """Return why the only question cannot be read."""
     if verdict.config.startswith(f"{CONTROL}:"):
-        return f"{teller.model} fails its control, so nothing that it says here can be read."
+        return f"{writer.model} fails its control, so nothing that it says here can be read."
     cannot = f"{_name(verdict)} cannot be read"
     if short or (verdict.figure is not None and find_verdict(verdict.figure)):
-        return f"{cannot}." if short else f"{cannot}. {teller.state_fact(verdict)}"
+        return f"{cannot}." if short else f"{cannot}. {writer.state_fact(verdict)}"
     reason, *others = verdict.text.split("; ")
     return as_paragraph(f"{cannot}: {reason}.", *map(as_sentence, others))
 
@@ -283,12 +283,12 @@ def _count_answers(verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> 
     return f"{capitalized(count)} of {count_word(len(verdicts))} questions {has} an answer."
 
 
-def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> Iterator[str]:
+def _list_answers(writer: SentenceWriter, verdicts: Sequence[Verdict], answered: Sequence[Verdict]) -> Iterator[str]:
     """Yield sentences on what is found, undecided and not readable."""
     several = len(verdicts) > 1
     for verdict in answered[:FEW]:
         word = "" if verdict.code == "shown" else f" ({verdict.word})"
-        yield f"{_name(verdict)}{word}: {teller.state_fact(verdict)}" if several else teller.state_fact(verdict)
+        yield f"{_name(verdict)}{word}: {writer.state_fact(verdict)}" if several else writer.state_fact(verdict)
     if len(answered) > FEW:
         yield f"Also answered: {_listed_few([_name(v) for v in answered[FEW:]])}."
     if undecided := [v for v in verdicts if v.code == "not_shown"]:
@@ -298,8 +298,8 @@ def _list_answers(teller: Teller, verdicts: Sequence[Verdict], answered: Sequenc
     if unread := [v for v in verdicts if v.code == "unreadable"]:
         first, flaw = unread[0], any(judged.flaw for _, judged in unread[0].of)
         is_explained = flaw or first.figure is None or first.config.startswith(f"{CONTROL}:")
-        outlook = state_outlook(first, teller.source)
-        reason = as_paragraph(teller.state_fact(first), "" if several else outlook) if is_explained else outlook
+        outlook = state_outlook(first, writer.source)
+        reason = as_paragraph(writer.state_fact(first), "" if several else outlook) if is_explained else outlook
         yield f"Not readable: {_listed_few([_name(v) for v in unread])}. {reason}" if several else reason
 
 

@@ -16,7 +16,7 @@ from senseprobe.evaluate.estimands.multiple_testing import corrected, without_si
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.estimands.word_sets import TestWords
 from senseprobe.evaluate.reporting.association_verdicts import find_tests
-from senseprobe.evaluate.reporting.finding import Teller, find_senses, name_models
+from senseprobe.evaluate.reporting.finding import SentenceWriter, find_senses, name_models
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.plugins import Registry, Unfit, blamed
 from senseprobe.records import Figure
@@ -149,11 +149,11 @@ class ReportScope:
         return find_senses(self.inputs)
 
     @cached_property
-    def tellers(self) -> list[Teller]:
+    def writers(self) -> list[SentenceWriter]:
         """The writer of sentences for each result."""
         models = name_models(self.inputs)
         return [
-            Teller(source=source, model=model, senses=self.senses, words=words)
+            SentenceWriter(source=source, model=model, senses=self.senses, words=words)
             for source, model, words in zip(self.inputs, models, self.words, strict=True)
         ]
 

@@ -67,7 +67,7 @@ def _list_headlines(scope: ReportScope) -> Iterator[str]:
     numbers = [n for n in every if "planted" not in scope.inputs[n].result.model] or [*every]
     numbers.sort(key=lambda n: not scope.inputs[n].is_comparable)
     for number in numbers[:MOST_HEADLINES]:
-        text = scope.inputs[number].headline or state_headline(scope.tellers[number], short=several)
+        text = scope.inputs[number].headline or state_headline(scope.writers[number], short=several)
         yield f"{scope.short_labels[number]}: {text}" if several else text
     yield from filter(None, dict.fromkeys(map(explain_planted, scope.inputs)))
 
@@ -85,7 +85,7 @@ def build_tile(verdict: Verdict, scope: ReportScope, number: int, axis: Axis) ->
         label=scope.short_labels[number],
         badge=verdict.word,
         tone="open" if alone else TONES[verdict.code],
-        sentence=scope.tellers[number].state_fact(verdict),
+        sentence=scope.writers[number].state_fact(verdict),
         outlook=state_outlook(verdict, source),
         basis=verdict.basis,
     )

@@ -152,7 +152,7 @@ class VectorFile:
         Raises ModelError where the file has something else than numbers for a word, or was changed meanwhile.
         """
         self.encoding(level)
-        rows_of = {unit: self._look_up(level, unit.text)[0] for unit in units if unit not in done}
+        rows_of = {unit: self.look_up(level, unit.text)[0] for unit in units if unit not in done}
         unread = sorted({row for rows in rows_of.values() for row in rows} - self._vectors.keys())
         self._vectors.update(zip(unread, self.table.read(unread) if unread else (), strict=True))
         left = iter(rows_of.items())
@@ -171,7 +171,7 @@ class VectorFile:
     def reasons(self, level: str, units: Sequence[Unit]) -> Iterator[str]:
         """Yield why units have no vector: ``no vector of gladiola``, or one of zeros."""
         for unit in units:
-            rows, missing = self._look_up(level, unit.text)
+            rows, missing = self.look_up(level, unit.text)
             if rows:
                 yield f"a vector of zeros for {unit.text}" if level == "word" else "a vector of zeros"
             else:
@@ -223,7 +223,7 @@ class VectorFile:
         rows, word = self.table.vocabulary.rows, word.lower() if self.lower else word
         return rows.get(word, rows.get(word.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")))
 
-    def _look_up(self, level: str, text: str) -> tuple[list[int], list[str]]:
+    def look_up(self, level: str, text: str) -> tuple[list[int], list[str]]:
         """Return the rows of a text at a level, and the words of it that have none."""
         if level == "word" or self.table.tokens:
             return self.find(text)

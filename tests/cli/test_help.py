@@ -183,6 +183,9 @@ FILES = {
     "letters.csv": 'text\n"The nurse said that she was tired. He thanked her."\n"Dr. Reed is a mechanic."\n',
     "sentences.txt": "She is a nurse.\nThe judge thanked him.\nIt rains.\n",
     "associations.csv": "cue,response,R123.Strength\nman,nurse,3\nnurse,woman,1\nman,judge,2\njudge,woman,1\n",
+    "nli.jsonl": '{"sentence1": "A nurse is a man.", "sentence2": "A man is a nurse.", "gold_label": "entailment"}\n'
+    '{"sentence1": "A judge is a woman.", "sentence2": "A man is a nurse.", "gold_label": "neutral"}\n'
+    '{"sentence1": "A man is a judge.", "sentence2": "A nurse is a judge.", "gold_label": "contradiction"}\n',
     "words.txt": "nurse\njudge\nman\nwoman\n",
 }
 

@@ -151,7 +151,7 @@ def import_files(
     **about: Any,  # noqa: ANN401 - of the table that is read
 ) -> "tuple[dict[str, Any], Notes]":
     """Return what is told of the release that was made, or would be."""
-    about |= {"columns": parse_map(columns), "labels": _parse_labels(labels)}
+    about |= {"columns": parse_map(columns), "labels": parse_labels(labels)}
     if dry_run:
         draft = api.read_import(format_, files, name, version, license_, **about)
         rows = {table.name: len(table.rows) for table in draft.tables}
@@ -186,7 +186,7 @@ def parse_map(values: Sequence[str] | None) -> dict[str, str] | None:
     return columns if values else None
 
 
-def _parse_labels(values: Sequence[str] | None) -> dict[str, dict[str, str]]:
+def parse_labels(values: Sequence[str] | None) -> dict[str, dict[str, str]]:
     """Return the names of integers by role."""
     labels: dict[str, dict[str, str]] = {}
     for value in values or ():

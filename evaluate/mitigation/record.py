@@ -95,6 +95,22 @@ class Probe(_Part):
     majority: Share
 
 
+class Perplexity(_Part):
+    """How well a model predicts a text, before and after the removal: a model that is broken looks unbiased.
+
+    - `kind`: ``perplexity`` of a causal model, ``pseudo-perplexity`` of a masked one (perplexity.py defines both).
+    - `text`: the name of the file, or what was taken of WordNet; `sha256` of its lines.
+    - `tokens` that were predicted, the same ones before and after.
+    """
+
+    kind: Literal["perplexity", "pseudo-perplexity"]
+    text: Text
+    sha256: Digest
+    tokens: Annotated[int, Field(ge=1)]
+    before: Annotated[float, Field(ge=1)]
+    after: Annotated[float, Field(ge=1)]
+
+
 class Parent(_Part):
     """The model that something was removed from: its name, its identity, and its own record where it has one."""
 
@@ -117,6 +133,7 @@ class Record(_Part):
     - `head`: of models of transformers whether the output shares the altered rows (``tied``) or has the parent's
       (``untied``); ``none`` without one. `layers`: the input alone, or a map at load on all layers' outputs, too.
     - `probes`: what can still be read; `unprobed`: why there are none.
+    - `perplexity` of models of transformers that predict tokens, where a text was given or WordNet is prepared.
     - `files`: sha256 of the files beside it, by name.
     """
 
@@ -142,6 +159,7 @@ class Record(_Part):
     layers: Literal["input", "all"] = "input"
     probes: Annotated[tuple[Probe, ...], Field(max_length=16)] = ()
     unprobed: Text = ""
+    perplexity: Perplexity | None = None
     files: Annotated[dict[str, Digest], Field(max_length=1024)]
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mitigation.records import make_record
+from tests.mitigation.records import DIGEST, make_record
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.erasure import Erasure
@@ -66,6 +66,7 @@ def test_a_chain_is_told_in_a_line() -> None:
         ({"more": 1}, "more: Extra inputs"),
         ({"files": {"a": "0"}}, "files.a"),
         ({"method": "magic"}, "method"),
+        ({"perplexity": {"kind": "perplexity", "text": "a", "sha256": DIGEST, "tokens": 0}}, "perplexity.tokens"),
     ],
 )
 def test_a_changed_record_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:

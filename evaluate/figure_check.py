@@ -22,8 +22,9 @@ from senseprobe.release.release import Release
 TOLERANCE = 1e-6
 """By which a number may differ: another order of a sum makes far less."""
 
-NOT_OF_ROWS = {"definition", "note", "verdict"}
-"""Parts of figures that rows do not make: a note is words about them, and a verdict is read with a control."""
+NOT_OF_ROWS = {"definition", "erased", "note", "verdict"}
+"""Parts of figures that rows do not make: a note is words about them, a verdict is read with a control, and
+which rows are erased is known where the model is at hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from senseprobe.evaluate.erased_rows import describe_erased_input
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figures, figures, listed_by, lookup
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, RELATIVE_CONTRASTS
@@ -84,9 +85,10 @@ def _sides(release: Release, name: str) -> list[str]:
     return [config for contrast in contrasts for config in (contrast.a, contrast.b)]
 
 
-def with_unreadable_sides(release: Release, figure: Figure, reasons: Mapping[str, str]) -> Figure:
-    """Return the figure of a contrast with a note where `reasons` has a side that the model cannot read."""
+def with_notes(release: Release, figure: Figure, reasons: Mapping[str, str]) -> Figure:
+    """Return a figure with notes on what is erased, and of a contrast on sides that `reasons` calls not readable."""
     notes = [f"{side} is not readable: {reasons[side]}" for side in _sides(release, figure.config) if side in reasons]
+    notes += [text] if (text := describe_erased_input(figure)) else []
     return replace(figure, note="; ".join([*notes, *filter(None, [figure.note])])) if notes else figure
 
 

@@ -17,8 +17,9 @@ from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import caveats
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
-from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_unreadable_sides
+from senseprobe.evaluate.figures import figures_of, left_out_estimands, with_notes
 from senseprobe.evaluate.fitness import count_fitness, unreadable_configs
+from senseprobe.evaluate.models.alteration import mark_erased
 from senseprobe.evaluate.models.registry import FAMILIES, answers_of
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.score_tables import tokenize_rows
@@ -72,6 +73,7 @@ def run(
     checked = check.ask(units.rows, job.seed, progress, len(units)) if check else 0
     answer_units(units, model, declared, store, progress, checked)
     scored = declared.tabulate(units, model)
+    scored = replace(scored, tables=mark_erased(scored.tables, declared, model, warn))
     result = result_of(job, scored, declared, {"name": model.name, **declared.identity(model)})
     if left_out := left_out_estimands(job.release, scored.tables, declared):
         warn(f"{declared.id} does not compute {', '.join(left_out)}: they compare sentences of several pairs")
@@ -83,7 +85,7 @@ def run(
         unscored=caveats.unscored_rows(units, declared, model),
         refused=refused,
         fitness=fitness,
-        figures=tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures),
+        figures=tuple(with_notes(job.release, figure, reasons) for figure in result.figures),
         tokens=tokenize_rows(scored.tables, declared.kind, job.seed, model),
     )
     if check is None:

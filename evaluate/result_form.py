@@ -199,5 +199,8 @@ def _point_fault(figure: Figure) -> str:
     points = [part for part in (figure.value, figure.low, figure.neutral, figure.high) if part is not None]
     if any(abs(part) > MAX_POINTS for part in (*points, *figure.readings.values(), *figure.senses.values())):
         return f"a number beyond {MAX_POINTS:g}"
+    counts = [figure.erased.get(name, 0) for name in ("whole", "input", "rows")]
+    if {*figure.erased} - {"whole", "input", "rows"} or min(counts) < 0 or counts[0] + counts[1] > counts[2]:
+        return "counts of erased rows that cannot be"
     is_reversed = figure.low is not None and figure.high is not None and figure.low > figure.high
     return "an interval whose lower end is above its upper end" if is_reversed else ""

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.erased_rows import count_erased, find_erased_flaw
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand, Scope, joined
 from senseprobe.evaluate.estimands.multiple_testing import Family
 from senseprobe.evaluate.estimands.word_sets import SETS, TestWords, compute_effect, describe_repeats
@@ -127,6 +128,7 @@ class Weat(Estimand):
         repeats = "" if lacking else describe_repeats(rows, words)
         fields["note"] = joined(fields["note"], NO_WORDS if rows["word"].isna().any() else "", repeats)
         facts = {"identity": identity_of(rows), "missing": words.missing, "senses": mean_senses(table)}
+        facts["erased"] = _count_erased_words(rows)
         return self._figure(name, scope, levels, lost, **fields, **facts)
 
     def _effect(self, words: TestWords, scope: Scope) -> dict[str, Any]:
@@ -189,8 +191,8 @@ class Weat(Estimand):
 
         ``these_words``: p, which holds the attribute words fixed, is small, and the interval over other words has 0.
         """
-        if self.lost_too_many(figure):
-            return FigureVerdict(code="unreadable", text=LOST, flaw=LOST)
+        if flaw := LOST if self.lost_too_many(figure) else find_erased_flaw([figure]):
+            return FigureVerdict(code="unreadable", text=flaw, flaw=flaw)
         if figure.p is None:
             return FigureVerdict(code="unreadable", text=NO_INTERVAL)
         if figure.p_holm is None:
@@ -236,7 +238,7 @@ class SentenceWeat(Weat):
         scores = {side: values[np.isfinite(values)] for side, values in scores.items()}
         levels = {side: len(values) for side, values in scores.items()}
         value = compute_effect(scores["X"], scores["Y"]) if levels["X"] and levels["Y"] else None
-        fields: dict[str, Any] = {"value": value, "identity": identity_of(table)}
+        fields: dict[str, Any] = {"value": value, "identity": identity_of(table), "erased": _count_erased_words(table)}
         if value is None:
             return self._figure(name, scope, levels, lost, **fields, note="no effect can be computed")
         tested = monte_carlo_p(scores["X"], scores["Y"], seed=scope.seed)
@@ -265,6 +267,12 @@ def _by_test(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     tests = ((str(name), rows) for name, rows in table.groupby("test", sort=False))
     # A name is split into text and numbers in turn.
     return sorted(tests, key=lambda test: [int(p) if i % 2 else p for i, p in enumerate(_NUMBER.split(test[0]))])
+
+
+def _count_erased_words(rows: pd.DataFrame) -> dict[str, int]:
+    """Return the counts of the set of a test of which most is erased (`count_erased`), as a share of the set."""
+    sets = [erased for _, part in rows.groupby("role") if (erased := count_erased(part))]
+    return max(sets, key=lambda erased: (erased["whole"] + erased["input"]) / erased["rows"], default={})
 
 
 def interval_fields(ends: Ends | None, method: str = "jackknife") -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.erased_rows import count_alike
 from senseprobe.evaluate.estimands.base import Scope, difference_fields
 from senseprobe.evaluate.estimands.kernel import KernelRows, row_codes, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
@@ -164,7 +165,7 @@ def gap_rows(table: pd.DataFrame, design: Design, sides: Sides) -> KernelRows:
         kernel=scored["entailment"].to_numpy(dtype=np.float64),
         weights=weights[stays],
         variables=(sides.column,),
-        tally=tally.without(NO_COUNTERPART, int((~stays).sum())),
+        tally=replace(tally.without(NO_COUNTERPART, int((~stays).sum())), erased=count_alike(scored, first[stays])),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from senseprobe.evaluate.erased_rows import add_erased, count_erased
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FactorLevels, FloatArray, IntArray, Projection
 
@@ -31,6 +32,7 @@ class Tally:
     unscored: int
     ties: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
+    erased: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -39,6 +41,7 @@ class Tally:
             unscored=self.unscored + other.unscored,
             ties=self.ties + other.ties,
             left_out=dict(Counter(self.left_out) + Counter(other.left_out)),
+            erased=add_erased(self.erased, other.erased, (self.scored, other.scored)),
         )
 
     def with_ties(self, kernel: FloatArray) -> "Tally":
@@ -118,7 +121,9 @@ def select(
     scores = rows[list(columns)].to_numpy(dtype=np.float64)
     scored = stays & np.isfinite(scores).all(axis=1)
     used, left_out = int(scored.sum()), {reason: count for reason, count in left_out.items() if count}
-    return rows[scored], Tally(rows=int(stays.sum()), scored=used, unscored=int(stays.sum()) - used, left_out=left_out)
+    left, unscored, selected = int(stays.sum()), int(stays.sum()) - used, rows[scored]
+    erased = count_erased(selected)
+    return selected, Tally(rows=left, scored=used, unscored=unscored, left_out=left_out, erased=erased)
 
 
 def labels(rows: pd.DataFrame, column: str) -> Words:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from senseprobe.evaluate.erased_rows import ERASED, READ_AS
 from senseprobe.evaluate.estimands.base import Estimand, Scope
 from senseprobe.evaluate.estimands.display import NOBODY, USE
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, labels, row_codes, select
@@ -53,7 +54,7 @@ def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
         codes, words = pd.factorize(rows[name])
         categories = pd.Index(words, dtype=object)  # objects, which rows can share
         columns[name] = pd.Categorical.from_codes(codes, categories=categories)
-    return pd.DataFrame(columns | {name: rows[name] for name in LABELS})
+    return pd.DataFrame(columns | {name: rows[name] for name in (*LABELS, ERASED, READ_AS) if name in rows})
 
 
 def fillers(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -22,6 +22,7 @@ from senseprobe.evaluate.control import (
     right_answers,
     same_model,
 )
+from senseprobe.evaluate.erased_rows import find_erased_flaw
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
 from senseprobe.evaluate.fitness import unreadable_configs
@@ -145,7 +146,13 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
             failed = f"the model's accuracy on {CONTROL} is not shown to exceed guessing, {GUESS} of 100"
     for figure in result.figures:
         # A contrast fails with either of its configs: it says so itself.
-        if reason := failed or unread.get(figure.config) or find_verdict(figure) or _why_left_out(figure):
+        if (
+            reason := failed
+            or unread.get(figure.config)
+            or find_erased_flaw([figure])
+            or find_verdict(figure)
+            or _why_left_out(figure)
+        ):
             reasons.setdefault(reason, {}).setdefault(figure.config, {})[figure.estimand] = None
         else:
             distances.append(_measure(figure))

@@ -5,13 +5,19 @@ says what was removed. A model's weights differ from the parent's, too, but for 
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ModelError
 from senseprobe.messages import printable
+from senseprobe.plugins import Registry
 from senseprobe.tables import UnreadableError, read_json
 
 RECORD = "debias.json"
@@ -33,6 +39,65 @@ REMOVED = "removed"
 """What a result says of a model beside that: in one line, what was removed."""
 
 _LONGEST = 1024
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Tables: TypeAlias = Mapping[str, pd.DataFrame]
+
+
+class AlteredModel(Protocol):
+    """What a model has, that something was removed from, so that it can be told which texts are one to it.
+
+    - `alteration`: the folder of the record. One that predicts tokens has `output_vectors`, too, as ours.
+    """
+
+    alteration: Path
+
+    def table_rows(self, level: str, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return of each text the rows of the table of vectors that it is read as: ids of tokens, or lines of a file.
+
+        `level` is that of a scorer of vectors; empty of others.
+        """
+
+    def input_vectors(self, rows: Sequence[int]) -> FloatArray:
+        """Return the vectors of rows: float64 of shape (rows, dimensions)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alteration:
+    """What a room does with models that something was removed from.
+
+    - `load(model, folder)`: alters a model that was loaded, where the record says that it is altered so.
+    - `mark(tables, scorer, model)`: returns the tables of scored rows, by config, with the columns that say which rows
+      are one to the model (evaluate/erased_rows.py).
+    """
+
+    id: str
+    load: Callable[[Any, Path], None]
+    mark: Callable[[Tables, Any, AlteredModel], Tables]
+    origin: str = ""
+
+
+ALTERATIONS = Registry("senseprobe.alterations", Alteration, "alteration", (), lambda alteration: alteration)
+
+
+def alter_model(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any family
+    """Let rooms alter a model that was loaded, and note the `folder` of its record."""
+    model.alteration = folder
+    for alteration in ALTERATIONS.ours.values():
+        alteration.load(model, folder)
+
+
+def mark_erased(tables: Tables, scorer: Any, model: Any, warn: Callable[[str], None]) -> Tables:  # noqa: ANN401
+    """Return the tables of scored rows with marks of those that are one to a model; as they are of one as it was."""
+    if getattr(model, "alteration", None) is None:
+        return tables
+    if not ALTERATIONS.ours:
+        warn(
+            f"rows that are erased by what was removed from {model.name} are not marked: evaluate/mitigation is missing"
+        )
+    for alteration in ALTERATIONS.ours.values():
+        tables = alteration.mark(tables, scorer, model)
+    return tables
 
 
 def identify_alteration(path: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget
@@ -126,8 +127,29 @@ class PretrainedModel:
         """Return further arguments of the constructor. Raises ModelError where the model is not of this family."""
         return {}
 
+    def table_rows(self, level: str, texts: Sequence[str]) -> list[Ids]:
+        """Return the ids of each text's own tokens, whatever the level: rows of the table of embeddings."""
+        return self.tokens.of(texts)
+
+    def input_vectors(self, rows: Sequence[int]) -> NDArray[np.float64]:
+        """Return the embeddings of tokens: float64 of shape (rows, dimensions)."""
+        return _rows_of(self._model.get_input_embeddings().weight, rows)
+
+    def output_vectors(self, rows: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return what tokens are predicted by: shape (rows, numbers), and biases, (rows,); None where none are."""
+        head = self._model.get_output_embeddings() if self.predicts_tokens else None
+        if head is None or getattr(head, "weight", None) is None:
+            return None
+        bias = getattr(head, "bias", None)
+        return _rows_of(head.weight, rows), np.zeros(len(rows)) if bias is None else _rows_of(bias, rows)
+
     def _tensor(self, values: object) -> torch.Tensor:
         return torch.as_tensor(np.asarray(values, dtype=np.int64), device=self._model.device)
+
+
+def _rows_of(tensor: torch.Tensor, rows: Sequence[int]) -> NDArray[np.float64]:
+    numbers: NDArray[np.float64] = tensor.detach()[list(rows)].cpu().double().numpy()
+    return numbers
 
 
 class TextTokens:

@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.models.alteration import DIGEST, RECORD, REMOVED, identify_alteration
+from senseprobe.evaluate.models.alteration import DIGEST, MAP, RECORD, REMOVED, alter_model, identify_alteration
 from senseprobe.evaluate.models.encodings import DEFAULT_ENCODING, EncodingOptions
 from senseprobe.evaluate.models.vector_files import PREFIX, FileSummary, VectorFile, path_of
 from senseprobe.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
@@ -223,7 +223,7 @@ def load(
         if dtype != "float32":
             raise ModelError(f"{spec} is a file of vectors, which are read in float32: leave --dtype out")
         vectors: Any = files.load(spec, encoding)
-        vectors.identity.update(identify_alteration(path_of(spec)))
+        _alter(vectors, path_of(spec))
         return cast("Model", vectors)
     options = {
         "device": device,
@@ -240,8 +240,15 @@ def load(
         raise ModelError(f"cannot load the model {spec}: no plug-in can load it as {title_of(ability)}")
     model.identity.update(label_option)  # so that a replay can state them again
     if folder := _folder_of(spec, model.identity.get("revision")):
-        model.identity.update(identify_alteration(folder))
+        _alter(model, folder)
     return cast("Model", model)
+
+
+def _alter(model: Any, path: Path) -> None:  # noqa: ANN401 - of any family
+    """Have a model altered as the record beside it says, which is part of its identity, if there is one."""
+    if parts := identify_alteration(path):
+        model.identity.update(parts)
+        alter_model(model, path if path.is_dir() else path.parent)
 
 
 def _folder_of(spec: str, commit: str | None) -> Path | None:
@@ -252,7 +259,7 @@ def _folder_of(spec: str, commit: str | None) -> Path | None:
         return None
     from senseprobe.evaluate.models.checkpoint import find_optional_file
 
-    record = find_optional_file(spec.partition("@")[0], RECORD, commit)
+    record, _ = (find_optional_file(spec.partition("@")[0], name, commit) for name in (RECORD, MAP))
     return record.parent if record else None
 
 

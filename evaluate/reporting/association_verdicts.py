@@ -72,11 +72,12 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         text: [] for text in (DETECTED, THESE_WORDS, UNDETECTED, CANNOT_REACH, NO_INTERVAL)
     }
     lost: list[Figure] = []
+    erased: list[Figure] = []
     for weat, figure in tests:
         text = weat.judge(figure).text
-        (lost if text == LOST else by_text[text]).append(figure)
+        by_text.get(text, lost if text == LOST else erased).append(figure)
     leading = next((text for text, figures in by_text.items() if figures), CANNOT_REACH)
-    largest = max(by_text[leading] or lost, key=lambda figure: figure.value or 0.0)
+    largest = max(by_text[leading] or lost or erased, key=lambda figure: figure.value or 0.0)
     hidden = max((figure.high for figure in by_text[UNDETECTED] if figure.high is not None), default=0.0)
     several = f" of {len(tests)} tests" if len(tests) > 1 else ""
     clauses = {
@@ -88,6 +89,7 @@ def _judge_family(config: str, identity: str, tests: Sequence[tuple[Weat, Figure
         "interval not estimable": by_text[NO_INTERVAL],
         "the other way round, which p does not test": [f for f in by_text[UNDETECTED] if (config, f.group) in below],
         f"not judged, since {LOST}": lost,
+        **{f"not judged, since {weat.judge(figure).text}": [figure] for weat, figure in tests if figure in erased},
     }
     texts = [
         f"{clause}: {listed(figure.group for figure in figures)}" for clause, figures in clauses.items() if figures

@@ -9,6 +9,7 @@ from operator import attrgetter
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.control import is_probe
+from senseprobe.evaluate.erased_rows import find_erased_flaw
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.association import key_of
 from senseprobe.evaluate.estimands.comparison import Comparison
@@ -133,6 +134,8 @@ def rank_differences(
         for source, control in controls
         if control is not None
     )
+    figures = (figure for source in sources for figure in source.result.figures)
+    erased = {figure.key: flaw for figure in figures if (flaw := find_erased_flaw([figure]))}
     failed, designs = next(failures, ""), sources[0].release.designs if sources[0].release else {}
     differences = []
     for row in without_single(pair.comparisons, COMPARISONS):
@@ -146,7 +149,7 @@ def rank_differences(
             comparison=row,
             tendency=f"{estimand.tendency(designs.get(row.config))}{name}{f' for {row.group}' if row.group else ''}",
             has_neutral=neutral.get((row.config, row.estimand, row.group)) is not None,
-            unreadable=failed or reasons.get(row.config, ""),
+            unreadable=failed or reasons.get(row.config) or erased.get((row.config, row.estimand, row.group), ""),
         )
         if difference.is_group == grouped:
             differences.append(difference)

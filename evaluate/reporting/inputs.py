@@ -16,6 +16,7 @@ from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
 from senseprobe.evaluate.caveats import failed_tasks, withheld_configs
+from senseprobe.evaluate.erased_rows import find_erased_configs
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import joined
 from senseprobe.evaluate.figure_check import FigureCheck, check_figures
@@ -107,8 +108,8 @@ class ReportInput:
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """The configs whose figures say nothing, each with the reason: unknown words or failed gates."""
-        return unreadable_configs(self.result.fitness) | self.failing
+        """The configs whose figures say nothing, each with the reason: unknown or erased words, or failed gates."""
+        return unreadable_configs(self.result.fitness) | find_erased_configs(self.result.figures) | self.failing
 
     @property
     def failing(self) -> dict[str, str]:
@@ -436,5 +437,6 @@ def _update_figures(result: Result, computed: Sequence[Figure] | None) -> tuple[
             figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in figures)
     else:
         notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
-        figures = computed
+        erased = {figure.key: figure.erased for figure in result.figures}
+        figures = (replace(figure, erased=erased.get(figure.key, {})) for figure in computed)
     return replace(result, figures=tuple(figures)), notes

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from senseprobe.evaluate.control import GUESS, RELEASE, beats_guess, is_control, is_probe, right_answers
+from senseprobe.evaluate.erased_rows import find_erased_flaw
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.equivalence import INCONCLUSIVE as NOT_SMALL
 from senseprobe.evaluate.reporting import significance
@@ -83,7 +84,10 @@ def judge(source: ReportInput) -> ReportInput:
         figure_verdicts = {
             f.key: FigureVerdict(code="unreadable", text=flaw, flaw=flaw)
             for f in result.figures
-            if (flaw := flaws.get(f.config) or ("" if f.group or f.value is None else rules.find_flaw([f])))
+            if (
+                flaw := flaws.get(f.config)
+                or (find_erased_flaw([f]) if f.group or f.value is None else rules.find_flaw([f]))
+            )
             and not lookup(f.estimand).needs_gold  # these decide whether a model fails
         }
         figure_verdicts |= {figure.key: verdict for line in verdicts for figure, verdict in line.of}
@@ -331,6 +335,8 @@ class Judge:
         """Return why the figures of these rows cannot be read, whatever their neutral value; empty if they can."""
         figure = figures[0]
         if reason := self.find_config_flaw(figure.config):
+            return reason
+        if reason := find_erased_flaw(figures):
             return reason
         if all(part.value is None for part in figures):
             return figure.note or "no row can be used"

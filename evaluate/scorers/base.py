@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -66,6 +66,8 @@ class Scorer(Declaration):
     - `level`: what has vectors: ``word``, ``sent``, ``cword`` or ``sense``; empty of other scorers. `score` answers
       with a vector for each unit, `select` the rows that have one of their own, and `tabulate` makes their numbers.
     - `cosines`: the schema of the table of words that `tabulate` makes (scorers/association.py); None: it makes none.
+    - `predicts`: of which tokens it reads the probability, where it does: ``all``, those that both sentences ``share``,
+      or those of the ``target``: so that two tokens of one vector may yet differ.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
@@ -101,6 +103,7 @@ class Scorer(Declaration):
     select: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = select_all
     tabulate: Callable[..., ScoredRows] = tabulate_numbers
     cosines: pa.Schema | None = None
+    predicts: Literal["all", "share", "target"] = "all"
     without_start: str = ""
     score: Score
     why: Why | None = None

@@ -181,6 +181,7 @@ CPS = _masked(
     "are words if the tokenizer adds no special tokens. In texts of 200 tokens or more it also ignores frequent "
     "tokens.",
     cannot_say=_SHARED,
+    predicts="share",
     basis="cps",
     parts=("sum",),
     combine=float,
@@ -233,6 +234,7 @@ LOG_ODDS = _masked(
     id="log-odds",
     title="log probability bias score",
     reads=("text", "beside", "span"),
+    predicts="target",
     unit="nats",
     range=(-np.inf, np.inf),
     direction="higher: the words that differ make the target more likely; 0: they make no difference",

@@ -241,6 +241,8 @@ class Figure:
     - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, the value
       for a model that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
     - `definition`: the version of the estimand's definition.
+    - `erased`: of a model that something was removed from, the rows whose sentences are one to it by construction: so
+      many of ``rows`` are so in all that the scorer reads (``whole``), or in what the model reads alone (``input``).
     - `verdict`: what it shows, where its result was read with its release and controls; never in a result file, since
       another control may be at hand tomorrow. None of figures that no verdict is about.
 
@@ -285,6 +287,7 @@ class Figure:
     identity: str = ""
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     senses: Mapping[str, float] = field(default_factory=dict)
+    erased: Mapping[str, int] = field(default_factory=dict)
     verdict: FigureVerdict | None = field(default=None, compare=False)
 
     @property
@@ -294,5 +297,5 @@ class Figure:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figure with the stable keys of ``--json`` and of result files; those of some only where set."""
-        optional = ("p_low", "p_least", "identity", "missing", "senses", "verdict")
+        optional = ("p_low", "p_least", "identity", "missing", "senses", "erased", "verdict")
         return {key: value for key, value in asdict(self).items() if key not in optional or value not in (None, "", {})}

@@ -90,8 +90,8 @@ def find_erased_configs(figures: Iterable["Figure"]) -> dict[str, str]:
     for figure in figures:
         by_config.setdefault(figure.config, []).append(figure)
     flaws = {}
-    for config, own in by_config.items():
-        reasons = [find_erased_flaw([figure]) for figure in own if figure.rows]
+    for config, members in by_config.items():
+        reasons = [find_erased_flaw([figure]) for figure in members if figure.rows]
         if reasons and all(reasons):
             flaws[config] = reasons[0]
     return flaws

@@ -56,7 +56,8 @@ def mark_tables(tables: Tables, scorer: Scorer, model: AlteredModel) -> dict[str
     if not classes.read:
         return {**tables}
     read, predicted = (
-        {text: _replaced(ids, same) for text, ids in rows.items()} for same in (classes.read, classes.predicted)
+        {text: tuple(same.get(row, row) for row in ids) for text, ids in rows.items()}
+        for same in (classes.read, classes.predicted)
     )
     if kind.tests:
         (role, *_) = roles
@@ -76,10 +77,6 @@ def mark_tables(tables: Tables, scorer: Scorer, model: AlteredModel) -> dict[str
             columns[READ_AS] = pd.factorize(pd.Series(list(pairs), index=table.index, dtype=object))[0]
         marked[name] = table.assign(**columns)
     return marked
-
-
-def _replaced(ids: Ids, first: Mapping[int, int]) -> Ids:
-    return tuple(first.get(row, row) for row in ids)
 
 
 def _unequal(first: "pd.Series[Any]", second: "pd.Series[Any]") -> NDArray[np.bool_]:

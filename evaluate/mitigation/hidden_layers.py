@@ -73,7 +73,7 @@ def alter_layers(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any fam
 def _find_layers(model: Pretrained) -> torch.nn.ModuleList | None:
     """Return the layers of a model, one after the other; None where they are no list of their number."""
     count = getattr(model.config, "num_hidden_layers", None)
-    body = getattr(model, "base_model", model)
+    body: Pretrained = getattr(model, "base_model", model)
     lists = [part for part in body.modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count]
     return lists[0] if len(lists) == 1 or (lists and count and count > 1) else None
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from senseprobe.arrays import Unusable, explained, map_tensors, pack_tensors
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.attention import CLASSES, AttentionModel, DecomposableAttention, WordTable
-from senseprobe.evaluate.models.alteration import RECORD, identify_alteration
+from senseprobe.evaluate.models.alteration import ALTERATION_FILES, identify_alteration
 from senseprobe.evaluate.models.base import device_of, dtype_of, hash_json
 from senseprobe.evaluate.models.encodings import EncodingOptions
 from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
@@ -73,7 +73,9 @@ def write_attention(folder: Path, network: DecomposableAttention, words: WordTab
     (folder / WEIGHTS).write_bytes(pack_tensors(tensors))
     (folder / CONFIG).write_text(json.dumps(config.model_dump(), indent=2) + "\n", encoding="utf-8")
     if identify_alteration(file.table.files[0]):
-        shutil.copyfile(file.table.files[0].with_name(RECORD), folder / RECORD)
+        for name in ALTERATION_FILES:
+            if (beside := file.table.files[0].with_name(name)).exists():
+                _link(beside.resolve(), folder / name)
     (folder / VECTORS).mkdir()
     for path in file.table.files:
         _link(path.resolve(), folder / VECTORS / path.name)

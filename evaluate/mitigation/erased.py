@@ -19,6 +19,7 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.erased_rows import ERASED, INPUT, READ_AS, WHOLE
 from senseprobe.evaluate.mitigation.record import Record, read_map, read_record
 from senseprobe.evaluate.models.alteration import Alteration, AlteredModel, Tables
+from senseprobe.evaluate.models.vector_files import VectorFile
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import KINDS
 from senseprobe.statistics.intervals import FloatArray
@@ -51,7 +52,7 @@ def mark_tables(tables: Tables, scorer: Scorer, model: AlteredModel) -> dict[str
         return {**tables}
     roles = dict.fromkeys([*scorer.texts, *scorer.texts.values()])
     texts = list(dict.fromkeys(text for table in tables.values() for role in roles for text in table[role]))
-    rows = dict(zip(texts, model.table_rows(scorer.level, texts), strict=True))
+    rows = dict(zip(texts, _read_rows(model, scorer.level, texts), strict=True))
     classes = find_classes(model, sorted({row for ids in rows.values() for row in ids}))
     if not classes.read:
         return {**tables}
@@ -77,6 +78,18 @@ def mark_tables(tables: Tables, scorer: Scorer, model: AlteredModel) -> dict[str
             columns[READ_AS] = pd.factorize(pd.Series(list(pairs), index=table.index, dtype=object))[0]
         marked[name] = table.assign(**columns)
     return marked
+
+
+def _find_file(model: Any) -> VectorFile | None:  # noqa: ANN401 - of any family
+    """Return the file of vectors that a model is, or was trained on; None of others."""
+    return model if isinstance(model, VectorFile) else getattr(getattr(model, "words", None), "file", None)
+
+
+def _read_rows(model: AlteredModel, level: str, texts: Sequence[str]) -> list[Ids]:
+    """Return of each text the rows of the table of vectors that a model reads it as."""
+    if file := _find_file(model):
+        return [tuple(file.look_up(level, text)[0]) for text in texts]
+    return model.table_rows(level, texts)
 
 
 def _unequal(first: "pd.Series[Any]", second: "pd.Series[Any]") -> NDArray[np.bool_]:
@@ -125,7 +138,8 @@ def find_classes(model: AlteredModel, rows: Sequence[int]) -> RowClasses:
     record, (erasure, of_rows) = read_record(model.alteration), read_map(model.alteration)
     if record is None or (rows and rows[-1] >= len(of_rows["removed"])):
         raise ModelError(f"the record of what was removed from {model.alteration} is not of this model")
-    vectors = model.input_vectors(rows)
+    file = _find_file(model)
+    vectors = np.asarray(file.table.read(rows), dtype=np.float64) if file else model.input_vectors(rows)
     removed = np.asarray(of_rows["removed"][list(rows)], dtype=np.float64)
     scale = np.asarray(of_rows["scale"][list(rows)] if "scale" in of_rows else np.ones(len(rows)), dtype=np.float64)
     parents = vectors / scale[:, None] + removed @ erasure.left.T

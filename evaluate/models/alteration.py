@@ -47,16 +47,15 @@ Tables: TypeAlias = Mapping[str, pd.DataFrame]
 class AlteredModel(Protocol):
     """What a model has, that something was removed from, so that it can be told which texts are one to it.
 
-    - `alteration`: the folder of the record. One that predicts tokens has `output_vectors`, too, as ours.
+    Files of vectors are read by their lines. One that predicts tokens has `output_vectors`, too, as ours.
+
+    - `alteration`: the folder of the record.
     """
 
     alteration: Path
 
     def table_rows(self, level: str, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return of each text the rows of the table of vectors that it is read as: ids of tokens, or lines of a file.
-
-        `level` is that of a scorer of vectors; empty of others.
-        """
+        """Return of each text the rows of the table of embeddings that it is read as; `level` is a scorer's."""
 
     def input_vectors(self, rows: Sequence[int]) -> FloatArray:
         """Return the vectors of rows: float64 of shape (rows, dimensions)."""

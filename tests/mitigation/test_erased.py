@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,20 @@ def test_association_tests(tmp_path: Path) -> None:
     marks = mark_tables({"c": rows}, get("weat-word"), model)["c"].set_index(["test", "word"])[ERASED]
     assert {word for word in marks["t"].index if marks["t"][word]} == {"he", "she"}
     assert not marks["alike"].any()  # they are in sets that are not held against each other
+
+
+def test_a_model_on_frozen_vectors(tmp_path: Path) -> None:
+    """It reads the words of the file that it was trained on."""
+    path = debias_words(VECTORS, tmp_path / "out")
+    file: Any = models.load(f"vectors:{path}")
+    model: Any = SimpleNamespace(
+        words=SimpleNamespace(file=file), alteration=path.parent, identity={"dtype": "float32"}
+    )
+    hypotheses = ["he family", "she family", "him family", "her family"]
+    rows = pd.DataFrame({"premise": ["career home"] * 4, "hypothesis": hypotheses})
+    codes = mark_tables({"c": rows}, get("nli"), model)["c"][READ_AS].tolist()
+    assert codes[0] == codes[1]
+    assert len({*codes}) == 3
 
 
 def test_a_record_of_another_model(parents: dict[str, Path], tmp_path: Path) -> None:

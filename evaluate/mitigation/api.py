@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from senseprobe.api.models import DEVICE, warn
 from senseprobe.api.releases import load, locate_release
@@ -14,6 +14,8 @@ from senseprobe.options import Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
+    from senseprobe.evaluate.mitigation.copy_check import CopyCheck
+    from senseprobe.evaluate.mitigation.debias import AlteredCopy
     from senseprobe.evaluate.mitigation.nli_corpus import Corpus
     from senseprobe.evaluate.mitigation.nli_training import TrainedModel
 
@@ -112,3 +114,95 @@ def _read_corpus(
         raise SenseprobeError(f"{corpus} is not a file: --map, --labels and --license apply to files")
     folder, config = locate_release(corpus)
     return read_release(load(folder), config)
+
+
+@with_progress("removing directions")
+def debias(
+    model: Annotated[
+        str | Path,
+        Argument(type=str, metavar="MODEL|vectors:FILE", help="A file of vectors, or a model of transformers."),
+    ],
+    out: Annotated[str | Path, Option("--out -o", metavar="FOLDER", help="Write the copy to this new folder.")],
+    *,
+    direction: Annotated[
+        str | None,
+        Option(
+            metavar="he-she|FILE.csv|list:NAME[:RANK]",
+            help="Take directions from two words, a file of pairs (columns first, second) or words (word), or a list.",
+        ),
+    ] = None,
+    method: Annotated[
+        Literal["projection", "leace", "inlp", "random"],
+        Option(help="Project directions out, fit a map to words with labels, or remove random directions."),
+    ] = "projection",
+    labels: Annotated[
+        str | Path | None,
+        Option(
+            type=str,
+            metavar="FILE.csv|list:gender",
+            help="Words with labels (columns word, label), which leace and inlp are fitted to, and which probes read.",
+        ),
+    ] = None,
+    rest: Annotated[
+        int, Option(least=0, metavar="N", help="Add so many words without a label to the fit of leace.")
+    ] = 0,
+    forms: Annotated[
+        Literal["all", "one"],
+        Option(help="Use all forms of a word that are one token of a model (␣he, he, ␣He), or one."),
+    ] = "all",
+    head: Annotated[
+        Literal["untied", "tied"],
+        Option(help="Leave an output that shares the input's vectors as it was, or change both."),
+    ] = "untied",
+    renormalise: Annotated[bool, Option("--renormalise", help="Give each vector the length that it had.")] = False,
+    controls: Annotated[
+        int,
+        Option(
+            least=0,
+            most=999,
+            metavar="K",
+            help="Make K copies, too, from which random directions are removed: FOLDER-random-01…",
+        ),
+    ] = 0,
+    seed: Annotated[int, Option(least=0, most=2**31 - 1, metavar="N", help="Decides all that is random.")] = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> AlteredCopy:
+    """Remove directions from word vectors, or from the input embeddings of a model: a copy in a new folder.
+
+    The copy is an ordinary model or file of vectors. `debias.json` in the folder says what was removed, what is left,
+    and what probes still read. Raises SenseprobeError where words do not have vectors, the model cannot be copied, or
+    a folder exists.
+    """
+    from senseprobe.evaluate.mitigation.debias import alter
+    from senseprobe.evaluate.mitigation.parents import open_parent
+    from senseprobe.evaluate.mitigation.removal import choose_removal
+
+    removal = choose_removal(
+        direction=direction,
+        method=method,
+        labels=None if labels is None else str(labels),
+        rest=rest,
+        forms=forms,
+        head=head,
+        renormalise=renormalise,
+        seed=seed,
+    )
+    return alter(open_parent(str(model)), removal, Path(out), controls, progress or (lambda done, total: None))
+
+
+def check_debias(
+    check: Annotated[
+        str | Path,
+        Option(metavar="FOLDER", help="Make the copy in this folder again as its record says, and compare the two."),
+    ],
+    parent: Annotated[
+        str | Path | None, Option(type=str, metavar="MODEL|vectors:FILE", help="Where its parent is now.")
+    ] = None,
+) -> CopyCheck:
+    """Make a copy without directions again from its parent, as its record says, and compare all hashes.
+
+    Raises ModelError where the folder has no record, or the parent cannot be opened.
+    """
+    from senseprobe.evaluate.mitigation.copy_check import check_copy
+
+    return check_copy(Path(check), None if parent is None else str(parent))

@@ -48,14 +48,17 @@ class _Part(BaseModel):
 class Axis(_Part):
     """What is to be removed, in words.
 
-    - `direction`: as it was given: ``he-she``, ``PAIRS.csv``, ``list:NAME:RANK``; empty of a random direction.
-    - `pairs`: words whose differences span it; `words`: of a list; `labels`: the label of each word.
+    - `direction`: as it was given: ``he-she``, ``PAIRS.csv``, ``list:NAME:RANK``; empty without, as of LEACE.
+    - `pairs`: words whose differences span it; `words`: of a list; `rank`: how many components are taken of several.
+    - `labels`: the label of each word that LEACE and INLP are fitted to, or that probes read; `labels_name`: as given.
     """
 
     direction: Text
+    rank: Annotated[int, Field(ge=1)] = 1
     pairs: Pairs = ()
     words: Texts = ()
     labels: WordLabels = {}
+    labels_name: Text = ""
 
 
 class Form(_Part):
@@ -83,8 +86,8 @@ class Norms(_Part):
 class Probe(_Part):
     """What a classifier reads of the labels, after the removal, on words that the fit did not see.
 
-    - `accuracy` on so many held-out `words`, with the ends of its 95 % interval; `majority`: the share of the commonest
-      label among them, which a classifier that reads nothing reaches.
+    - `accuracy` on so many held-out `words`, with the ends of its 95 % interval; `before`: that before the removal.
+    - `majority`: the share of the commonest label among them, which a classifier that reads nothing reaches.
     """
 
     kind: Literal["linear", "non-linear"]
@@ -93,6 +96,7 @@ class Probe(_Part):
     low: Share
     high: Share
     majority: Share
+    before: Share
 
 
 class Perplexity(_Part):
@@ -124,11 +128,12 @@ class Record(_Part):
 
     - `removed`: that in one line, as results show it (`describe_removal`).
     - `form`: ``vectors`` of a file of vectors, ``transformers`` of the input embeddings of a model.
-    - `axis`, `forms`, `omitted`: the words, their vectors, and those without one.
+    - `axis`, `forms`, `omitted`: the words, their vectors, and those without one. `spellings`: whether all forms of a
+      word that are one token were used, or one.
     - `rank` of `dimensions`; `seed` of what is random; `regularisation` of INLP's classifiers; `rest`: unlabelled words
       that the map was fitted to.
     - `number_format` of what was written: ``float32``, or ``decimal`` of texts; `residual`: the greatest |x·d| that is
-      left there, over all rows and directions d of length 1 (for an affine map, of x less its mean).
+      left there, over all rows and directions d of length 1; of LEACE the greatest coordinate of what it removes.
     - `norms` after it; `renormalised`: whether each row was then brought to its former length.
     - `head`: of models of transformers whether the output shares the altered rows (``tied``) or has the parent's
       (``untied``); ``none`` without one. `layers`: the input alone, or a map at load on all layers' outputs, too.
@@ -144,6 +149,7 @@ class Record(_Part):
     parent: Parent
     method: Method
     axis: Axis
+    spellings: Literal["all", "one"] = "all"
     forms: Annotated[tuple[Form, ...], Field(max_length=_MOST_WORDS)] = ()
     omitted: Annotated[tuple[Omission, ...], Field(max_length=_MOST_WORDS)] = ()
     dimensions: Annotated[int, Field(ge=1)]
@@ -186,17 +192,28 @@ class Record(_Part):
         return f"{json.dumps(value, ensure_ascii=False, indent=1)}\n".encode("utf-8", "surrogatepass")
 
 
+_METHOD_NAMES: dict[Method, str] = {"projection": "projection", "leace": "LEACE", "inlp": "INLP"}
+
+
 def describe_removal(
-    axis: Axis, method: Method, rank: int, dimensions: int, *, layers: str = "input", parent: Record | None = None
+    axis: Axis,
+    method: Method,
+    rank: int,
+    dimensions: int,
+    *,
+    seed: int | None = None,
+    layers: str = "input",
+    parent: Record | None = None,
 ) -> str:
     """Return in one line what was removed from vectors, how, and from which part; after it what was before.
 
     >>> describe_removal(Axis(direction="he-she"), "projection", 1, 50)
     'he-she (1 of 50 dimensions, projection)'
     """
-    what = "random directions" if method == "random" else axis.direction
-    of_layers = ", all layers" if layers == "all" else ""
-    text = f"{what} ({rank} of {dimensions} dimensions, {method}{of_layers})"
+    size = f"{rank} of {dimensions} dimensions"
+    what = axis.direction or axis.labels_name
+    text = f"{what} ({size}, {_METHOD_NAMES[method]})" if method != "random" else f"{size} at random (seed {seed})"
+    text += ", in all layers" if layers == "all" else ""
     whole = f"{text}; before that {parent.removed}" if parent else text
     return printable(whole).replace("|", "/")[:1024]
 

@@ -20,7 +20,7 @@ from senseprobe.evaluate.estimands.comparison import both_scored, paired_differe
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.figure_check import describe_unchecked
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, list_removals
 from senseprobe.evaluate.reporting.significance import require_comparable
 from senseprobe.evaluate.reporting.verdict_table import find_failed_control, find_leads, judge
 from senseprobe.evaluate.units import KINDS
@@ -266,6 +266,7 @@ def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: S
         f"{TITLE}: {printable(new.label)} against {printable(old.label)} on {release}: "
         f"{counted(len(gated), 'figure')}, margin {margin:g} points, 95 % over all of them (Holm)"
     )
+    heading = "; ".join((heading, *list_removals((new, old))))
     passed = not any(figure.failed for figure in gated)
     unchecked = {f"{side} ({source.label})": source.unchecked for side, source in (("new", new), ("baseline", old))}
     return GateResult(

@@ -15,7 +15,7 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.caveats import failed_tasks, withheld_configs
+from senseprobe.evaluate.caveats import failed_tasks, removed_text, withheld_configs
 from senseprobe.evaluate.erased_rows import find_erased_configs
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import joined
@@ -249,6 +249,11 @@ def require_same_release(inputs: Sequence[ReportInput]) -> None:
         raise ResultError(
             f"a comparison is of results on one release, and these are on {releases}: leave out the others"
         )
+
+
+def list_removals(inputs: Iterable[ReportInput]) -> list[str]:
+    """Return what was removed from the vectors of models, a sentence for each result of one."""
+    return [f"{source.label}: {clause}." for source in inputs if (clause := removed_text(source.result))]
 
 
 def missing_parts(inputs: Sequence[ReportInput]) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from senseprobe.evaluate.reporting.control_ranks import rank_sections
 from senseprobe.evaluate.reporting.figure_tables import contrast_section, figure_section
 from senseprobe.evaluate.reporting.finding import name_model
 from senseprobe.evaluate.reporting.fitness_section import fitness_section
-from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput
+from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, list_removals
 from senseprobe.evaluate.reporting.row_browser import row_section
 from senseprobe.evaluate.reporting.row_tables import explain_counts, filler_section, word_section
 from senseprobe.evaluate.reporting.scope import ModelComparison, Page, ReportScope, SectionBuilder, complete_page
@@ -76,7 +76,8 @@ def build_report(
 
 def build_brief(inputs: Sequence[ReportInput]) -> Section:
     """Return the verdicts of results, on one release or several, as one table: short enough for a pull request."""
-    return verdict_section(ReportScope(inputs=[judge(source) for source in inputs], level="brief"))
+    section = verdict_section(ReportScope(inputs=[judge(source) for source in inputs], level="brief"))
+    return replace(section, paragraphs=(*section.paragraphs, *list_removals(inputs)))
 
 
 def _describe_results(scopes: Sequence[ReportScope]) -> str:

@@ -12,7 +12,7 @@ from senseprobe.evaluate.figure_check import describe_unchecked
 from senseprobe.evaluate.reporting import figure_charts
 from senseprobe.evaluate.reporting.association_tables import describe_vectors
 from senseprobe.evaluate.reporting.finding import find_only_other, state_headline, state_outlook
-from senseprobe.evaluate.reporting.inputs import ReportInput, missing_parts
+from senseprobe.evaluate.reporting.inputs import ReportInput, list_removals, missing_parts
 from senseprobe.evaluate.reporting.notation import format_points
 from senseprobe.evaluate.reporting.scope import ReportScope
 from senseprobe.evaluate.reporting.verdict import NOT_NONE, ORDER, TONES, Verdict, describe_family, rank
@@ -215,9 +215,8 @@ def caveat_section(scope: ReportScope) -> Section:
     """Return the caveats of a brief; for compared models, the unchecked figures."""
     unchecked = [source for source in scope.inputs if source.unchecked]
     if scope.comparisons:
-        removed = (f"{source.label}: {clause}." for source in scope.inputs if (clause := removed_text(source.result)))
         texts = (f"{describe_unchecked(source.unchecked, source.label)}." for source in unchecked)
-        return Section("", (*removed, *texts))
+        return Section("", (*list_removals(scope.inputs), *texts))
     return Section("", tuple(describe_caveats(scope)))
 
 

@@ -128,6 +128,16 @@ def map_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], Mapping[str, Any]]
     return tensors, metadata
 
 
+def tensor_spans(path: Path) -> dict[str, tuple[str, int, int]]:
+    """Return of each tensor of a file that `map_tensors` reads its dtype, and where its bytes begin and end."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = read_json(file.read(length))
+    header.pop("__metadata__", None)
+    spans = {name: tensor["data_offsets"] for name, tensor in header.items()}
+    return {name: (header[name]["dtype"], 8 + length + start, 8 + length + end) for name, (start, end) in spans.items()}
+
+
 def pack_tensors(tensors: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the contents of a file of safetensors: the same bytes for the same tensors, in the order that they have.
 

@@ -214,7 +214,7 @@ def _commonest(numbers: Iterable[int]) -> int:
     return max(Counter(filter(None, numbers)).items(), key=itemgetter(1), default=(0, 0))[0]
 
 
-def _layout(start: bytes, header: bool | None) -> Layout:
+def read_layout(start: bytes, header: bool | None = None) -> Layout:
     """Tell the layout of a text that begins so. Raise Unusable where most of its first lines have no numbers."""
     first, *rest = _sample_lines(start)
     if b"\r" in first.rstrip(b"\r"):
@@ -246,7 +246,7 @@ def read_text(path: Path, *, header: bool | None = None, skip_bad: bool = False)
     whatever it says. With `skip_bad` lines that are no word with its numbers are passed over. Raises Unusable.
     """
     with path.open("rb") as file:
-        layout = _layout(file.read(MOST_LINE), header)
+        layout = read_layout(file.read(MOST_LINE), header)
         file.seek(layout.begin)
         first = file.readline(MOST_LINE) if layout.headed else b""
         scan = _LineScan(layout, detected=header is None, skip_bad=skip_bad)

@@ -29,6 +29,7 @@ from senseprobe.annotation.plan_file import read_plan
 from senseprobe.api import annotation
 from senseprobe.cli.application import app
 from senseprobe.cli.examples import USES
+from senseprobe.evaluate.mitigation.api import debias
 from senseprobe.evaluate.models import package_download, packages
 from senseprobe.evaluate.senses.api import build_senses
 from senseprobe.evaluate.texts.api import word_association
@@ -224,6 +225,7 @@ def _make_results() -> None:
         for path in Path("results", "sssb@1.1.0", result).glob("ll.noun*"):
             shutil.copy(path, path.name.replace("ll.noun", name))
     api.score("vectors:glove", "association@1.1.0", "weat-word", out="results")
+    debias("vectors:glove", "glove-he-she", direction="he-she")
     build_senses("minilm", "senses.safetensors", words=["words.txt"])
     wat = word_association("associations.csv", vectors=["vectors:glove"])
     Path("wat.json").write_text(json.dumps(wat.as_dict()), encoding="utf-8")

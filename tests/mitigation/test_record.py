@@ -52,7 +52,7 @@ def test_a_chain_is_told_in_a_line() -> None:
     removed = describe_removal(axis, "leace", 1, 4, parent=first)
     second = make_record(parent=Parent(name="x", identity={}, record=first), removed=removed)
 
-    assert removed == "a/b (1 of 4 dimensions, leace); before that he-she (1 of 4 dimensions, projection)"
+    assert removed == "a/b (1 of 4 dimensions, LEACE); before that he-she (1 of 4 dimensions, projection)"
     assert second.chain == (second, first)
     assert second.digest != first.digest
 
@@ -123,9 +123,8 @@ def test_a_record_is_no_link(tmp_path: Path) -> None:
 def test_the_parent_can_be_computed(tmp_path: Path, scaled: bool) -> None:
     """By what was removed of each row, and the factor of each where lengths were restored."""
     rows = RNG.normal(size=(20, 6))
-    erasure = Erasure(*(Erasure.onto(RNG.normal(size=(6, 2))).left for _ in range(2)), RNG.normal(size=6))
-    left = erasure.left @ np.linalg.inv(erasure.right.T @ erasure.left)
-    erasure = Erasure(left, erasure.right, erasure.mean)
+    left, right = (RNG.normal(size=(6, 2)) for _ in range(2))
+    erasure = Erasure(left @ np.linalg.inv(right.T @ left), right, RNG.normal(size=6))
     altered = erasure.apply(rows)
     scale = np.linalg.norm(rows, axis=1) / np.linalg.norm(altered, axis=1) if scaled else None
     (tmp_path / MAP).write_bytes(pack_map(erasure, erasure.read(rows), scale))

@@ -1,0 +1,197 @@
+"""Directions are removed from a model's input, or a file of vectors: a copy in a new folder, with a record.
+
+words -> their rows in the parent -> a map -> the copy -> `debias.safetensors` and `debias.json` beside it
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from senseprobe.document import Section, Table
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.mitigation import record
+from senseprobe.evaluate.mitigation.erasure import Erasure
+from senseprobe.evaluate.mitigation.parents import Parent, hash_file
+from senseprobe.evaluate.mitigation.probes import HeldOut, probe_labels
+from senseprobe.evaluate.mitigation.record import Probe, Record, pack_map
+from senseprobe.evaluate.mitigation.removal import FITTED, Fit, Removal, fit_removal
+from senseprobe.evaluate.models.alteration import MAP, RECORD
+from senseprobe.messages import counted, listed, printable
+from senseprobe.statistics.intervals import FloatArray
+
+
+@contextmanager
+def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[Record]:
+    """Write a copy of a parent without directions into a new folder, which is there as a whole when the block ends.
+
+    Raises SenseprobeError in one message where that cannot be done: nothing is left behind.
+    """
+    if removal.head == "tied" and parent.form == "vectors":
+        raise ModelError(f"{parent.name} is a file of vectors, which does not have a head: leave --head out")
+    fit = fit_removal(parent, removal)
+    erasure = fit.erasure
+    probes, unprobed = probe_removal(parent, removal, fit)
+    described = removal.describe()
+    with parent.copy(erasure, out, head=removal.head, renormalise=removal.renormalise) as (folder, change):
+        (folder / MAP).write_bytes(pack_map(erasure, change.removed, change.scale))
+        made = Record(
+            senseprobe=version("senseprobe"),
+            removed=record.describe_removal(
+                described, removal.method, erasure.rank, parent.dimensions, seed=removal.seed, parent=parent.record
+            ),
+            form=parent.form,
+            parent=record.Parent(name=parent.name, identity=parent.identify(), record=parent.record),
+            method=removal.method,
+            axis=described,
+            spellings=removal.forms,
+            forms=fit.forms,
+            omitted=fit.omitted,
+            dimensions=parent.dimensions,
+            rank=erasure.rank,
+            seed=None if removal.method == "projection" and not probes else removal.seed,
+            rest=removal.rest,
+            regularisation=removal.regularisation if removal.method == "inlp" else None,
+            number_format=parent.number_format,
+            residual=record.rounded(change.residual),
+            norms=record.Norms(mean=record.rounded(change.norms.mean), least=record.rounded(change.norms.least)),
+            renormalised=removal.renormalise,
+            head=change.head,
+            probes=probes,
+            unprobed=unprobed,
+            files={
+                path.relative_to(folder).as_posix(): hash_file(path)
+                for path in sorted(folder.rglob("*"))
+                if path.is_file()
+            },
+        )
+        (folder / RECORD).write_bytes(made.to_bytes())
+        yield made
+
+
+# --- a copy, and its controls -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AlteredCopy:
+    """A copy without directions in a `folder`, its record, and the folders of its controls."""
+
+    folder: Path
+    record: Record
+    controls: tuple[Path, ...] = ()
+
+    def section(self) -> Section:
+        """Return what people read: what was removed, what is left, and what probes still read."""
+        return Section("", (*self._paragraphs(),), tables=(self._table(),) if self.record.probes else ())
+
+    def _paragraphs(self) -> Iterator[str]:
+        made, folder = self.record, printable(str(self.folder))
+        yield f"{folder}: {made.removed} removed from the vectors of {printable(made.parent.name)}"
+        norms = f"{made.norms.mean:.3g} times as long on average, {made.norms.least:.3g} times at least"
+        kept = "brought back to their former lengths" if made.renormalised else norms
+        yield f"left in {made.number_format}: at most {made.residual:.1g} of a direction; vectors are {kept}"
+        if made.head != "none":
+            shared = {"untied": "has the parent's vectors", "tied": "reads the changed vectors, too"}[made.head]
+            yield f"the output {shared}"
+        for reason in dict.fromkeys(omission.reason for omission in made.omitted):
+            yield f"left out, {reason}: {listed(o.word for o in made.omitted if o.reason == reason)}"
+        if made.unprobed:
+            yield f"not probed: {made.unprobed}"
+        if self.controls:
+            first, last = (printable(str(self.controls[number])) for number in (0, -1))
+            yield f"{counted(len(self.controls), 'control')} at random: {first} … {last}"
+
+    def _table(self) -> Table:
+        """Return what probes read before and after, of how many words."""
+        rows = (
+            (
+                probe.kind,
+                f"{100 * probe.before:.0f} %",
+                f"{100 * probe.accuracy:.0f} % ({100 * probe.low:.0f} to {100 * probe.high:.0f})",
+                f"{100 * probe.majority:.0f} %",
+                f"{probe.words:,}",
+            )
+            for probe in self.record.probes
+        )
+        columns = {"probe": "name", "before": "number", "after": "number", "largest label": "number", "words": "number"}
+        caption = f"labels of {printable(self.record.axis.labels_name)} that probes read of words the fit did not see"
+        return Table.of_texts(columns, rows, caption)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it with the stable keys of ``--json``."""
+        record_ = json.loads(self.record.to_bytes())
+        return {"folder": str(self.folder), "controls": [str(path) for path in self.controls], "record": record_}
+
+
+def alter(
+    parent: Parent,
+    removal: Removal,
+    out: Path,
+    controls: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> AlteredCopy:
+    """Write a copy without directions, and `controls` without random ones of the same rank; all of them or none.
+
+    Controls have the seeds after the copy's, and lie beside it: ``OUT-random-01``.
+    """
+    width = max(2, len(str(controls)))
+    folders = [out.with_name(f"{out.name}-random-{number:0{width}}") for number in range(1, controls + 1)]
+    if existing := next((path for path in (out, *folders) if path.exists()), None):
+        raise SenseprobeError(f"{existing} exists and is not overwritten: choose a new folder with --out")
+    written = list[Path]()
+    try:
+        with remove_directions(parent, removal, out) as made:
+            progress(0, controls + 1)
+        written.append(out)
+        for number, folder in enumerate(folders, start=1):
+            progress(number, controls + 1)
+            control = replace(removal, method="random", rank=made.rank, seed=removal.seed + number, rest=0)
+            with remove_directions(parent, control, folder):
+                pass
+            written.append(folder)
+    except BaseException:
+        for folder in written:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    progress(controls + 1, controls + 1)
+    return AlteredCopy(out, made, tuple(folders))
+
+
+# --- what can still be read ---------------------------------------------------------------------------------------
+
+
+def probe_removal(parent: Parent, removal: Removal, fit: Fit) -> tuple[tuple[Probe, ...], str]:
+    """Return what probes read of labels after the removal, on words that the fit did not see; or why there are none."""
+    if not removal.labels:
+        return (), "no words with labels"
+    seen = {*removal.axis.derived.words} if removal.axis else set[str]()
+    chosen = fit.held if removal.method in FITTED else [word for word in removal.labels if word not in seen]
+    found = parent.find(chosen, "one") if chosen else {}
+    words = [word for word in chosen if word in found]
+    labels = [removal.labels[word] for word in words]
+    before = parent.read([next(iter(found[word].values())) for word in words]) if words else np.empty((0, 1))
+    after = _alter(before, fit.erasure, renormalise=removal.renormalise) if words else before
+    reads = [probe_labels(vectors, labels, seed=removal.seed) for vectors in (before, after)]
+    parts = (("linear", reads[0].linear, reads[1].linear), ("non-linear", reads[0].nonlinear, reads[1].nonlinear))
+    return tuple(_describe_probe(kind, was, now) for kind, was, now in parts if was and now), reads[1].unprobed
+
+
+def _alter(vectors: FloatArray, erasure: Erasure, *, renormalise: bool) -> FloatArray:
+    altered = erasure.apply(vectors)
+    if renormalise:
+        before, after = (np.linalg.norm(rows, axis=1, keepdims=True) for rows in (vectors, altered))
+        altered = altered * np.divide(before, after, out=np.ones_like(after), where=after > 0)
+    return altered
+
+
+def _describe_probe(kind: str, before: HeldOut, after: HeldOut) -> Probe:
+    numbers = {name: record.rounded(getattr(after, name)) for name in ("accuracy", "low", "high", "majority")}
+    return Probe.model_validate(
+        {"kind": kind, "words": after.words, "before": record.rounded(before.accuracy), **numbers}
+    )

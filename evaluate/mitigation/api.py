@@ -86,7 +86,8 @@ def train_nli(
     same command makes the same model. `training.json` in the folder says on what it was trained, and its accuracy on
     pairs that were held out. Raises SenseprobeError where the corpus cannot be used or `out` exists, and ModelError.
     """
-    from senseprobe.evaluate.mitigation.nli_training import TrainingOptions, train_model
+    from senseprobe.evaluate.mitigation.nli_training import TrainingOptions
+    from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
 
     path = Path(out)
     if path.exists():
@@ -100,7 +101,16 @@ def train_nli(
         epochs=epochs, rate=rate, batch=batch, seed=seed, minutes=minutes, device=device,
         freeze_embeddings=freeze_embeddings,
     )  # fmt: skip
-    return train_model(pairs, held_out, str(on), path, options, say, progress or (lambda done, total: None))
+    progress = progress or (lambda done, total: None)
+    if str(on).startswith(PREFIX):
+        from senseprobe.evaluate.mitigation.vector_training import train_on_vectors
+
+        if freeze_embeddings:
+            raise SenseprobeError("vectors always stay as they are: leave --freeze-embeddings out")
+        return train_on_vectors(pairs, held_out, VectorFile.load(str(on)), path, options, say, progress)
+    from senseprobe.evaluate.mitigation.fine_tuning import train_on_model
+
+    return train_on_model(pairs, held_out, str(on), path, options, say, progress)
 
 
 def _read_corpus(

@@ -8,7 +8,7 @@ import copy
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from json import JSONDecodeError
 from pathlib import Path
@@ -171,14 +171,21 @@ def read_config(spec: str) -> Pretrained:
 
 
 def open_checkpoint(
-    auto_class: Pretrained, spec: str, *, dtype: torch.dtype, allow_pickle: bool, unused: tuple[str, ...] = ()
+    auto_class: Pretrained,
+    spec: str,
+    *,
+    dtype: torch.dtype,
+    allow_pickle: bool,
+    unused: tuple[str, ...] = (),
+    settings: Mapping[str, object] | None = None,
 ) -> tuple[Pretrained, Pretrained]:
     """Open the model (evaluation mode, on the CPU) and fast tokenizer at `spec`.
 
     `spec` is a folder, or ``USER/NAME`` or ``USER/NAME@REVISION`` on the Hub: a branch, a tag or a commit. What it
     stands for is resolved once, so that config, weights and tokenizer are of one commit. Code from the checkpoint never
     runs, nothing is read by unpickling unless `allow_pickle`, and every weight comes from it, but for those whose names
-    begin with one of `unused`: the caller runs nothing of them. Raises ModelError.
+    begin with one of `unused`: the caller runs nothing of them, or trains them. `settings` replace values of its
+    config.json. Raises ModelError.
     """
     with explained(spec), quiet():
         location, revision = _location(spec)
@@ -186,6 +193,8 @@ def open_checkpoint(
         revision = commit or revision
         weights = _weight_files(location, revision, allow_pickle=allow_pickle)
         config = _config(location, revision)
+        for name, value in (settings or {}).items():
+            setattr(config, name, value)
         if path := _file(location, "tokenizer.json", revision):
             limits.check_tokenizer(path)
         options = {"revision": revision, "trust_remote_code": False}

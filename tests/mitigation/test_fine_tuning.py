@@ -47,8 +47,8 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def _train(corpus: Path, on: Path, out: Path, **options: Any) -> Any:  # noqa: ANN401
-    options = {"epochs": 1, "batch": 32, "say": lambda line: None} | options
-    return api.train_nli(corpus, on, out, **options)
+    usual: dict[str, Any] = {"epochs": 1, "batch": 32, "say": lambda line: None}
+    return api.train_nli(corpus, on, out, **usual | options)
 
 
 def _embeddings(folder: Path) -> list[np.ndarray[Any, Any]]:

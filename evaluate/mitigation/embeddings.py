@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ from senseprobe.evaluate.mitigation.tensor_files import (
     encode,
     write_header,
 )
-from senseprobe.evaluate.models.base import Ids, TextTokens
+from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.models.checkpoint import INDEX, WHOLE, Pretrained, explained, open_outline, quiet
 from senseprobe.evaluate.models.limits import MOST_CONFIG_BYTES, MOST_FILE_BYTES, Unloadable
 from senseprobe.evaluate.models.limits import read_json as read_bounded_json
@@ -121,7 +121,7 @@ class ParentModel:
         """Whether its output reads the table of its input."""
         return bool(self.heads)
 
-    def vectors(self, ids: Ids) -> FloatArray:
+    def vectors(self, ids: Sequence[int]) -> FloatArray:
         """Return the vectors of tokens: float64 of shape (tokens, dimensions)."""
         return np.concatenate([np.empty((0, self.dimensions)), *(self.table.rows(id_, id_ + 1) for id_ in ids)])
 
@@ -159,7 +159,11 @@ def open_parent(spec: str) -> ParentModel:
             _plain(folder, path.name)
         if (record := read_record(folder)) and record.layers == "all":
             raise Unloadable("it is altered again as it is loaded (--layers all): use its parent")
-        _refuse_quantised(folder)
+        config = _read_object(folder, _CONFIG)
+        if any(config.get(name) for name in ("quantization_config", "compression_config")):
+            raise Unloadable("its weights are quantised, and vectors cannot be removed from them: use the full weights")
+        if (folder / _ADAPTER).exists():
+            raise Unloadable("it is an adapter of another model: merge the two first")
         if model.config.is_encoder_decoder:
             raise Unloadable("it has an encoder and a decoder: use a model with only one of them")
         files = tuple(map(TensorFile.read, paths))
@@ -212,14 +216,6 @@ def _plain(folder: Path, name: str) -> Path:
     return path
 
 
-def _refuse_quantised(folder: Path) -> None:
-    config = _read_object(folder, _CONFIG)
-    if any(config.get(name) for name in ("quantization_config", "compression_config")):
-        raise Unloadable("its weights are quantised, and vectors cannot be removed from them: use the full weights")
-    if (folder / _ADAPTER).exists():
-        raise Unloadable("it is an adapter of another model: merge the two first")
-
-
 def _find_table(
     model: Pretrained, stored: Mapping[str, StoredTensor]
 ) -> tuple[str, list[str], dict[str, StoredTensor]]:
@@ -258,8 +254,8 @@ def _stored_name(
     """Return what a parameter is called in files, which may leave the prefix of the body out, or have it besides."""
     prefix = f"{model.base_model_prefix}."
     names = (name, name.removeprefix(prefix), f"{prefix}{name}")
-    present = (each for each in names if each in stored and stored[each].shape == tuple(shapes[name]))
-    is_bare = not any(each.startswith(prefix) for each in stored)
+    present = (key for key in names if key in stored and stored[key].shape == tuple(shapes[name]))
+    is_bare = not any(key.startswith(prefix) for key in stored)
     return next(present, name.removeprefix(prefix) if is_bare else name)
 
 

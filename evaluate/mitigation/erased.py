@@ -69,9 +69,9 @@ def mark_tables(tables: Tables, scorer: Scorer, model: AlteredModel) -> dict[str
     for name, table in tables.items():
         first, second = (table[role] for role in [*roles][:2])
         differ = _unequal(first.map(rows), second.map(rows))
-        one, whole = (~_unequal(first.map(texts_as), second.map(texts_as)) for texts_as in (read, predicted))
+        alike, whole = (~_unequal(first.map(texts_as), second.map(texts_as)) for texts_as in (read, predicted))
         whole |= _are_unpredicted(table, scorer)
-        marks = np.where(differ & one, np.where(whole, WHOLE, INPUT), 0).astype(np.int8)
+        marks = np.where(differ & alike, np.where(whole, WHOLE, INPUT), 0).astype(np.int8)
         columns: dict[str, Any] = {ERASED: marks}
         if kind.infers:
             pairs = zip(first.map(read), second.map(read), strict=True)

@@ -45,6 +45,11 @@ class StoredTensor:
         """How many bytes it has."""
         return self.end - self.start
 
+    @property
+    def width(self) -> int:
+        """How many bytes a number has."""
+        return self.size // max(1, prod(self.shape))
+
     def parts(self) -> Iterator[bytes]:
         """Yield its bytes."""
         with self.path.open("rb") as file:
@@ -128,7 +133,7 @@ def write_header(file: BinaryIO, tensors: Mapping[str, StoredTensor], metadata: 
     As the library orders them: those of wide numbers first, so that each begins where its format needs it.
     """
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
-    names, offset = sorted(tensors, key=lambda name: (-_width(tensors[name]), name)), 0
+    names, offset = sorted(tensors, key=lambda name: (-tensors[name].width, name)), 0
     for name in names:
         tensor = tensors[name]
         header[name] = {
@@ -141,7 +146,3 @@ def write_header(file: BinaryIO, tensors: Mapping[str, StoredTensor], metadata: 
     text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little") + text)
     return names
-
-
-def _width(tensor: StoredTensor) -> int:
-    return tensor.size // max(1, prod(tensor.shape))

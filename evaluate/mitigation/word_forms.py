@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.base import Ids, TextTokens
+from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.messages import counted, listed, printable
 
 Forms: TypeAlias = Literal["all", "one"]
@@ -59,12 +59,7 @@ def _forms(tokens: TextTokens, word: str) -> dict[str, int]:
     whole = tokens.of([f"{start}{cased}" for start, cased in texts.values()])
     forms: dict[str, int] = {}
     for ((mark, case), (start, _)), ids in zip(texts.items(), whole, strict=True):
-        token = _added_token(before[start], ids)
-        if token is not None and token != tokens.unknown and token not in forms.values():
-            forms.setdefault(f"{mark.replace('(', '')}{case}", token)
+        is_single = bool(ids) and ids[:-1] == before[start]  # the word adds one token to what stands before it
+        if is_single and ids[-1] != tokens.unknown and ids[-1] not in forms.values():
+            forms.setdefault(f"{mark.replace('(', '')}{case}", ids[-1])
     return forms
-
-
-def _added_token(before: Ids, ids: Ids) -> int | None:
-    """Return the one token that a text has more than what stands before it; None where there are more, or others."""
-    return ids[-1] if ids and ids[:-1] == before else None

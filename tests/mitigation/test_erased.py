@@ -18,12 +18,15 @@ from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ModelError, ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.erased_rows import ERASED, HEADS, INPUT, READ_AS, WHOLE, find_erased_flaw
+from senseprobe.evaluate.estimands import figures, lookup
 from senseprobe.evaluate.exports.distances import ExportSource, find_distances
 from senseprobe.evaluate.mitigation.erased import mark_tables
+from senseprobe.evaluate.models import alteration
 from senseprobe.evaluate.reporting.inputs import gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
+from senseprobe.records import Design, Factor, LevelPair
 
 ROWS = pd.DataFrame(
     [
@@ -82,7 +85,7 @@ def test_pairs(name: str, scorer: str, head: str, mark: int, parents: dict[str, 
         get(scorer).numbers(models.load(str(folder), device="cpu"), units_of(ROWS, scorer, role))
         for role in ("stereo", "anti")
     ]
-    ties = np.isclose(*(column[:, 0] for column in numbers), rtol=0, atol=1e-4).tolist()
+    ties = np.isclose(numbers[0][:, 0], numbers[1][:, 0], rtol=0, atol=1e-4).tolist()
     if mark == WHOLE:
         assert [*map(bool, ON_PAIRS)] == [
             tie and not same for tie, same in zip(ties, ROWS["stereo"] == ROWS["anti"], strict=True)
@@ -101,10 +104,10 @@ def units_of(rows: pd.DataFrame, scorer: str, role: str) -> list[Any]:
 def test_a_target_that_is_predicted(parents: dict[str, Path], tmp_path: Path) -> None:
     """`log-odds` predicts the target: where that is the same in both sentences, nothing that differs is predicted."""
     folder = debias(parents["bert"], tmp_path / "out")
-    rows = ROWS.iloc[:2].assign(span=[{"start": 8, "end": 13}, {"start": 4, "end": 12}])
+    rows = ROWS.iloc[:2].assign(span=pd.Series([{"start": 8, "end": 13}, {"start": 4, "end": 12}], dtype=object))
     rows.loc[0, "anti"], rows.loc[0, "stereo"] = "she is a nurse", "he  is a nurse"
     assert marks_of(folder, "log-odds", rows.iloc[1:]) == [WHOLE]
-    of_pronoun = rows.iloc[:1].assign(span=[{"start": 0, "end": 2}])
+    of_pronoun = rows.iloc[:1].assign(span=pd.Series([{"start": 0, "end": 2}], dtype=object))
     assert marks_of(folder, "log-odds", of_pronoun) == [INPUT]
 
 
@@ -208,6 +211,61 @@ def test_a_record_of_another_model(parents: dict[str, Path], tmp_path: Path) -> 
     (folder / MAP).unlink()
     with pytest.raises(ModelError, match="is missing: make the folder again"):
         marks_of(folder, "pll")
+
+
+def test_the_room_may_be_missing(parents: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nothing is marked, which is said, and what is altered at load cannot be loaded."""
+    monkeypatch.setitem(alteration.ALTERATIONS.__dict__, "ours", {})
+    model: Any = models.load(str(debias(parents["bert"], tmp_path / "out")), device="cpu")
+    warnings: list[str] = []
+    assert alteration.mark_erased({"c": ROWS}, get("pll"), model, warnings.append) == {"c": ROWS}
+    assert "are not marked: evaluate/mitigation is missing" in warnings[0]
+    with pytest.raises(ModelError, match="altered as it is loaded, by evaluate/mitigation, which is missing here"):
+        models.load(str(debias(parents["bert"], tmp_path / "all", layers="all")), device="cpu")
+
+
+def test_gaps(tmp_path: Path) -> None:
+    """A gap of two words that are one is not readable; others of the config are."""
+    rows = pd.DataFrame(
+        [(f"f{frame}", job, word) for frame in range(2) for job in "abcdef" for word in ("he", "she", "they")],
+        columns=["frame", "occupation", "pronoun"],
+    ).assign(gold="neutral", entailment=0.2, neutral=0.5, contradiction=0.3, id=range(36), premise="", hypothesis="")
+    gaps = {
+        f"{first}-{second}": LevelPair(slot="pronoun", column="pronoun", first=first, second=second)
+        for first, second in (("he", "she"), ("he", "they"))
+    }
+    design = Design(
+        kind="inference",
+        sense_type="noun",
+        bias_type="gender",
+        slots=("occupation", "pronoun"),
+        roles={"premise": {"subject": "occupation"}, "hypothesis": {"subject": "pronoun"}},
+        factors=(Factor(name="occupation", columns=("occupation",)),),
+        estimands=("nn", *(f"gap:{name}" for name in gaps)),
+        gaps=gaps,
+    )
+    names = rows["frame"] + rows["occupation"] + rows["pronoun"].replace("she", "he")
+    made = figures(rows.assign(**{READ_AS: pd.factorize(names)[0], ERASED: 0}), design, "c", scale="probability")
+    whole = {figure.estimand: figure for figure in made if figure.group is None}
+    assert dict(whole["gap:he-she"].erased) == {"rows": 24, "whole": 24, "input": 0}
+    assert find_erased_flaw([whole["gap:he-she"]])
+    assert not any(find_erased_flaw([figure]) for name, figure in whole.items() if name != "gap:he-she")
+    assert all(find_erased_flaw([f]) for f in made if f.estimand == "gap:he-she")
+
+
+def test_tests_of_erased_sets(tmp_path: Path) -> None:
+    """A test of which more than a fifth of a set is erased is not readable, and its verdict says so."""
+    path = debias_words(VECTORS, tmp_path / "out")
+    rows = pd.DataFrame(
+        [("t", role, word, word) for role, words in SETS.items() for word in words],
+        columns=["test", "role", "word", "sentence"],
+    )
+    (result,) = api.score(f"vectors:{path}", rows, ["weat-word"], out=Path("results"), store=False)
+    (figure,) = (figure for figure in result.figures if figure.group)
+    assert dict(figure.erased) == {"rows": 2, "whole": 1, "input": 0}
+    verdict = lookup(figure.estimand).judge(figure)
+    assert (verdict.code, verdict.text) == ("unreadable", find_erased_flaw([figure]))
+    assert f"not judged, since {verdict.text}: t" in printed(summarize_results([result], "results"))
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

@@ -164,6 +164,10 @@ def debias(
         Literal["untied", "tied"],
         Option(help="Leave an output that shares the input's vectors as it was, or change both."),
     ] = "untied",
+    layers: Annotated[
+        Literal["input", "all"],
+        Option(help="Alter the input alone, or also what each layer of an encoder puts out, when senseprobe loads it."),
+    ] = "input",
     renormalise: Annotated[bool, Option("--renormalise", help="Give each vector the length that it had.")] = False,
     controls: Annotated[
         int,
@@ -194,6 +198,7 @@ def debias(
         rest=rest,
         forms=forms,
         head=head,
+        layers=layers,
         renormalise=renormalise,
         seed=seed,
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from senseprobe.document import Section, Table
-from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.mitigation import record
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.mitigation.parents import Parent, hash_file
@@ -33,10 +33,9 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
 
     Raises SenseprobeError in one message where that cannot be done: nothing is left behind.
     """
-    if removal.head == "tied" and parent.form == "vectors":
-        raise ModelError(f"{parent.name} is a file of vectors, which does not have a head: leave --head out")
     fit = fit_removal(parent, removal)
     erasure = fit.erasure
+    parent.check(erasure, removal.head, removal.layers)
     probes, unprobed = probe_removal(parent, removal, fit)
     described = removal.describe()
     with parent.copy(erasure, out, head=removal.head, renormalise=removal.renormalise) as (folder, change):
@@ -44,7 +43,13 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
         made = Record(
             senseprobe=version("senseprobe"),
             removed=record.describe_removal(
-                described, removal.method, erasure.rank, parent.dimensions, seed=removal.seed, parent=parent.record
+                described,
+                removal.method,
+                erasure.rank,
+                parent.dimensions,
+                seed=removal.seed,
+                layers=removal.layers,
+                parent=parent.record,
             ),
             form=parent.form,
             parent=record.Parent(name=parent.name, identity=parent.identify(), record=parent.record),
@@ -63,6 +68,7 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
             norms=record.Norms(mean=record.rounded(change.norms.mean), least=record.rounded(change.norms.least)),
             renormalised=removal.renormalise,
             head=change.head,
+            layers=removal.layers,
             probes=probes,
             unprobed=unprobed,
             files={

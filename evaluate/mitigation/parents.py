@@ -31,6 +31,7 @@ WordRows: TypeAlias = Mapping[str, Mapping[str, Rows]]
 
 FormChoice: TypeAlias = Literal["all", "one"]
 HeadChoice: TypeAlias = Literal["untied", "tied"]
+LayerChoice: TypeAlias = Literal["input", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ class TableParent:
         self.name, self._model = spec, VectorFile.load(spec)
         self.dimensions, self.number_format = self._model.table.dimensions, self._model.table.dtype
         self.record = read_record(path_of(spec))
+
+    def check(self, erasure: Erasure, head: HeadChoice, layers: LayerChoice) -> None:
+        """Raise ModelError where a copy cannot be made so."""
+        for value, usual, option in ((head, "untied", "--head"), (layers, "input", "--layers")):
+            if value != usual:
+                raise ModelError(f"{self.name} is a file of vectors, without a head or layers: leave {option} out")
 
     def identify(self) -> dict[str, str]:
         """Return the identity that results have of it."""
@@ -110,6 +117,13 @@ class TransformersParent:
         self.dimensions, self.number_format = self._model.dimensions, self._model.number_format
         self.record = read_record(self._model.folder)
 
+    def check(self, erasure: Erasure, head: HeadChoice, layers: LayerChoice) -> None:
+        """Raise ModelError where a copy cannot be made so."""
+        if layers == "all":
+            from senseprobe.evaluate.mitigation.hidden_layers import check_layers
+
+            check_layers(self._model, erasure)
+
     def identify(self) -> dict[str, str]:
         """Return sha256 of its files: of weights, of the config and of the tokenizer, and of its record."""
         folder = self._model.folder
@@ -119,10 +133,13 @@ class TransformersParent:
         return {"weights": weights, **others, **identify_alteration(folder)}
 
     def find(self, words: Collection[str], forms: FormChoice) -> WordRows:
-        """Return the tokens of words, by form. Raises ModelError where none of them is one token."""
+        """Return the tokens of the words of which a form is one token."""
         from senseprobe.evaluate.mitigation.word_forms import split_words
 
-        tokens = split_words(self._model.tokens, words, forms).tokens
+        try:
+            tokens = split_words(self._model.tokens, words, forms).tokens
+        except ModelError:  # none is
+            return {}
         return {word: {form: (token,) for form, token in of_word.items()} for word, of_word in tokens.items()}
 
     def read(self, rows: Sequence[Rows]) -> FloatArray:

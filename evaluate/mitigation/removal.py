@@ -11,7 +11,7 @@ import numpy as np
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation import axes, record
 from senseprobe.evaluate.mitigation.erasure import Erasure, fit_inlp, fit_leace, random_directions
-from senseprobe.evaluate.mitigation.parents import FormChoice, HeadChoice, Parent, Rows, WordRows
+from senseprobe.evaluate.mitigation.parents import FormChoice, HeadChoice, LayerChoice, Parent, Rows, WordRows
 from senseprobe.evaluate.mitigation.probes import REGULARISATION, code_labels, split_words
 from senseprobe.evaluate.mitigation.record import Form, Method, Omission, Record
 from senseprobe.messages import listed, printable
@@ -30,7 +30,7 @@ class Removal:
     - `axis`: the words that directions are derived from; None of methods that are fitted, or of random directions.
     - `labels`: by word; of LEACE and INLP what they are fitted to, else what probes read. `labels_name`: as given.
     - `rank`: of random directions; `rest`, `seed`, `regularisation`, `renormalise`, `forms`: as of a `Record`.
-    - `head`: which table a tied output has.
+    - `head`: which table a tied output has; `layers`: whether the input alone is altered.
     """
 
     method: Method
@@ -44,6 +44,7 @@ class Removal:
     renormalise: bool = False
     forms: FormChoice = "all"
     head: HeadChoice = "untied"
+    layers: LayerChoice = "input"
 
     @classmethod
     def of(cls, made: Record) -> "Removal":
@@ -62,6 +63,7 @@ class Removal:
             renormalise=made.renormalised,
             forms=made.spellings,
             head="tied" if made.head == "tied" else "untied",
+            layers=made.layers,
         )
 
     def describe(self) -> record.Axis:
@@ -229,6 +231,8 @@ def _fit_labels(parent: Parent, removal: Removal) -> Fit:
     found = parent.find([*removal.labels], removal.forms)
     words = [word for word in removal.labels if word in found]
     missing = [word for word in removal.labels if word not in found]
+    if not words:
+        raise ModelError(f"{parent.name} has no vector of a word of {printable(removal.labels_name)}: {parent.lacking}")
     codes, _ = code_labels([removal.labels[word] for word in words])
     fitted, held = split_words(codes, removal.seed)
     used = [words[number] for number in fitted]

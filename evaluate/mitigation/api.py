@@ -1,23 +1,28 @@
-"""Mitigation: what is removed from vectors and models, and models of inference trained on what is left."""
+"""Mitigation: directions, what is removed from vectors and models, and models of inference trained on what is left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from senseprobe.api.models import DEVICE, warn
+from senseprobe.api.models import DEVICE, open_vectors, source_of, warn
 from senseprobe.api.releases import load, locate_release
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.messages import printable
-from senseprobe.options import Argument, Option
+from senseprobe.options import HEADER, SKIP_BAD, Argument, Option
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from senseprobe.evaluate.mitigation.axis_vectors import AxisVectors
     from senseprobe.evaluate.mitigation.copy_check import CopyCheck
     from senseprobe.evaluate.mitigation.debias import AlteredCopy
+    from senseprobe.evaluate.mitigation.direction_report import DirectionReport
     from senseprobe.evaluate.mitigation.nli_corpus import Corpus
     from senseprobe.evaluate.mitigation.nli_training import TrainedModel
+    from senseprobe.evaluate.models import ModelSource
 
 
 @with_progress("training {out}")
@@ -221,3 +226,65 @@ def check_debias(
     from senseprobe.evaluate.mitigation.copy_check import check_copy
 
     return check_copy(Path(check), None if parent is None else str(parent))
+
+
+TABLE_7 = ("list:gendered", "list:demonyms", "list:adherents")
+"""The axes of table 7 of Dev et al. (2020)."""
+
+
+def measure_directions(
+    model: Annotated[
+        str | Path | Mapping[str, ArrayLike] | ModelSource,
+        Argument(type=str, metavar="vectors:FILE|MODEL", help="A file of vectors, or a model of transformers."),
+    ],
+    directions: Annotated[
+        Sequence[str],
+        Option(
+            "--direction",
+            metavar="NAME",
+            type=list[str],
+            help="Measure this axis: he-she, a CSV file of pairs (columns first, second) or of words (column word), or "
+            "list:NAME (gendered, demonyms, adherents, definitional), where :RANK may end a file or list; repeatable. "
+            "Default: the first three lists.",
+            shown_default="",
+        ),
+    ] = TABLE_7,
+    *,
+    seed: Annotated[int, Option(least=0, metavar="N", help="Seed of resamples and divisions.")] = 0,
+    header: Annotated[bool | None, HEADER] = None,
+    skip_bad: Annotated[bool, SKIP_BAD] = False,
+    say: Callable[[str], None] = warn,
+) -> DirectionReport:
+    """Measure whether an axis, such as gender, is there before it is removed from vectors or a model.
+
+    That is table 7 of Dev et al. (2020), with what one cosine leaves out: without each word, of resampled words, and of
+    words divided by chance. Of a model of transformers the input embeddings are read, of words that are single tokens.
+    Raises ModelError where the model cannot be read, and SenseprobeError where an axis is none.
+    """
+    from senseprobe.evaluate.mitigation.axes import read_axis
+    from senseprobe.evaluate.mitigation.direction_report import measure_directions
+
+    axes = [read_axis(direction) for direction in directions or TABLE_7]
+    options = {} if header is None else {"header": header}
+    source = source_of(model, **options, **({"skip_bad": True} if skip_bad else {}))
+    return measure_directions(str(source), _axis_vectors(source, say), axes, seed=seed)
+
+
+def _axis_vectors(source: ModelSource, say: Callable[[str], None]) -> AxisVectors:
+    """Return the vectors of words in what a source names. Raises ModelError where it has none."""
+    from senseprobe.evaluate.mitigation.axis_vectors import FileVectors
+    from senseprobe.evaluate.models.vector_files import VectorFile
+
+    if source.reads_texts:
+        from senseprobe.evaluate.mitigation.embeddings import open_parent
+        from senseprobe.evaluate.mitigation.token_vectors import TokenVectors
+
+        if source.model is not None:
+            raise ModelError(
+                f"{source} is a model in memory, whose embeddings are not read: save it, and name its folder"
+            )
+        return TokenVectors(open_parent(source.spec))
+    model: Any = open_vectors(source, say)
+    if not isinstance(model, VectorFile):
+        raise ModelError(f"{source} has no vectors of words: give vectors:FILE, or a model of transformers")
+    return FileVectors(model)

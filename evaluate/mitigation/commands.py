@@ -61,6 +61,17 @@ def exit_code_of_debias(value: "AlteredCopy | CopyCheck") -> int:
 
 COMMANDS: tuple[AddedCommand, ...] = (
     AddedCommand(
+        id="directions",
+        group="model",
+        command=Command(api.measure_directions, show_sections, as_dict, name="directions"),
+        uses={
+            "model directions": Use(
+                "See whether an axis is there before you remove it.",
+                ("model directions vectors:glove", "model directions smollm2 --direction list:demonyms"),
+            )
+        },
+    ),
+    AddedCommand(
         id="train-nli",
         group="model",
         command=Command(api.train_nli, show_sections, as_dict, call=train_nli, name="train-nli"),

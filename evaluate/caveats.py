@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from senseprobe.evaluate.erased_rows import describe_erased_input
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.models.alteration import REMOVED
 from senseprobe.evaluate.result import Result
@@ -58,9 +59,15 @@ def unscored_text(result: Result) -> str:
 
 
 def removed_text(result: Result) -> str:
-    """Return what was removed from the model's vectors before it was scored; empty where nothing was."""
-    removed = result.model.get(REMOVED)
-    return f"removed from the model's vectors: {printable(removed)}" if removed else ""
+    """Return what was removed from the model's vectors before it was scored; empty where nothing was.
+
+    Where that makes the input of a config's rows one, it says whose difference is left.
+    """
+    if not (removed := result.model.get(REMOVED)):
+        return ""
+    texts = {figure.config: text for figure in result.figures[::-1] if (text := describe_erased_input(figure))}
+    heads = (f"in {printable(config)} {texts[config]}" for config in reversed(texts))
+    return "; ".join([f"removed from the model's vectors: {printable(removed)}", *heads])
 
 
 def refused_text(result: Result) -> str:

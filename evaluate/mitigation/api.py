@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -184,16 +185,25 @@ def debias(
         ),
     ] = 0,
     seed: Annotated[int, Option(least=0, most=2**31 - 1, metavar="N", help="Decides all that is random.")] = 0,
+    text: Annotated[
+        str | Path | None,
+        Option(
+            type=str,
+            metavar="FILE|none",
+            help="Measure perplexity before and after on these lines, or not at all. Default: 300 glosses of WordNet.",
+        ),
+    ] = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> AlteredCopy:
     """Remove directions from word vectors, or from the input embeddings of a model: a copy in a new folder.
 
     The copy is an ordinary model or file of vectors. `debias.json` in the folder says what was removed, what is left,
-    and what probes still read. Raises SenseprobeError where words do not have vectors, the model cannot be copied, or
-    a folder exists.
+    what probes still read, and how well the model predicts a text before and after. Raises SenseprobeError where words
+    do not have vectors, the model cannot be copied, a folder exists, or the text cannot be read.
     """
     from senseprobe.evaluate.mitigation.debias import alter
     from senseprobe.evaluate.mitigation.parents import open_parent
+    from senseprobe.evaluate.mitigation.perplexity import choose_text
     from senseprobe.evaluate.mitigation.removal import choose_removal
 
     removal = choose_removal(
@@ -207,7 +217,10 @@ def debias(
         renormalise=renormalise,
         seed=seed,
     )
-    return alter(open_parent(str(model)), removal, Path(out), controls, progress or (lambda done, total: None))
+    parent = open_parent(str(model))
+    chosen, unmeasured = choose_text(parent.name, text)
+    made = alter(parent, removal, Path(out), controls, chosen, progress or (lambda done, total: None))
+    return replace(made, unmeasured=unmeasured or made.unmeasured)
 
 
 def check_debias(

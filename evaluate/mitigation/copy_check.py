@@ -20,8 +20,8 @@ from senseprobe.evaluate.mitigation.removal import Removal
 from senseprobe.evaluate.models.alteration import MAP, RECORD
 from senseprobe.messages import counted, printable
 
-_CIRCUMSTANCES = {"senseprobe", "files"}
-"""What of a record is not compared as it stands there: files have a sentence each."""
+_CIRCUMSTANCES = {"senseprobe", "files", "perplexity"}
+"""What of a record is not compared as it stands there: files have a sentence each; a text may not be at hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from senseprobe.document import Section, Table
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation import record
 from senseprobe.evaluate.mitigation.erasure import Erasure
 from senseprobe.evaluate.mitigation.parents import Parent, hash_file
+from senseprobe.evaluate.mitigation.perplexity import EvaluationText, add_perplexity
 from senseprobe.evaluate.mitigation.probes import HeldOut, probe_labels
 from senseprobe.evaluate.mitigation.record import Probe, Record, pack_map
 from senseprobe.evaluate.mitigation.removal import FITTED, Fit, Removal, fit_removal
@@ -86,11 +87,15 @@ def remove_directions(parent: Parent, removal: Removal, out: Path) -> Iterator[R
 
 @dataclass(frozen=True, slots=True)
 class AlteredCopy:
-    """A copy without directions in a `folder`, its record, and the folders of its controls."""
+    """A copy without directions in a `folder`, its record, and the folders of its controls.
+
+    `unmeasured`: why it has no perplexity; empty where it has one, or is not to have one.
+    """
 
     folder: Path
     record: Record
     controls: tuple[Path, ...] = ()
+    unmeasured: str = ""
 
     def section(self) -> Section:
         """Return what people read: what was removed, what is left, and what probes still read."""
@@ -109,6 +114,10 @@ class AlteredCopy:
             yield f"left out, {reason}: {listed(o.word for o in made.omitted if o.reason == reason)}"
         if made.unprobed:
             yield f"not probed: {made.unprobed}"
+        if made.perplexity:
+            yield made.perplexity.describe()
+        if self.unmeasured:
+            yield f"no perplexity: {self.unmeasured}"
         if self.controls:
             first, last = (printable(str(self.controls[number])) for number in (0, -1))
             yield f"{counted(len(self.controls), 'control')} at random: {first} … {last}"
@@ -140,11 +149,13 @@ def alter(
     removal: Removal,
     out: Path,
     controls: int = 0,
+    text: EvaluationText | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> AlteredCopy:
     """Write a copy without directions, and `controls` without random ones of the same rank; all of them or none.
 
-    Controls have the seeds after the copy's, and lie beside it: ``OUT-random-01``.
+    Controls have the seeds after the copy's, and lie beside it: ``OUT-random-01``. The record of the copy gets the
+    perplexity on `text` before and after, controls have none.
     """
     width = max(2, len(str(controls)))
     folders = [out.with_name(f"{out.name}-random-{number:0{width}}") for number in range(1, controls + 1)]
@@ -155,6 +166,12 @@ def alter(
         with remove_directions(parent, removal, out) as made:
             progress(0, controls + 1)
         written.append(out)
+        unmeasured = ""
+        if text is not None:
+            try:
+                made = add_perplexity(parent.name, out, text)
+            except ModelError as error:  # a model that is broken is written nevertheless
+                unmeasured = str(error)
         for number, folder in enumerate(folders, start=1):
             progress(number, controls + 1)
             control = replace(removal, method="random", rank=made.rank, seed=removal.seed + number, rest=0)
@@ -166,7 +183,7 @@ def alter(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     progress(controls + 1, controls + 1)
-    return AlteredCopy(out, made, tuple(folders))
+    return AlteredCopy(out, made, tuple(folders), unmeasured)
 
 
 # --- what can still be read ---------------------------------------------------------------------------------------

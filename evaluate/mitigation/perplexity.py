@@ -14,17 +14,17 @@ tokenizer: compare a model with its own parent only. Files of vectors, encoders 
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from senseprobe.atomic_files import write_whole
-from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.errors import LexiconError, ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation.record import Perplexity, Record, read_record, rounded
 from senseprobe.evaluate.models.alteration import RECORD
 from senseprobe.evaluate.models.registry import opens
@@ -48,7 +48,11 @@ GLOSSES = 300
 MOST_CHARACTERS = 2**21
 """Characters of a text of the user's."""
 
-_KINDS = {"causal": "perplexity", "masked": "pseudo-perplexity"}
+NONE = "none"
+"""In place of a text, that there is to be no perplexity."""
+
+Kind = Literal["perplexity", "pseudo-perplexity"]
+_KINDS: Mapping[str, Kind] = {"causal": "perplexity", "masked": "pseudo-perplexity"}
 _WINDOWS_AT_ONCE = 32
 
 
@@ -94,9 +98,9 @@ def sample_glosses(count: int = GLOSSES) -> EvaluationText:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """How well a model predicted a text: ``perplexity`` or ``pseudo-perplexity``, of so many tokens."""
+    """How well a model predicted a text, of so many tokens."""
 
-    kind: str
+    kind: Kind
     tokens: int
     value: float
 
@@ -215,47 +219,55 @@ def predicts_tokens(spec: str) -> bool:
     return not opens(spec) and ModelSource(spec).abilities[0] in _KINDS
 
 
-def compare_perplexity(
-    parent: str, folder: Path, text: EvaluationText, say: Callable[[str], None] = lambda line: None
-) -> Perplexity:
-    """Return the perplexity on a text of a model, and of what was made of it in a folder.
+def choose_text(parent: str, file: str | Path | None) -> tuple[EvaluationText | None, str]:
+    """Return the text that a model is to predict before and after a removal, or why there is none.
 
-    Raises ModelError where one of them cannot be loaded, or predicts no tokens, or not the same ones.
+    By default it is `sample_glosses`; ``none`` leaves it out. Raises SenseprobeError where a file is given that cannot
+    be read, or a model that predicts no tokens.
     """
-    predictions = list[Prediction]()
-    for spec in (parent, str(folder)):
-        source = ModelSource(spec)
-        ability = source.abilities[0]
-        if ability not in _KINDS:
-            raise ModelError(f"{printable(spec)} does not predict tokens, so it has no perplexity")
-        say(f"perplexity on {text.name}: {'before' if not predictions else 'after'}")
-        predictions.append(measure_perplexity(source.open(ability), text))
-    before, after = predictions
+    if file is not None and str(file) == NONE:
+        return None, ""
+    if not predicts_tokens(parent):
+        if file is None:
+            return None, ""
+        raise ModelError(f"{printable(parent)} does not predict tokens, so it has no perplexity: leave --text out")
+    if file is not None:
+        return read_text(Path(file).expanduser()), ""
+    try:
+        return sample_glosses(), ""
+    except LexiconError as error:
+        return None, f"{error}, or give a --text"
+
+
+def add_perplexity(parent: str, folder: Path, text: EvaluationText) -> Record:
+    """Write the perplexity before and after into the record of a folder, and return the record.
+
+    Its sha256 is another one then: call this before anything is scored. Raises ModelError where the folder has no
+    record, where one of the models cannot be loaded, or predicts no tokens, or not the same ones.
+    """
+    record = read_record(folder)
+    if record is None:
+        raise ModelError(f"{printable(str(folder))} does not have a record of what was removed")
+    before, after = (_measure_model(spec, text) for spec in (parent, str(folder)))
     if (before.kind, before.tokens) != (after.kind, after.tokens):
-        raise ModelError(
-            f"{printable(parent)} and {printable(str(folder))} do not cut {text.name} into the same tokens"
-        )
-    return Perplexity(
-        kind=cast("Any", before.kind),
+        both = f"{printable(parent)} and {printable(str(folder))}"
+        raise ModelError(f"{both} do not cut {text.name} into the same tokens")
+    made = Perplexity(
+        kind=before.kind,
         text=text.name,
         sha256=text.sha256,
         tokens=before.tokens,
         before=rounded(before.value),
         after=rounded(after.value),
     )
-
-
-def add_perplexity(
-    parent: str, folder: Path, text: EvaluationText, say: Callable[[str], None] = lambda line: None
-) -> Record:
-    """Write the perplexity before and after into the record of a folder, and return the record.
-
-    Its sha256 is another one then: call this before anything is scored. Raises ModelError as `compare_perplexity`
-    does, and where the folder has no record.
-    """
-    record = read_record(folder)
-    if record is None:
-        raise ModelError(f"{printable(str(folder))} does not have a record of what was removed")
-    record = record.model_copy(update={"perplexity": compare_perplexity(parent, folder, text, say)})
+    record = record.model_copy(update={"perplexity": made})
     write_whole(folder / RECORD, record.to_bytes())
     return record
+
+
+def _measure_model(spec: str, text: EvaluationText) -> Prediction:
+    source = ModelSource(spec)
+    ability = source.abilities[0]
+    if ability not in _KINDS:
+        raise ModelError(f"{printable(spec)} does not predict tokens, so it has no perplexity")
+    return measure_perplexity(source.open(ability), text)

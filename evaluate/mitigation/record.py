@@ -114,6 +114,13 @@ class Perplexity(_Part):
     before: Annotated[float, Field(ge=1)]
     after: Annotated[float, Field(ge=1)]
 
+    def describe(self) -> str:
+        """Return both numbers with their text, in one line."""
+        change = 100 * (self.after / self.before - 1)
+        sign = "+" if change > 0 else "-" if change < 0 else ""
+        of_text = f"{printable(self.text)} ({self.tokens:,} tokens)"
+        return f"{self.kind} on {of_text}: {self.before:.4g} before, {self.after:.4g} after ({sign}{abs(change):.1f} %)"
+
 
 class Parent(_Part):
     """The model that something was removed from: its name, its identity, and its own record where it has one."""

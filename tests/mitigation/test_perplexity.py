@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,17 +15,18 @@ from tests.mitigation.records import make_record
 
 from senseprobe.errors import LexiconError, ModelError, SenseprobeError
 from senseprobe.evaluate.mitigation import perplexity
+from senseprobe.evaluate.mitigation.api import check_debias, debias
 from senseprobe.evaluate.mitigation.perplexity import (
     EvaluationText,
     add_perplexity,
-    compare_perplexity,
+    choose_text,
     cut_windows,
     measure_perplexity,
     predicts_tokens,
     read_text,
     sample_glosses,
 )
-from senseprobe.evaluate.mitigation.record import read_record
+from senseprobe.evaluate.mitigation.record import Perplexity, read_record
 from senseprobe.evaluate.models.alteration import RECORD
 from senseprobe.evaluate.models.registry import load
 
@@ -283,7 +285,88 @@ def test_a_record_gets_both_numbers(
     assert made.before != made.after
 
 
-def test_models_that_cut_texts_otherwise_are_not_compared(causal_folders: dict[str, Path]) -> None:
+def test_models_that_cut_texts_otherwise_are_not_compared(causal_folders: dict[str, Path], tmp_path: Path) -> None:
     """Perplexities of other tokens say nothing of each other."""
+    folder = shutil.copytree(causal_folders["llama"], tmp_path / "llama")
+    (folder / RECORD).write_bytes(make_record(form="transformers").to_bytes())
     with pytest.raises(ModelError, match="into the same tokens"):
-        compare_perplexity(str(causal_folders["gpt2"]), causal_folders["llama"], TEXT)
+        add_perplexity(str(causal_folders["gpt2"]), folder, TEXT)
+
+
+# --- model debias ---------------------------------------------------------------------------------------------------
+
+
+def test_a_copy_has_both_numbers_and_its_controls_none(
+    causal_folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Printed in a line; a check makes the copy again without the text."""
+    (tmp_path / "text.txt").write_text("Japanese people are kind.\nHe judges the horses.\n")
+    monkeypatch.chdir(tmp_path)
+
+    made = debias(causal_folders["gpt2"], "out", direction="he-she", controls=1, text="text.txt")
+
+    numbers = made.record.perplexity
+    assert numbers is not None
+    assert (numbers.kind, numbers.text) == ("perplexity", "text.txt")
+    text = read_text(Path("text.txt"))
+    expected = [measure_perplexity(load(str(place)), text).value for place in (causal_folders["gpt2"], "out")]
+    assert [numbers.before, numbers.after] == pytest.approx(expected, rel=1e-5)
+    assert read_record(Path("out")) == made.record
+    assert numbers.describe() in str(made.section())
+    (control,) = made.controls
+    assert (record := read_record(control)) is not None
+    assert record.perplexity is None
+    assert not check_debias("out").differences
+
+
+def test_numbers_are_told_in_a_line() -> None:
+    """With the change in per cent."""
+    usual: dict[str, Any] = {"kind": "pseudo-perplexity", "text": "a.txt", "sha256": "0" * 64, "tokens": 4321}
+    made = Perplexity(before=40.0, after=41.0, **usual)
+    assert made.describe() == "pseudo-perplexity on a.txt (4,321 tokens): 40 before, 41 after (+2.5 %)"
+    assert Perplexity(before=40.0, after=30.0, **usual).describe().endswith("(-25.0 %)")
+
+
+@pytest.mark.usefixtures("prepared_wordnet")
+def test_glosses_are_the_default_of_models_that_predict(
+    causal_folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without WordNet a line says so; ``none`` leaves the text out, and other models have none."""
+    gpt2 = str(causal_folders["gpt2"])
+    chosen, reason = choose_text(gpt2, None)
+    assert (chosen, reason) == (sample_glosses(), "")
+    assert choose_text(gpt2, "none") == choose_text("vectors:x.txt", None) == (None, "")
+
+    monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path))
+    made = debias(gpt2, tmp_path / "out", direction="he-she")
+    assert made.record.perplexity is None
+    assert "no perplexity: wordnet-3.0 is not prepared" in str(made.section())
+    assert str(made.section()).endswith("run `senseprobe wordnet`, or give a --text")
+
+
+def test_a_text_is_refused_before_anything_is_written(causal_folders: dict[str, Path], tmp_path: Path) -> None:
+    """Where it is not there, or the model predicts no tokens."""
+    (tmp_path / "vectors.txt").write_text("he 1 0 0\nshe 0 1 0\n")
+    for model, message in (
+        (causal_folders["gpt2"], "cannot be read"),
+        (f"vectors:{tmp_path / 'vectors.txt'}", "leave --text out"),
+    ):
+        with pytest.raises(SenseprobeError, match=message):
+            debias(model, tmp_path / "out", direction="he-she", text=tmp_path / "none.txt")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_copy_is_written_without_a_number(
+    causal_folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it has none is printed."""
+    (tmp_path / "text.txt").write_text("He judges the horses.\n")
+    monkeypatch.setattr(
+        "senseprobe.evaluate.mitigation.perplexity._predict_causal", lambda model, lines: (-math.inf, 1)
+    )
+
+    made = debias(causal_folders["gpt2"], tmp_path / "out", direction="he-she", text=tmp_path / "text.txt")
+
+    assert made.record.perplexity is None
+    assert "no perplexity: " in str(made.section())
+    assert (tmp_path / "out" / RECORD).exists()

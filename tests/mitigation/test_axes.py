@@ -149,7 +149,7 @@ def test_directions_of_words_are_principal_components() -> None:
         ([[[1.0, 2.0]], [[3.0, 2.0]]], 2, "2 items span 1 dimension, not 2"),
     ],
 )
-def test_vectors_without_such_directions_are_refused(items: list, rank: int, message: str) -> None:
+def test_vectors_without_such_directions_are_refused(items: list[list[list[float]]], rank: int, message: str) -> None:
     """With the pair, or what they span."""
     with pytest.raises(ValueError, match=message):
         derive_directions(items, rank)

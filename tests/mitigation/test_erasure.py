@@ -1,5 +1,12 @@
 """Maps that remove directions: closed forms, naive loops, and what a probe reads after them."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,8 +15,12 @@ from scipy.special import expit
 from senseprobe.evaluate.mitigation.erasure import Erasure, fit_inlp, fit_leace, random_directions
 from senseprobe.evaluate.mitigation.probes import code_labels, fit_logistic, split_words
 
+Fit: TypeAlias = Callable[[np.ndarray, list[str]], Erasure]
 
-def _planted(count: int, dimensions: int, classes: int = 2, seed: int = 0, gap: float = 3.0) -> tuple:
+
+def _planted(
+    count: int, dimensions: int, classes: int = 2, seed: int = 0, gap: float = 3.0
+) -> tuple[np.ndarray, list[str]]:
     """Vectors of a full covariance, whose class moves the mean along a few directions."""
     rng = np.random.default_rng(seed)
     labels = [f"class {number}" for number in rng.integers(classes, size=count)]
@@ -27,7 +38,8 @@ def _leace_by_scipy(x: np.ndarray, labels: list[str]) -> np.ndarray:
     whitening = np.linalg.pinv(root, rcond=1e-7, hermitian=True)
     across = whitening @ (x - mean).T @ (z - z.mean(axis=0)) / count
     onto = across @ np.linalg.pinv(across, rcond=1e-9)
-    return x - (x - mean) @ (np.linalg.pinv(whitening, rcond=1e-7, hermitian=True) @ onto @ whitening).T
+    removed = (x - mean) @ (np.linalg.pinv(whitening, rcond=1e-7, hermitian=True) @ onto @ whitening).T
+    return np.asarray(x - removed)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -83,7 +95,7 @@ def test_leace_moves_vectors_least_of_all_maps_that_erase() -> None:
 @pytest.mark.parametrize(
     "fit", [fit_leace, lambda x, labels: fit_inlp(x, labels, seed=0)[0], lambda x, _: Erasure.onto(x[:2].T)]
 )
-def test_a_map_applied_twice_is_the_map(fit: object) -> None:
+def test_a_map_applied_twice_is_the_map(fit: Fit) -> None:
     """Idempotent, and what it leaves has no coordinate that it would remove."""
     x, labels = _planted(300, 12, 3)
 
@@ -103,8 +115,8 @@ def test_leace_refuses_too_few_words() -> None:
         fit_leace(x, labels)
 
 
-@pytest.mark.parametrize("fit", [fit_leace, lambda x, labels: fit_inlp(x, labels, seed=0)])
-def test_labels_that_tell_nothing_apart_are_refused(fit: object) -> None:
+@pytest.mark.parametrize("fit", [fit_leace, lambda x, labels: fit_inlp(x, labels, seed=0)[0]])
+def test_labels_that_tell_nothing_apart_are_refused(fit: Fit) -> None:
     """One class, labels of other words, and a number that is not finite."""
     x, labels = _planted(60, 4)
 
@@ -135,7 +147,8 @@ def _naive_inlp(x: np.ndarray, labels: list[str], seed: int, regularisation: flo
         def loss(w: np.ndarray, z: np.ndarray = z, y: np.ndarray = y) -> float:
             shares = expit(z @ w[:-1] + w[-1])
             # Two columns of weights, w / 2 and -w / 2, have half the squared length of one.
-            return -np.mean(np.log(np.where(y == 1, shares, 1 - shares))) + regularisation / 4 * np.sum(w[:-1] ** 2)
+            entropy = -np.mean(np.log(np.where(y == 1, shares, 1 - shares)))
+            return float(entropy + regularisation / 4 * np.sum(w[:-1] ** 2))
 
         w = minimize(loss, np.zeros(x.shape[1] + 1), method="BFGS", options={"gtol": 1e-8}).x[:-1]
         w /= np.linalg.norm(w)
@@ -205,3 +218,40 @@ def test_random_directions_are_uniform() -> None:
 
     np.testing.assert_allclose((many**2).mean(axis=0), 0.2, atol=0.02)
     np.testing.assert_allclose(many.mean(axis=0), 0, atol=0.03)
+
+
+# Prints nothing; reads vectors and classes, and writes what concept-erasure makes of them, without its shrinkage.
+_CONCEPT_ERASURE = """
+import sys
+import numpy as np
+import torch
+from concept_erasure import LeaceFitter
+
+folder, method, affine = sys.argv[1], sys.argv[2], sys.argv[3] == "affine"
+x, z = torch.from_numpy(np.load(f"{folder}/x.npy")), torch.from_numpy(np.load(f"{folder}/z.npy"))
+options = {"shrinkage": False, "constrain_cov_trace": False, "svd_tol": 1e-9}
+fitter = LeaceFitter(x.shape[1], z.shape[1], method, affine=affine, dtype=torch.float64, **options)
+np.save(f"{folder}/erased.npy", fitter.update(x, z).eraser(x).numpy())
+"""
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("classes", [2, 4])
+def test_concept_erasure_makes_the_same_of_vectors(classes: int, tmp_path: Path) -> None:
+    """LEACE, and the projection of means' differences, by the package of LEACE's authors, in a process of its own."""
+    (wheel,) = Path(os.environ["SENSEPROBE_TEST_PACKAGES"]).glob("concept_erasure-*.whl")
+    x, labels = _planted(300, 20, classes)
+    codes, _ = code_labels(labels)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "z.npy", np.eye(classes)[codes])
+
+    def erase(method: str, affine: str) -> np.ndarray:
+        program = [sys.executable, "-c", _CONCEPT_ERASURE, str(tmp_path), method, affine]
+        subprocess.run(program, check=True, env={**os.environ, "PYTHONPATH": str(wheel)})
+        erased: np.ndarray = np.load(tmp_path / "erased.npy")
+        return erased
+
+    np.testing.assert_allclose(fit_leace(x, labels).apply(x), erase("leace", "affine"), atol=1e-9)
+    means = np.array([x[codes == code].mean(axis=0) for code in range(classes)])
+    projected = Erasure.onto((means[1:] - means[0]).T).apply(x)
+    np.testing.assert_allclose(projected, erase("orth", "linear"), atol=1e-9)

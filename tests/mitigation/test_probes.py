@@ -50,7 +50,7 @@ def test_logistic_regression_is_at_its_optimum() -> None:
         w = flat.reshape(4, 3)
         logits = z @ w[:3] + w[3]
         shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        return -np.log(shares[np.arange(80), codes]).mean() + 0.05 * np.sum(w[:3] ** 2)
+        return float(-np.log(shares[np.arange(80), codes]).mean() + 0.05 * np.sum(w[:3] ** 2))
 
     best = minimize(loss, rng.standard_normal(12), method="BFGS", options={"gtol": 1e-9}).x.reshape(4, 3)
     logits, expected = x @ weights + intercepts, z @ best[:3] + best[3]

@@ -12,40 +12,49 @@ import senseprobe
 ROOT = Path(__file__).parents[2]
 PROBES = ("nli-occupation", "nli-nationality", "nli-religion", "nli-control", "sssb")
 
-# 60 occupations, 20 kin words, 24 demonyms, 16 adherents; 6 verbs x 20 objects = 120 activities; 9 rows of an activity
-# with claims, 3 with nouns.
+# 60 occupations, 20 kin words, 24 demonyms, 16 adherents; 100 activities. With claims an activity is in 10 rows of a
+# word, 2 about another object, and 3 the other way round; with nouns in 3. Of claims 3 x 4 + 2 x 6 + 3 x 2 + 2 x 3.
 SIZES = {
-    "occupation": 60 * 120 * 9,
-    "kin": 20 * 120 * 9,
-    "kin-pairs": 20 * 120 * 3,
-    "nationality": 24 * 120 * 3,
-    "religion": 16 * 120 * 3,
+    "claims": 100 * (12 + 12 + 6 + 6),
+    "occupation": 60 * 100 * 15,
+    "kin": 20 * 100 * 15,
+    "kin-pairs": 20 * 100 * 3,
+    "nationality": 24 * 100 * 15,
+    "nationality-pairs": 24 * 100 * 3,
+    "religion": 16 * 100 * 15,
+    "religion-pairs": 16 * 100 * 3,
 }
-NOUNS = {"kin-pairs": "kin", "nationality": "demonym", "religion": "adherent"}
+NOUNS = {"occupation": "occupation", "kin": "kin", "nationality": "demonym", "religion": "adherent"}
 
 SENTENCES = {
+    "claims": """
+A person painted a fence.|Somebody painted a fence.|entailment
+Somebody painted a fence.|Not a single human being painted a fence.|contradiction
+A person painted a fence.|Nobody painted a gate.|neutral""",
     "occupation": """
 The potter painted a fence.|Somebody painted a fence.|entailment
-The archaeologist carried an umbrella.|Not a single human being carried an umbrella.|contradiction
-The potter painted a fence.|Nobody painted a tent.|neutral
-Somebody washed a canoe.|The potter washed a canoe.|neutral""",
+The archaeologist repaired an umbrella.|Not a single human being repaired an umbrella.|contradiction
+The potter painted a fence.|Nobody painted a gate.|neutral
+Somebody painted a canoe.|The potter painted a canoe.|neutral""",
     "kin": """
-The bride repaired a kite.|Some individual repaired a kite.|entailment
+The bride built a kite.|Some individual built a kite.|entailment
 Somebody painted a fence.|The mother painted a fence.|neutral""",
     "kin-pairs": """
 The mother painted a fence.|The parent painted a fence.|entailment
 The parent painted a fence.|The mother painted a fence.|neutral
 The mother painted a fence.|The father painted a fence.|contradiction""",
-    "nationality": """
+    "nationality": "The Kenyan traveler painted a fence.|No one painted a fence.|contradiction",
+    "nationality-pairs": """
 The Kenyan traveler painted a fence.|A traveler painted a fence.|entailment
 A traveler painted a fence.|The Kenyan traveler painted a fence.|neutral""",
-    "religion": "The Quaker traveler washed an anchor.|A traveler washed an anchor.|entailment",
+    "religion": "The Quaker traveler lost a glove.|No one lost a wallet.|neutral",
+    "religion-pairs": "The Quaker traveler lifted an anchor.|A traveler lifted an anchor.|entailment",
 }
 
 
 def _words(lists: Path, name: str) -> set[str]:
     """The words that a list puts in sentences, in lower case: the columns that templates print."""
-    printed = ("word", "other", "hypernym", "plural", "male")
+    printed = ("word", "object", "other", "hypernym", "plural", "male")
     with (lists / f"{name}.csv").open(encoding="utf-8") as file:
         cells = chain.from_iterable((row.get(column) for column in printed) for row in csv.DictReader(file))
         return {cell.lower() for cell in cells if cell}
@@ -56,15 +65,16 @@ def test_every_label_is_a_third_for_every_word() -> None:
     release = senseprobe.load("nli-train@1.0.0")
 
     assert {name: len(release.table(name)) for name in release.designs} == SIZES
-    assert sum(SIZES.values()) == 108_000
-    for name in SIZES:
+    assert sum(SIZES.values()) == 201_600
+    for name, size in SIZES.items():
         rows = release.table(name)
-        for column in (NOUNS.get(name, name), "verb", "object"):
+        assert {*Counter(rows["gold"]).values()} == {size // 3}
+        for column in [noun for part, noun in NOUNS.items() if name.startswith(part)]:
             shares = {frozenset(Counter(part["gold"]).values()) for _, part in rows.groupby(column)}
-            assert shares == {frozenset({len(rows) // rows[column].nunique() // 3})}
+            assert shares == {frozenset({size // rows[column].nunique() // 3})}
     rows = release.table("occupation")
-    after_nobody = rows[rows["hypothesis"].str.startswith("Nobody")]
-    assert {*after_nobody["gold"]} == {"neutral", "contradiction"}
+    for claim in ("Nobody", "No one", "No person", "No individual", "Not a single human being"):
+        assert {*rows[rows["hypothesis"].str.startswith(claim)]["gold"]} == {"neutral", "contradiction"}
 
 
 @pytest.mark.parametrize("config", SENTENCES)
@@ -87,8 +97,8 @@ def test_words_are_held_out_of_what_measures() -> None:
     }
     shared = {path.stem: _words(lists, path.stem) & measured for path in lists.glob("nli_train_*.csv")}
 
-    assert len(shared) == 7
-    assert shared.pop("nli_train_claims") == {"somebody", "nobody"}
+    assert len(shared) == 6
+    assert shared.pop("nli_train_claims") == {"somebody", "nobody", "someone", "no one", "a person", "no person"}
     assert not any(shared.values())
 
 
@@ -124,6 +134,6 @@ def test_datasets_load_the_split_that_the_card_names() -> None:
     from datasets import load_dataset
 
     folder = senseprobe.load("nli-train@1.0.0").folder
-    rows = load_dataset(str(folder), "religion", split="train")
+    rows = load_dataset(str(folder), "religion-pairs", split="train")
 
-    assert rows.num_rows == SIZES["religion"]
+    assert rows.num_rows == SIZES["religion-pairs"]

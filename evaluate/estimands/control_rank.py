@@ -57,8 +57,8 @@ class ControlRank:
     def reading(self) -> str:
         """What the rank shows, in words."""
         count, verb = counted(len(self.controls), "control"), "moves" if self.extreme == 1 else "move"
-        place = f"{self.extreme} of {count} {verb} it as far" if self.extreme else f"outside all {count}"
-        return f"{place}: {'shown' if self.p < LEVEL else 'not shown'}"
+        rank = f"{self.extreme} of {count} {verb} it as far" if self.extreme else f"outside all {count}"
+        return f"{rank}: {'shown' if self.p < LEVEL else 'not shown'}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record with stable keys, as JSON has it."""

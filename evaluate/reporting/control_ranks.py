@@ -106,8 +106,8 @@ def rank_sections(scope: ReportScope) -> Iterator[Section]:
     count = len(scope.ranks[0].controls)
     whole = [rank for rank in scope.ranks if rank.group is None or not lookup(rank.estimand).compared_with_interval]
     beyond = [" ".join(filter(None, (r.config, r.estimand, r.group))) for r in whole if r.p < LEVEL]
-    said = f"{len(beyond)} of {counted(len(whole), 'figure')} changed by more than controls do"
-    said = f"{said}: {listed(beyond)}." if beyond else f"{said}."
+    summary = f"{len(beyond)} of {counted(len(whole), 'figure')} changed by more than controls do"
+    summary = f"{summary}: {listed(beyond)}." if beyond else f"{summary}."
     few = (
         f"{counted(count, 'control')} can show nothing: their smallest p is {1 / (count + 1):.2g}. {FEWEST} are the "
         f"fewest that can, {USUAL} are usual where only scoring is repeated."
@@ -115,8 +115,8 @@ def rank_sections(scope: ReportScope) -> Iterator[Section]:
         else ""
     )
     gendered = any(map(_leads, scope.ranks))
-    notes = (said, few, ABOUT, OF_NEUTRAL if gendered else "")
-    shown = [rank for rank in scope.ranks if not scope.is_brief or rank in whole]
+    notes = (summary, few, ABOUT, OF_NEUTRAL if gendered else "")
+    printed = [rank for rank in scope.ranks if not scope.is_brief or rank in whole]
     headings = (
         "config",
         "figure",
@@ -129,7 +129,7 @@ def rank_sections(scope: ReportScope) -> Iterator[Section]:
         "p",
         "in words",
     )
-    rows = tuple(_build_row(rank) for rank in shown)
+    rows = tuple(_build_row(rank) for rank in printed)
     yield Section(TITLE, tuple(filter(None, notes)), tables=(Table(TITLE, headings, rows, closed=len(rows) > 24),))
     table = _build_accuracy_table(scope)
     if table.rows:

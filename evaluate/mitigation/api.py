@@ -277,7 +277,7 @@ def measure_directions(
     from senseprobe.evaluate.mitigation.axes import read_axis
     from senseprobe.evaluate.mitigation.direction_report import measure_directions
 
-    axes = [read_axis(direction) for direction in directions or TABLE_7]
+    axes = [read_axis(direction) for direction in dict.fromkeys(directions or TABLE_7)]
     options = {} if header is None else {"header": header}
     source = source_of(model, **options, **({"skip_bad": True} if skip_bad else {}))
     return measure_directions(str(source), _axis_vectors(source, say), axes, seed=seed)

@@ -20,6 +20,9 @@ from senseprobe.tables import CsvRow, UnreadableError, csv_objects, read_csv, re
 MOST_BYTES = 2**26
 """Of a file of pairs, words or labels."""
 
+SAME = 1e-6
+"""Two vectors are the same where their distance is at most this part of their length, as after a removal in float32."""
+
 PREFIX = "list:"
 
 GENDER = "list:gender"
@@ -229,8 +232,9 @@ def derive_directions(vectors: ArrayLike, rank: int, *, centred: bool = True) ->
     items = np.asarray(vectors, dtype=np.float64)
     if items.ndim != 3 or items.shape[1] not in (1, 2) or not len(items) or not np.isfinite(items).all():
         raise ValueError("directions need words, or pairs, with vectors of finite numbers")
-    if items.shape[1] == 2 and (same := np.flatnonzero((items[:, 0] == items[:, 1]).all(axis=1))).size:
-        raise ValueError(f"the two words of pair {same[0] + 1} have the same vector")
+    lengths = np.linalg.norm(items, axis=2).max(axis=1)
+    if items.shape[1] == 2 and (same := np.linalg.norm(items[:, 0] - items[:, 1], axis=1) <= SAME * lengths).any():
+        raise ValueError(f"the two words of pair {np.argmax(same) + 1} have the same vector")
     if len(items) > 1 and items.shape[1] == 2 and not items.any(axis=2).all():
         raise ValueError("a vector is zero: it has no direction")
     rows = spread(items, centred=centred)

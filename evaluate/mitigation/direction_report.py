@@ -90,6 +90,8 @@ def _describe(axis: AxisReading) -> Iterator[str]:
     if axis.missing:
         without = f"Not one token in the form {axis.form}" if axis.form else "Without a vector"
         yield f"{without}: {', '.join(map(printable, axis.missing))}."
+    if axis.underived:
+        yield f"No derived direction: {axis.underived}."
     if axis.unmeasured:
         yield f"Not measured: {axis.unmeasured}."
     for spectrum in axis.spectra[:1]:

@@ -9,7 +9,7 @@ their mean. So both are here, and cosines without each item, of resampled items,
 Dev, Li, Phillips & Srikumar (2020). On measuring and mitigating biased inferences of word embeddings. AAAI.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -28,6 +28,9 @@ DRAWS = 1_000
 
 SPLITS = 200
 """Divisions of the items into two sets."""
+
+MOST_ITEMS = 500
+"""Of an axis: directions are derived without each of its items in turn."""
 
 RATIOS = 3
 """Singular values after the first whose ratios to it are measured."""
@@ -100,6 +103,7 @@ class AxisReading:
       words that are tokens of a model, empty of those in a file.
     - `by_chance`: the 95 % quantile of the cosines of random directions.
     - `spectra`: the default first; none where there are too few items, as `unmeasured` says.
+    - `underived`: why there is no derived direction to compare with; empty where there is one, or none is declared.
     """
 
     name: str
@@ -112,6 +116,7 @@ class AxisReading:
     by_chance: float
     spectra: tuple[Spectrum, ...] = ()
     unmeasured: str = ""
+    underived: str = ""
 
 
 def measure_axis(vectors: AxisVectors, axis: DeclaredAxis, *, seed: int = 0) -> AxisReading:
@@ -122,8 +127,9 @@ def measure_axis(vectors: AxisVectors, axis: DeclaredAxis, *, seed: int = 0) -> 
         for words in (axis.derived, axis.full)
     )
     spectra, unmeasured = tuple[Spectrum, ...](), ""
+    underived = _explain_underived(axis, derived)
     try:
-        spectra = tuple(_measure_spectra(axis, derived, full, seed))
+        spectra = tuple(_measure_spectra(axis, {} if underived else derived, full, seed))
     except ValueError as error:
         unmeasured = str(error)
     return AxisReading(
@@ -137,19 +143,30 @@ def measure_axis(vectors: AxisVectors, axis: DeclaredAxis, *, seed: int = 0) -> 
         by_chance=chance_cosine(vectors.dimensions),
         spectra=spectra,
         unmeasured=unmeasured,
+        underived=underived,
     )
 
 
+def _explain_underived(axis: DeclaredAxis, derived: Mapping[Item, FloatArray]) -> str:
+    """Return why there is no derived direction, such as after it was removed; empty where there is one, or all are."""
+    if axis.derived == axis.full:
+        return ""
+    try:
+        derive_directions(np.array([*derived.values()]), axis.rank)
+    except ValueError as error:
+        return str(error) if derived else "its words have no vectors"
+    return ""
+
+
 def _measure_spectra(
-    axis: DeclaredAxis, derived: dict[Item, FloatArray], full: dict[Item, FloatArray], seed: int
+    axis: DeclaredAxis, derived: Mapping[Item, FloatArray], full: Mapping[Item, FloatArray], seed: int
 ) -> Iterator[Spectrum]:
     """Yield the spectra of an axis. Raise ValueError where there are too few items, or they span too little."""
-    least = max(FEWEST_LEVELS, axis.rank + 1)
+    least, number = max(FEWEST_LEVELS, axis.rank + 1), counted(len(full), "pair" if axis.full.is_paired else "word")
     if len(full) < least:
-        noun = "pair" if axis.full.is_paired else "word"
-        raise ValueError(f"{counted(len(full), noun)} with vectors, and stability needs {least}")
-    if not derived:
-        raise ValueError("the derived direction has no vectors")
+        raise ValueError(f"{number} with vectors, and stability needs {least}")
+    if len(full) > MOST_ITEMS:
+        raise ValueError(f"{number}, and at most {MOST_ITEMS} are measured")
     stacked = np.array([*full.values()])
     words = {word: vector for item, pair in full.items() for word, vector in zip(item, pair, strict=True)}
     sets: dict[Centring, tuple[list[str], FloatArray]] = {
@@ -158,7 +175,7 @@ def _measure_spectra(
         "none": ([*words], np.array([*words.values()])),
     }
     mean = np.mean([*words.values()], axis=0)
-    parts = None if axis.derived == axis.full else np.array([*derived.values()])
+    parts = None if axis.derived == axis.full or not derived else np.array([*derived.values()])
     for centring, (names, rows) in sets.items():
         directions = None if parts is None else derive_directions(parts, axis.rank, centred=centring != "none")
         first = len(derived) if parts is not None and not axis.full.is_paired else len(rows) // 2

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.mitigation.axis_vectors import Item, ItemVectors, stack_items
 from senseprobe.evaluate.mitigation.embeddings import ParentModel
@@ -29,9 +31,10 @@ class TokenVectors:
         counts = Counter(form for item in items for form in tokens.get(item[0], {}) if _has(tokens, item, form))
         form = max(counts, key=counts.__getitem__, default="")
         ids = {word: tokens[word][form] for word in words if form in tokens.get(word, {})}
-        rows = self.model.vectors(tuple(ids.values()))
-        missing = tuple(word for word in words if word not in ids)
-        return ItemVectors(stack_items(items, dict(zip(ids, rows, strict=True))), missing, form)
+        rows = dict(zip(ids, self.model.vectors(tuple(ids.values())), strict=True))
+        vectors = {word: row for word, row in rows.items() if row.any() and np.isfinite(row).all()}
+        missing = tuple(word for word in words if word not in vectors)
+        return ItemVectors(stack_items(items, vectors), missing, form)
 
 
 def _has(tokens: Mapping[str, Mapping[str, int]], item: Item, form: str) -> bool:

@@ -196,6 +196,42 @@ def test_one_pair_is_not_measured(vectors: Path, typed: Typed) -> None:
     assert (one.code, lists.code) == (0, 0)
 
 
+def test_after_its_direction_was_removed_an_axis_is_measured_without_it() -> None:
+    """He and she have one vector then, but for rounding; the other pairs are there."""
+    rng = np.random.default_rng(0)
+    pairs = [("man", "woman"), ("boy", "girl"), ("father", "mother"), ("son", "daughter"), ("male", "female")]
+    words = {word: rng.standard_normal(12) for pair in pairs for word in pair}
+    words |= {"he": np.ones(12), "she": np.ones(12) + 1e-8}
+
+    (axis,) = api.measure_directions(words, ["list:gendered", "list:gendered"]).axes
+
+    assert axis.underived == "the two words of pair 1 have the same vector"
+    assert [spectrum.derived for spectrum in axis.spectra] == [None, None, None]
+
+
+def test_an_axis_of_very_many_words_is_not_measured(tmp_path: Path) -> None:
+    """It would be derived once without each of them."""
+    words = [f"w{number}" for number in range(501)]
+    (tmp_path / "words.csv").write_text("\n".join(["word", *words]), encoding="utf-8")
+    vectors = dict(zip(words, np.random.default_rng(0).standard_normal((501, 4)), strict=True))
+
+    (axis,) = api.measure_directions(vectors, [str(tmp_path / "words.csv")]).axes
+
+    assert axis.unmeasured == "501 words, and at most 500 are measured"
+
+
+def test_names_of_others_do_not_control_a_terminal(tmp_path: Path) -> None:
+    """Of files and of words."""
+    path = tmp_path / "a\x1b[2J.csv"
+    path.write_text("word\n" + "\n".join(f"w\x1b[{number}J" for number in range(6)), encoding="utf-8")
+    vectors = {f"w\x1b[{number}J": row for number, row in enumerate(np.random.default_rng(0).standard_normal((5, 4)))}
+
+    printed = str(api.measure_directions(vectors, [str(path)]))
+
+    assert "\x1b" not in printed
+    assert "Least alike without" in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

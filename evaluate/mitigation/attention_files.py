@@ -20,7 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from senseprobe.arrays import Unusable, explained, map_tensors, pack_tensors
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.mitigation.attention import CLASSES, AttentionModel, DecomposableAttention, WordTable
+from senseprobe.evaluate.mitigation.attention import CLASSES, DecomposableAttention
+from senseprobe.evaluate.mitigation.attention_model import AttentionModel, WordTable
 from senseprobe.evaluate.models.alteration import ALTERATION_FILES, identify_alteration
 from senseprobe.evaluate.models.base import device_of, dtype_of, hash_json
 from senseprobe.evaluate.models.encodings import EncodingOptions

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.mitigation.attention import DecomposableAttention, WordTable
+from senseprobe.evaluate.mitigation.attention import DecomposableAttention
 from senseprobe.evaluate.mitigation.attention_files import write_attention
+from senseprobe.evaluate.mitigation.attention_model import WordTable
 from senseprobe.evaluate.mitigation.nli_corpus import Corpus, Examples
 from senseprobe.evaluate.mitigation.nli_training import Job, TrainedModel, TrainingOptions, train_and_write
 from senseprobe.evaluate.mitigation.trainer import Numbers, Task, TrainingSettings

@@ -119,6 +119,37 @@ def test_order_of_a_batch_changes_nothing() -> None:
     np.testing.assert_allclose(permuted, _logits(network, vectors, TEXTS)[order], rtol=1e-12, atol=1e-12)
 
 
+def test_what_pairs_have_in_common_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass that shares comparisons has the logits of the one that does not, also where pairs are split."""
+    import torch
+
+    from senseprobe.evaluate.mitigation import static_pass
+
+    network, vectors = _network(4)
+    random = np.random.default_rng(0)
+    texts = [tuple(random.integers(6, size=size)) for size in (1, 2, 3, 3, 5, 8)]
+    pairs = random.integers(len(texts), size=(40, 2))
+    expected = _logits(network, vectors, [(texts[first], texts[second]) for first, second in pairs])
+    with torch.no_grad():
+        terms = network.word_terms(vectors)
+    for most in (4096, 3):
+        monkeypatch.setattr(static_pass, "MOST_WORDS", most)
+        shared = static_pass.answer_pairs(network, terms, texts, pairs)
+        np.testing.assert_allclose(np.asarray(shared), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-6), ("bfloat16", 0.1), ("float16", 0.02)])
+def test_other_number_formats(trained: Path, dtype: str, tolerance: float) -> None:
+    """A model computes in the format that is asked for, which is a part of its identity."""
+    texts = [pair[:2] for pair in people_pairs()][:40]
+    model: Any = models.load(str(trained))
+    other: Any = models.load(str(trained), dtype=dtype)
+    numbers, others = (each.probabilities(each.encode(texts)) for each in (model, other))
+
+    assert other.identity["dtype"] == dtype
+    np.testing.assert_allclose(others, numbers, atol=tolerance)
+
+
 def test_gradients_are_finite_differences() -> None:
     """The gradient of the loss by each weight is its slope."""
     import torch

@@ -150,7 +150,7 @@ def open_parent(spec: str) -> ParentModel:
                 "only a model of transformers in a folder or on the Hub has embeddings that can be changed"
             )
         if family := claiming(spec, FAMILIES.values()):
-            raise Unloadable(f"it is read by {family.id}, a plug-in, whose embeddings are not known")
+            raise Unloadable(f"it is of the family {family.id}, whose embeddings are not known")
         ability = ability_of(spec)
         auto_class = class_of(ability).auto_class
         model, tokenizer, paths = open_outline(auto_class, spec)

@@ -30,8 +30,8 @@ IntArray: TypeAlias = NDArray[np.intp]
 LEAST_TOLERANCE = 1e-3
 ROUNDINGS = 8
 _EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-_BLOCK = 1024  # rows whose distances to all others are computed at once
-_DUST = 1e-5  # of squares of norms: what float32 makes of the distance of a vector to itself
+_BLOCK = 2**22  # distances that are in memory at once
+_DUST = 1e-5  # part of squares of norms: what float32 makes of the distance of a vector to itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class RowClasses:
 def mark_tables(tables: Tables, scorer: Scorer, model: AlteredModel) -> dict[str, pd.DataFrame]:
     """Return the tables of scored rows with the columns of `erased_rows`: which rows are one to a model."""
     kind = KINDS[scorer.kind]
-    if not (kind.pairs or kind.infers or kind.tests):
+    is_readable = _find_file(model) is not None or hasattr(model, "table_rows")
+    if not is_readable or not (kind.pairs or kind.infers or kind.tests):
         return {**tables}
     roles = dict.fromkeys([*scorer.texts, *scorer.texts.values()])
     texts = list(dict.fromkeys(text for table in tables.values() for role in roles for text in table[role]))
@@ -144,7 +145,9 @@ def find_classes(model: AlteredModel, rows: Sequence[int]) -> RowClasses:
     scale = np.asarray(of_rows["scale"][list(rows)] if "scale" in of_rows else np.ones(len(rows)), dtype=np.float64)
     parents = vectors / scale[:, None] + removed @ erasure.left.T
     tolerance = find_tolerance(model, record)
-    first, second = _close_pairs(vectors, parents, tolerance, record)
+    # What an earlier record removed is equal in the parent, too, but for rounding.
+    rounding = ROUNDINGS * _EPS.get(record.number_format, _EPS["float32"]) if len(record.chain) > 1 else 0.0
+    first, second = find_close_pairs(vectors, parents, tolerance, rounding)
     output = model.output_vectors(rows) if hasattr(model, "output_vectors") else None
     alike = np.ones(len(first), dtype=np.bool_)
     if output is not None:
@@ -164,25 +167,27 @@ def find_tolerance(model: AlteredModel, record: Record) -> float:
     return max(LEAST_TOLERANCE, *(ROUNDINGS * _EPS.get(number_format, 0.0) for number_format in formats))
 
 
-def _close_pairs(
-    vectors: FloatArray, parents: FloatArray, tolerance: float, record: Record
+def find_close_pairs(
+    vectors: FloatArray, parents: FloatArray, tolerance: float, rounding: float = 0.0
 ) -> tuple[IntArray, IntArray]:
-    """Return the pairs of vectors, by number, that coincide: shape (pairs,) each."""
+    """Return the pairs of vectors, by number, that coincide: shape (pairs,) each.
+
+    Their distance is at most `tolerance` of that of their `parents`, or `rounding` of the longer of the two.
+    """
     coarse, squares = vectors.astype(np.float32), (vectors**2).sum(axis=1)
-    sizes = np.linalg.norm(parents, axis=1)
+    # Twice the product of two that coincide is at least their squares, less what the limit of their distance leaves.
+    limits = np.maximum(2 * tolerance**2 * (parents**2).sum(axis=1), (rounding**2 + _DUST) * squares)
+    least = (squares - limits - _DUST * squares).astype(np.float32)
     pairs = []
-    for start in range(0, len(vectors), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        distances = squares[block, None] + squares - 2 * (coarse[block] @ coarse.T)
-        limits = (tolerance * (sizes[block, None] + sizes)) ** 2 + _DUST * (squares[block, None] + squares)
-        a, b = np.nonzero(distances <= limits)
-        pairs.append(np.stack([a + start, b])[:, a + start < b])
+    step = max(1, _BLOCK // max(1, len(vectors)))
+    for start in range(0, len(vectors), step):
+        products = coarse[start : start + step] @ (2 * coarse[start:]).T
+        a, b = np.nonzero(products >= least[start : start + step, None] + least[start:])
+        pairs.append(np.stack([a, b])[:, a < b] + start)
     first, second = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), dtype=np.intp)
     apart, was = (_distances(table, first, second) for table in (vectors, parents))
-    coincide = (apart <= tolerance * was) & (was > 0)
-    if len(record.chain) > 1:  # what an earlier record removed is equal in the parent, too, but for rounding
-        rounding = ROUNDINGS * _EPS.get(record.number_format, _EPS["float32"])
-        coincide |= apart <= rounding * np.sqrt(np.maximum(squares[first], squares[second]))
+    longest = np.sqrt(np.maximum(squares[first], squares[second]))
+    coincide = ((apart <= tolerance * was) & (was > 0)) | ((apart <= rounding * longest) & (rounding > 0))
     return first[coincide], second[coincide]
 
 

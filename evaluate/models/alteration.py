@@ -6,6 +6,7 @@ says what was removed. A model's weights differ from the parent's, too, but for 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -81,7 +82,8 @@ ALTERATIONS = Registry("senseprobe.alterations", Alteration, "alteration", (), l
 
 def alter_model(model: Any, folder: Path) -> None:  # noqa: ANN401 - of any family
     """Let rooms alter a model that was loaded, and note the `folder` of its record."""
-    model.alteration = folder
+    with suppress(AttributeError):  # of a plug-in's model that takes no more attributes
+        model.alteration = folder
     if not ALTERATIONS.ours and read_json(read_plain(folder / RECORD, MOST_RECORD)).get("layers", "input") != "input":
         raise ModelError(f"{model.name} is altered as it is loaded, by evaluate/mitigation, which is missing here")
     for alteration in ALTERATIONS.ours.values():

@@ -198,6 +198,22 @@ def test_a_model_on_frozen_vectors(tmp_path: Path) -> None:
     assert len({*codes}) == 3
 
 
+def test_models_of_which_nothing_is_known(parents: dict[str, Path], tmp_path: Path) -> None:
+    """A plug-in's model that does not say what it reads is not marked."""
+    folder = debias(parents["bert"], tmp_path / "out")
+    assert mark_tables({"c": ROWS}, get("pll"), SimpleNamespace(alteration=folder))["c"].equals(ROWS)  # type: ignore[arg-type]
+
+
+def test_many_rows() -> None:
+    """Twenty thousand rows of vectors, of which two coincide, take seconds, in parts of memory."""
+    from senseprobe.evaluate.mitigation.erased import find_close_pairs
+
+    vectors = np.random.default_rng(3).normal(size=(20_000, 8))
+    parents, vectors[17] = vectors.copy(), vectors[11_000]
+    first, second = find_close_pairs(vectors, parents, 1e-3)
+    assert (first.tolist(), second.tolist()) == ([17], [11_000])
+
+
 def test_a_record_of_another_model(parents: dict[str, Path], tmp_path: Path) -> None:
     """A map with fewer rows than there are tokens is refused."""
     from senseprobe.evaluate.mitigation.erasure import Erasure
@@ -245,7 +261,8 @@ def test_gaps(tmp_path: Path) -> None:
         gaps=gaps,
     )
     names = rows["frame"] + rows["occupation"] + rows["pronoun"].replace("she", "he")
-    made = figures(rows.assign(**{READ_AS: pd.factorize(names)[0], ERASED: 0}), design, "c", scale="probability")
+    rows[READ_AS], rows[ERASED] = pd.factorize(names)[0], 0
+    made = figures(rows, design, "c", scale="probability")
     whole = {figure.estimand: figure for figure in made if figure.group is None}
     assert dict(whole["gap:he-she"].erased) == {"rows": 24, "whole": 24, "input": 0}
     assert find_erased_flaw([whole["gap:he-she"]])
@@ -263,7 +280,8 @@ def test_tests_of_erased_sets(tmp_path: Path) -> None:
     (result,) = api.score(f"vectors:{path}", rows, ["weat-word"], out=Path("results"), store=False)
     (figure,) = (figure for figure in result.figures if figure.group)
     assert dict(figure.erased) == {"rows": 2, "whole": 1, "input": 0}
-    verdict = lookup(figure.estimand).judge(figure)
+    weat: Any = lookup(figure.estimand)
+    verdict = weat.judge(figure)
     assert (verdict.code, verdict.text) == ("unreadable", find_erased_flaw([figure]))
     assert f"not judged, since {verdict.text}: t" in printed(summarize_results([result], "results"))
 

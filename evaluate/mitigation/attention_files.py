@@ -123,7 +123,6 @@ def load_attention(
         "config": hash_json(config.model_dump(exclude={"vectors", "weights", "words"})),
         "tokenizer": config.words,
         "dtype": dtype,
-        **identify_alteration(folder),
     }
     return AttentionModel(spec, network, WordTable(file, config.scale), identity, batch_tokens)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -137,6 +138,18 @@ def test_the_record_says_what_was_trained(corpus: Path, tmp_path: Path) -> None:
     assert record["settings"]["rate"] == 1e-3
     assert "not those of their Table 8" in record["method"]
     assert "Trained on" in str(trained.section())
+
+
+def test_a_model_on_altered_vectors_is_loaded_with_their_record(corpus: Path, tmp_path: Path) -> None:
+    """Its identity is not that of a model on the vectors as they were."""
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("first,second\nman,woman\n", encoding="utf-8")
+    altered = api.debias(f"vectors:{corpus.with_name('vectors.txt')}", tmp_path / "altered", direction=str(pairs))
+    lines = list[str]()
+    model = api.train_nli(corpus, f"vectors:{altered.folder}", tmp_path / "model", epochs=1, say=lines.append)
+
+    loaded = models.load(str(model.folder))
+    assert loaded.identity["debias"] == hashlib.sha256((altered.folder / "debias.json").read_bytes()).hexdigest()
 
 
 def test_a_folder_that_exists_is_not_overwritten(corpus: Path, tmp_path: Path) -> None:

@@ -3,14 +3,13 @@
 words -> their rows in the parent -> a map -> the copy -> `debias.safetensors` and `debias.json` beside it
 """
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -140,7 +139,7 @@ class AlteredCopy:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it with the stable keys of ``--json``."""
-        record_ = json.loads(self.record.to_bytes())
+        record_ = self.record.model_dump(mode="json", by_alias=True)
         return {"folder": str(self.folder), "controls": [str(path) for path in self.controls], "record": record_}
 
 
@@ -201,8 +200,13 @@ def probe_removal(parent: Parent, removal: Removal, fit: Fit) -> tuple[tuple[Pro
     before = parent.read([next(iter(found[word].values())) for word in words]) if words else np.empty((0, 1))
     after = _alter(before, fit.erasure, renormalise=removal.renormalise) if words else before
     reads = [probe_labels(vectors, labels, seed=removal.seed) for vectors in (before, after)]
-    parts = (("linear", reads[0].linear, reads[1].linear), ("non-linear", reads[0].nonlinear, reads[1].nonlinear))
-    return tuple(_describe_probe(kind, was, now) for kind, was, now in parts if was and now), reads[1].unprobed
+    was, now = reads
+    probes = list[Probe]()
+    if was.linear and now.linear:
+        probes.append(_describe_probe("linear", was.linear, now.linear))
+    if was.nonlinear and now.nonlinear:
+        probes.append(_describe_probe("non-linear", was.nonlinear, now.nonlinear))
+    return tuple(probes), now.unprobed
 
 
 def _alter(vectors: FloatArray, erasure: Erasure, *, renormalise: bool) -> FloatArray:
@@ -213,8 +217,13 @@ def _alter(vectors: FloatArray, erasure: Erasure, *, renormalise: bool) -> Float
     return altered
 
 
-def _describe_probe(kind: str, before: HeldOut, after: HeldOut) -> Probe:
-    numbers = {name: record.rounded(getattr(after, name)) for name in ("accuracy", "low", "high", "majority")}
-    return Probe.model_validate(
-        {"kind": kind, "words": after.words, "before": record.rounded(before.accuracy), **numbers}
+def _describe_probe(kind: Literal["linear", "non-linear"], before: HeldOut, after: HeldOut) -> Probe:
+    return Probe(
+        kind=kind,
+        words=after.words,
+        accuracy=record.rounded(after.accuracy),
+        low=record.rounded(after.low),
+        high=record.rounded(after.high),
+        majority=record.rounded(after.majority),
+        before=record.rounded(before.accuracy),
     )

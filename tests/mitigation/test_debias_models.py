@@ -34,7 +34,7 @@ def table(folder: Path) -> np.ndarray[Any, Any]:
 def test_all_forms_of_a_word_are_one_vector(parents: dict[str, Path], tmp_path: Path) -> None:
     """He and she, after a blank and not, as far as a tokenizer has them; with `one`, in running text alone."""
     for name, forms in (("gpt2", "all"), ("gpt2", "one"), ("bert", "all")):
-        copy = debias(str(parents[name]), tmp_path / f"{name}-{forms}", direction="he-she", forms=forms)  # type: ignore[arg-type]
+        copy = debias(str(parents[name]), tmp_path / f"{name}-{forms}", direction="he-she", text="none", forms=forms)  # type: ignore[arg-type]
         made = copy.record
         rows = {form.spelling: {} for form in made.forms}  # type: dict[str, dict[str, int]]
         for form in made.forms:
@@ -50,7 +50,7 @@ def test_all_forms_of_a_word_are_one_vector(parents: dict[str, Path], tmp_path: 
 def test_a_copy_is_another_model(parents: dict[str, Path], tmp_path: Path) -> None:
     """It is loaded as the parent is, and its record is a part of its identity."""
     parent = parents["gpt2"]
-    debias(str(parent), tmp_path / "out", direction="he-she", controls=1)
+    debias(str(parent), tmp_path / "out", direction="he-she", text="none", controls=1)
     made = read_record(tmp_path / "out")
     assert made is not None
     before, after, control = (
@@ -68,7 +68,7 @@ def test_a_copy_is_another_model(parents: dict[str, Path], tmp_path: Path) -> No
 def test_a_copy_is_made_again(name: str, parents: dict[str, Path], tmp_path: Path) -> None:
     """With all options that it had; a byte that was flipped in the weights is found."""
     options: dict[str, Any] = {"layers": "all"} if name == "bert" else {"head": "tied", "renormalise": True}
-    debias(str(parents[name]), tmp_path / "out", direction="he-she", controls=1, **options)
+    debias(str(parents[name]), tmp_path / "out", direction="he-she", text="none", controls=1, **options)
 
     for folder in ("out", "out-random-01"):
         assert check_debias(tmp_path / folder).differences == ()
@@ -83,21 +83,21 @@ def test_a_copy_is_made_again(name: str, parents: dict[str, Path], tmp_path: Pat
 
 def test_all_layers_are_altered_as_the_model_is_loaded(parents: dict[str, Path], tmp_path: Path) -> None:
     """The record says so, in words, too; a decoder is refused, and so is a copy of such a copy."""
-    made = debias(str(parents["bert"]), tmp_path / "out", direction="he-she", layers="all").record
+    made = debias(str(parents["bert"]), tmp_path / "out", direction="he-she", text="none", layers="all").record
     assert made.layers == "all"
     assert made.removed.endswith("projection), in all layers")
     assert models.load(str(tmp_path / "out")).identity["removed"] == made.removed
     with pytest.raises(ModelError, match="only the input of decoders is altered"):
-        debias(str(parents["gpt2"]), tmp_path / "other", direction="he-she", layers="all")
+        debias(str(parents["gpt2"]), tmp_path / "other", direction="he-she", text="none", layers="all")
     with pytest.raises(ModelError, match="use its parent"):
-        debias(str(tmp_path / "out"), tmp_path / "other", direction="he-she")
+        debias(str(tmp_path / "out"), tmp_path / "other", direction="he-she", text="none")
     assert not (tmp_path / "other").exists()
 
 
 def test_a_chain_of_models(parents: dict[str, Path], tmp_path: Path) -> None:
     """The record of the first copy is in that of the second, and is a part of the parent's identity there."""
-    debias(str(parents["bert"]), tmp_path / "first", direction="he-she")
-    debias(str(tmp_path / "first"), tmp_path / "second", method="random", seed=2)
+    debias(str(parents["bert"]), tmp_path / "first", direction="he-she", text="none")
+    debias(str(tmp_path / "first"), tmp_path / "second", method="random", seed=2, text="none")
     first, second = (read_record(tmp_path / name) for name in ("first", "second"))
 
     assert first is not None
@@ -109,7 +109,7 @@ def test_a_chain_of_models(parents: dict[str, Path], tmp_path: Path) -> None:
 
 def test_rows_can_be_computed_back(parents: dict[str, Path], tmp_path: Path) -> None:
     """From the copy and its map."""
-    debias(str(parents["gpt2"]), tmp_path / "out", direction="he-she", renormalise=True)
+    debias(str(parents["gpt2"]), tmp_path / "out", direction="he-she", text="none", renormalise=True)
     erasure, of_rows = read_map(tmp_path / "out")
 
     back = table(tmp_path / "out") / of_rows["scale"][:, None] + of_rows["removed"] @ erasure.left.T
@@ -119,7 +119,7 @@ def test_rows_can_be_computed_back(parents: dict[str, Path], tmp_path: Path) -> 
 def test_words_that_are_no_token_are_listed(parents: dict[str, Path], tmp_path: Path) -> None:
     """A pair of which one word is several tokens is left out; a list of which all are is refused."""
     (tmp_path / "pairs.csv").write_text("first,second\nhe,she\nhe,zzyzx\n", encoding="utf-8")
-    made = debias(str(parents["bert"]), tmp_path / "out", direction=f"{tmp_path / 'pairs.csv'}:1").record
+    made = debias(str(parents["bert"]), tmp_path / "out", direction=f"{tmp_path / 'pairs.csv'}:1", text="none").record
 
     assert [(omission.word, omission.reason) for omission in made.omitted] == [("zzyzx", "several tokens")]
     with pytest.raises(ModelError, match=r"has no pair of zzyzx-xyzzy: several tokens \(zzyzx, xyzzy\)"):
@@ -132,6 +132,22 @@ def test_words_that_are_no_token_are_listed(parents: dict[str, Path], tmp_path: 
         debias(str(parents["bert"]), tmp_path / "other", direction="he-He")
 
 
+def test_perplexity_stands_in_the_record(parents: dict[str, Path], tmp_path: Path) -> None:
+    """On a text of the user's, before and after; a check does not need the text."""
+    text = tmp_path / "text.txt"
+    text.write_text("she is a nurse and he is not\nthe nurse is here\n", encoding="utf-8")
+    copy = debias(str(parents["gpt2"]), tmp_path / "out", direction="he-she", text=text)
+
+    read = copy.record.perplexity
+    assert read is not None
+    assert (read.kind, read.text) == ("perplexity", "text.txt")
+    assert read.before != read.after
+    assert read.describe() in str(copy.section())
+    text.unlink()
+    assert check_debias(tmp_path / "out").differences == ()
+    assert debias(str(parents["gpt2"]), tmp_path / "other", direction="he-she", text="none").record.perplexity is None
+
+
 def test_quantised_weights_are_refused(parents: dict[str, Path], tmp_path: Path) -> None:
     """By what the config says of them."""
     folder = tmp_path / "quantised"
@@ -142,19 +158,19 @@ def test_quantised_weights_are_refused(parents: dict[str, Path], tmp_path: Path)
     (folder / "config.json").write_text(json.dumps(config | {"quantization_config": {"bits": 4}}), encoding="utf-8")
 
     with pytest.raises(ModelError, match="quantised"):
-        debias(str(folder), tmp_path / "out", direction="he-she")
+        debias(str(folder), tmp_path / "out", direction="he-she", text="none")
 
 
 def test_a_folder_that_exists_is_kept(parents: dict[str, Path], tmp_path: Path) -> None:
     """Before the model is read."""
     (tmp_path / "out").mkdir()
     with pytest.raises(SenseprobeError, match="out exists and is not overwritten"):
-        debias(str(parents["bert"]), tmp_path / "out", direction="he-she")
+        debias(str(parents["bert"]), tmp_path / "out", direction="he-she", text="none")
 
 
 def test_a_record_of_a_model_that_is_no_record(parents: dict[str, Path], tmp_path: Path) -> None:
     """A damaged record is an error as the model is loaded: nobody takes it for the parent."""
-    debias(str(parents["bert"]), tmp_path / "out", direction="he-she")
+    debias(str(parents["bert"]), tmp_path / "out", direction="he-she", text="none")
     (tmp_path / "out" / RECORD).write_text("{}", encoding="utf-8")
     with pytest.raises(ModelError, match="does not say what was removed"):
         models.load(str(tmp_path / "out"))

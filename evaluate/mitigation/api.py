@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from senseprobe.api.models import DEVICE, open_vectors, source_of, warn
 from senseprobe.api.releases import load, locate_release
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.mitigation.nli_corpus import Corpus
     from senseprobe.evaluate.mitigation.nli_training import TrainedModel
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.vector_files import VectorFile
 
 
 @with_progress("training {out}")
@@ -93,7 +94,8 @@ def train_nli(
     pairs that were held out. Raises SenseprobeError where the corpus cannot be used or `out` exists, and ModelError.
     """
     from senseprobe.evaluate.mitigation.nli_training import TrainingOptions
-    from senseprobe.evaluate.models.vector_files import PREFIX, VectorFile
+    from senseprobe.evaluate.models import load as load_model
+    from senseprobe.evaluate.models.vector_files import PREFIX
 
     path = Path(out)
     if path.exists():
@@ -113,7 +115,7 @@ def train_nli(
 
         if freeze_embeddings:
             raise SenseprobeError("vectors always stay as they are: leave --freeze-embeddings out")
-        return train_on_vectors(pairs, held_out, VectorFile.load(str(on)), path, options, say, progress)
+        return train_on_vectors(pairs, held_out, cast("VectorFile", load_model(str(on))), path, options, say, progress)
     from senseprobe.evaluate.mitigation.fine_tuning import train_on_model
 
     return train_on_model(pairs, held_out, str(on), path, options, say, progress)

@@ -150,6 +150,7 @@ def test_a_model_on_altered_vectors_is_loaded_with_their_record(corpus: Path, tm
 
     loaded = models.load(str(model.folder))
     assert loaded.identity["debias"] == hashlib.sha256((altered.folder / "debias.json").read_bytes()).hexdigest()
+    assert model.record["on"]["debias"] == loaded.identity["debias"]
 
 
 def test_a_folder_that_exists_is_not_overwritten(corpus: Path, tmp_path: Path) -> None:

@@ -357,9 +357,14 @@ def _defect(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever someb
     return ""
 
 
+def of_plug_in(identity: Mapping[str, str]) -> bool:
+    """Return whether a model with this identity is of a plug-in's family, and not of one of ours that names itself."""
+    return "family" in identity and identity["family"] not in FAMILIES.ours
+
+
 def answers_of(model: Model, answers: Iterable[T]) -> Iterator[T]:
     """Iterate over a scorer's answers; ModelError, which names the family, where a plug-in's model makes it fail."""
-    if "family" not in model.identity:
+    if not of_plug_in(model.identity):
         return iter(answers)
     failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, failed with"
     return iterate_blamed(iter(answers), failed, ModelError)

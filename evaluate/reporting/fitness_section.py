@@ -6,6 +6,7 @@ from operator import attrgetter
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.fitness import Fitness, fitness_lines, standing_before, unreadable_configs
+from senseprobe.evaluate.models.registry import of_plug_in
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.scope import ReportScope
@@ -46,7 +47,7 @@ def fitness_section(scope: ReportScope) -> Section:
     uncounted = [
         f"{source.label}: unknown words are not counted, since the tokenizer of a plug-in's model is its own."
         for source in inputs
-        if "family" in source.result.model and not source.result.fitness
+        if of_plug_in(source.result.model) and not source.result.fitness
     ]
     causal = {number: source for number, source in enumerate(inputs) if _first_token_configs(source)}
     if scope.is_brief:

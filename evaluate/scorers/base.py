@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from senseprobe.evaluate.declaration import Declaration, accept_old_names
+from senseprobe.evaluate.models.registry import of_plug_in
 from senseprobe.evaluate.units import KINDS, ScoredRows, Unit, UnitTable, units_of
 from senseprobe.statistics import Scale
 
@@ -157,7 +158,7 @@ class Scorer(Declaration):
 
     def reasons(self, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - of any family
         """Yield the reason of each unscored unit; a plug-in's scorer or model gives none."""
-        if self.why is None or "family" in model.identity:
+        if self.why is None or of_plug_in(model.identity):
             yield from repeat(NO_REASON, len(units))
             return
         for start in range(0, len(units), _WINDOW):

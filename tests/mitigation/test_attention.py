@@ -190,12 +190,14 @@ def test_a_model_is_scored_like_any_other(trained: Path, tmp_path: Path) -> None
     """A folder is scored by the scorer of inference, also where it was moved to, without the file it was made of."""
     moved = shutil.copytree(trained, tmp_path / "moved")
     rows = [{"premise": a, "hypothesis": b, "gold": gold} for a, b, gold in people_pairs()]
+    rows.append({"premise": "The gnu sang.", "hypothesis": "Somebody sang.", "gold": "entailment"})
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with pytest.warns(UserWarning, match="Read 288 pairs"):
+    with pytest.warns(UserWarning, match="Read 289 pairs"):
         (result,) = senseprobe.score(str(moved), tmp_path / "rows.jsonl", scorers=["nli"], store=False)
     accuracy = next(figure for figure in result.figures if figure.estimand == "accuracy")
     assert (accuracy.value or 0) > 95
     assert result.model["family"] == "attention"
+    assert str(result.unscored).count("no vector of gnu") == 1
 
 
 def test_numbers_do_not_depend_on_batches(trained: Path) -> None:

@@ -148,17 +148,19 @@ def fit_inlp(
     seed: int,
     regularisation: float = REGULARISATION,
     most: int | None = None,
+    words: Sequence[Hashable] | None = None,
 ) -> tuple[Erasure, InlpRounds]:
     """Return the projection after which a linear probe is at chance on held-out words, and the rounds.
 
     That is INLP of Ravfogel et al. (2020): a logistic regression of the labels, its weights projected out, again, until
     the 95 % interval of the held-out accuracy is not above the share of the largest class, or the next round would
-    remove more than `most` dimensions (default: a quarter of them). Three tenths of each class are held out.
+    remove more than `most` dimensions (default: a quarter of them). Three tenths of each class are held out; where
+    `words` says of which word each vector is, words are, with all their vectors.
 
     Raises ValueError for fewer than two classes, a class of one word, and where the first probe is at chance.
     """
     x, codes, classes = _check_classes(vectors, labels)
-    fitted, held = split_words(codes, seed)
+    fitted, held = split_words(codes, seed) if words is None else _split_by_word(codes, words, seed)
     limit = x.shape[1] // 4 if most is None else most
     basis = np.zeros((x.shape[1], 0))
     rounds = list[tuple[int, HeldOut]]()
@@ -179,6 +181,15 @@ def fit_inlp(
         )
         raise ValueError(f"INLP has nothing to remove: {why}")
     return Erasure.onto(basis), InlpRounds(tuple(rounds), read.is_at_chance, seed, regularisation)
+
+
+def _split_by_word(codes: IntArray, words: Sequence[Hashable], seed: int) -> tuple[IntArray, IntArray]:
+    """Return which vectors a probe is fitted to, and which are held out: those of a word are on one side."""
+    numbers, _ = code_labels(words)
+    _, first = np.unique(numbers, return_index=True)
+    _, held = split_words(codes[first], seed)
+    is_held = np.isin(numbers, held)
+    return np.flatnonzero(~is_held), np.flatnonzero(is_held)
 
 
 def _span(columns: FloatArray, basis: FloatArray) -> FloatArray:

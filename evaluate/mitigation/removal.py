@@ -242,7 +242,8 @@ def _fit_labels(parent: Parent, removal: Removal) -> Fit:
     vectors = parent.read([*(of_word for of_word, _ in rows), *((row,) for row in rest)])
     labels = [*(label for _, label in rows), *[None] * len(rest)]
     if removal.method == "inlp":
-        erasure, _ = fit_inlp(vectors, labels, seed=removal.seed, regularisation=removal.regularisation)
+        of_words = [word for word in used for _ in found[word]]  # forms of a word are all held out, or none
+        erasure, _ = fit_inlp(vectors, labels, seed=removal.seed, regularisation=removal.regularisation, words=of_words)
     else:
         erasure = fit_leace(vectors, labels)
     used_rows = {word: found[word] for word in used}

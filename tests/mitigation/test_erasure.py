@@ -187,6 +187,20 @@ def test_inlp_ends_at_chance_or_at_its_limit() -> None:
     assert not limited_record.at_chance
 
 
+def test_inlp_holds_out_words_with_all_their_forms() -> None:
+    """Two forms of a word are nearly one vector: held out alone, one would be known from the other."""
+    rng = np.random.default_rng(0)
+    words = [f"word {number}" for number in range(60) for _ in range(2)]
+    x = np.repeat(rng.standard_normal((60, 30)), 2, axis=0) + 0.01 * rng.standard_normal((120, 30))
+    labels = ["a" if number < 30 else "b" for number in range(60) for _ in range(2)]
+
+    erasure, _ = fit_inlp(x, labels, seed=0)
+
+    assert erasure.rank  # nothing but noise, read by its other form
+    with pytest.raises(ValueError, match="does not read the labels"):
+        fit_inlp(x, labels, seed=0, words=words)
+
+
 def test_inlp_of_labels_that_cannot_be_read_is_refused() -> None:
     """Also where one round would remove more than it may."""
     rng = np.random.default_rng(0)

@@ -25,6 +25,12 @@ FIRST_TOKENS = (
     "is not part of the score; only the effect on later tokens is. If the figures with and without a start token "
     "disagree, the first token decides the figure with one."
 )
+ERASED_ROWS = (
+    "Something was removed from a model's vectors. A row is erased by construction if its sentences differ only in "
+    "words that have one vector since: the model reads one sentence, so what it says of the two is equal and shows "
+    "nothing. If more than a fifth of the rows of a figure are erased, the figure is not readable. If only the input "
+    "is erased, the figure is readable, and the difference that is left is the head's."
+)
 COLUMNS = {
     "rows": "rows",
     "unknown": "unknown words",
@@ -71,6 +77,9 @@ def fitness_section(scope: ReportScope) -> Section:
     )
     headings = ("config", "result", *COLUMNS.values())
     tables = [Table(title, headings, rows, closed=len(rows) > MOST_OPEN)]
+    if erased := _tabulate_erased(inputs):
+        paragraphs.append(ERASED_ROWS)
+        tables.append(erased)
     if causal:
         paragraphs += [FIRST_TOKENS, *_suggest_counterparts(list(causal.values()), inputs)]
     configs = dict.fromkeys(config for source in causal.values() for config in _first_token_configs(source))
@@ -84,7 +93,26 @@ def fitness_section(scope: ReportScope) -> Section:
     caption = "Pairs with another first token: preference-half of these alone"
     tables.append(Table(caption, headings=("config", *causal), rows=rows))
     filled = tuple(table for table in tables if table.rows)
-    return Section(title, tuple(paragraphs), tables=filled, closed=bool(filled) and not (unreadable or causal))
+    return Section(
+        title, tuple(paragraphs), tables=filled, closed=bool(filled) and not (unreadable or erased or causal)
+    )
+
+
+def _tabulate_erased(inputs: Sequence[ReportInput]) -> Table | None:
+    """Return how many rows of figures of whole configs are erased; None where none is."""
+    rows = tuple(
+        (
+            *name_cells(figure.config),
+            Cell.quiet(source.label),
+            Cell(figure.estimand),
+            *(Cell.number(f"{figure.erased.get(name, 0):,}") for name in ("rows", "whole", "input")),
+        )
+        for source in inputs
+        for figure in source.result.figures
+        if figure.erased and figure.group is None
+    )
+    headings = ("config", "result", "figure", "rows", "erased", "input alone")
+    return Table("Rows that are erased by construction", headings, rows, closed=len(rows) > MOST_OPEN) if rows else None
 
 
 def _first_token_configs(source: ReportInput) -> list[str]:

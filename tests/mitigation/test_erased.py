@@ -320,6 +320,9 @@ def test_figures_of_a_tied_head_are_not_readable(parents: dict[str, Path], tmp_p
     assert [verdict["code"] for verdict in verdicts] == ["unreadable"] * len(verdicts)
     assert {verdict["flaw"] for verdict in verdicts} == {reason}
     page = build_report(gather_inputs(files[1:]))
+    sections = [section for part in page.parts for section in part.sections]
+    (table,) = [table for section in sections for table in section.list_tables() if "erased" in table.headings]
+    assert {tuple(cell.text for cell in row[-3:]) for row in table.rows} == {("60", "36", "0")}
     for text in (render_html(page), render_markdown(page), printed(summarize_results([after], "results"))):
         assert reason in text
     compare(files, out=Path("page.html"))
